@@ -1,0 +1,51 @@
+# `make demo` and `make test` need only Python 3.11+ and make; each installs what it needs into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+DATA ?= ../shared/data
+TORCH ?= torch==2.13.0
+
+# Real corpora, where they are at hand, through the environment variables of the libraries that read them.
+ifneq ($(wildcard $(DATA)/scikit_learn_data),)
+export SCIKIT_LEARN_DATA ?= $(abspath $(DATA)/scikit_learn_data)
+endif
+ifneq ($(wildcard $(DATA)/nltk_data),)
+export NLTK_DATA ?= $(abspath $(DATA)/nltk_data)
+endif
+
+.PHONY: help demo test lint fix bench reproduce clean
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/installed-core ## the main job on embedded data, in seconds
+	$(BIN)/parasphere demo
+
+test: .venv/installed-test ## every test and every docstring example
+	$(BIN)/pytest -n auto
+
+lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fix: .venv/installed-lint ## let ruff mend and format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
+	$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# One environment; each stamp adds an extra to it. The stamps are remade when pyproject.toml changes.
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/installed-core: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/installed-%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,243 @@
+"""Word ids and vectors to bags: what a document is once its words have been read.
+
+A bag is the sum of a document's unit word vectors and how many there were. It is a sufficient statistic of the
+model: no word is looked at again.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import store
+from .corpus import Block, blocks
+from .kernels import sum_rows
+from .tokens import AnyTokenizer, Lookup, string_buffers
+from .vocabulary import Vocabulary
+
+KIND = "bags"
+# Text is taken in steps of about this size: its word ids are still in the cache when their rows are added up.
+STEP_BYTES = 1 << 18
+
+
+class Vectors(Protocol):
+    """What bags need of word vectors: the words, and a unit row for each, (n_words, dim)."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...  # noqa: D102
+
+    @property
+    def matrix(self) -> NDArray[np.float32]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Documents as sums of their words' unit vectors.
+
+    Attributes
+    ----------
+    sums : (n_docs, dim) float32 or float64
+        The sum of each document's word vectors (weighted, if weights were given).
+    lengths : (n_docs,) float64
+        How many known words each document has (their total weight, if weights were given).
+    squared_norms : (n_docs,) float64
+        The squared length of each sum.
+    unknown : (n_docs,) int64
+        How many words of each document have no vector.
+
+    Examples
+    --------
+    >>> from parasphere import WordVectors
+    >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
+    >>> bags = Bags.from_texts(["North, north and east", ""], vectors)
+    >>> bags.sums
+    array([[1., 2.],
+           [0., 0.]], dtype=float32)
+    >>> bags.lengths, bags.unknown
+    (array([3., 0.]), array([1, 0]))
+    """
+
+    sums: NDArray[Any]
+    lengths: NDArray[np.float64]
+    squared_norms: NDArray[np.float64]
+    unknown: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.sums.ndim != 2 or any(len(column) != len(self.sums) for column in self._columns()):
+            shapes = ", ".join(f"{field.name} {getattr(self, field.name).shape}" for field in fields(self))
+            raise ValueError(f"bags need sums (n_docs, dim) and one number a document in the others, not {shapes}")
+
+    def _columns(self) -> list[NDArray[Any]]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @classmethod
+    def from_texts(
+        cls,
+        source: Any,
+        vectors: Vectors,
+        *,
+        tokenizer: AnyTokenizer | None = None,
+        weights: ArrayLike | None = None,
+        dtype: DTypeLike = np.float32,
+        n_jobs: int | None = None,
+        **columns: Any,
+    ) -> "Bags":
+        """Read a corpus into bags.
+
+        Parameters
+        ----------
+        source
+            Anything :func:`parasphere.corpus.blocks` takes: texts, token lists, columns, a ``Path``.
+        vectors : WordVectors
+        tokenizer : Tokenizer, callable or Hugging Face tokenizer, optional
+            What counts as a word; by default runs of Unicode letters, lower-cased.
+        weights : (n_words,) array, optional
+            A weight for each word of ``vectors``, not negative.
+        dtype : float32 or float64
+            How sums are kept. They are always added up in float64, in the order of the words, by one thread a
+            document: the bits depend on neither ``n_jobs`` nor how the corpus is split.
+        n_jobs : int, optional
+            Threads; -1 for one a core. Default 1.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks` (``text="column"``, ``encoding=...``).
+
+        Returns
+        -------
+        Bags
+            One entry a document, in their order.
+        """
+        bagger = Bagger(vectors, tokenizer=tokenizer, weights=weights, dtype=dtype, n_jobs=n_jobs)
+        return cls.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(source, **columns))])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
+        """Put bags end to end."""
+        parts = [part for part in parts if len(part)] or list(parts[:1])
+        if not parts:
+            raise ValueError("at least one part is needed: the dimension of no bags is not known")
+        if len(parts) == 1:
+            return parts[0]
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+    @property
+    def dim(self) -> int:
+        """The dimension of the word vectors."""
+        return int(self.sums.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.sums)
+
+    def __getitem__(self, documents: slice | NDArray[Any] | Sequence[int]) -> "Bags":
+        """Select documents by a slice (a view), a mask or positions."""
+        return Bags(*(column[documents] for column in self._columns()))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the bags to a folder, replacing what it held in one step."""
+        store.save(folder, KIND, {field.name: getattr(self, field.name) for field in fields(self)}, {})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Bags":
+        """Map saved bags into memory, read-only."""
+        arrays, _ = store.load(folder, KIND)
+        return cls(**arrays)
+
+
+class Bagger:
+    """Turns blocks of documents into bags; what :meth:`Bags.from_texts` does, one block at a time.
+
+    Parameters are those of :meth:`Bags.from_texts`.
+
+    Examples
+    --------
+    >>> from parasphere import WordVectors
+    >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
+    >>> for block, bags in Bagger(vectors).stream({"text": ["north", "east"], "label": ["n", "e"]}, label="label"):
+    ...     print(block.labels.to_pylist(), bags.lengths)
+    ['n', 'e'] [1. 1.]
+    """
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        *,
+        tokenizer: AnyTokenizer | None = None,
+        weights: ArrayLike | None = None,
+        dtype: DTypeLike = np.float32,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.lookup = Lookup(vectors.vocabulary, tokenizer)
+        self.matrix = vectors.matrix
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
+        self.weights = None if weights is None else _weights(weights, len(vectors.vocabulary))
+        self.n_jobs = _threads(n_jobs)
+
+    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Bags]]:
+        """Read a corpus block by block; yield each block (with its labels and ids) and its bags."""
+        for block in blocks(source, **columns):
+            yield block, self.bags(block.texts)
+
+    def bags(self, texts: pa.Array) -> Bags:
+        """Return the bags of a column of texts or token lists."""
+        bags = self.empty(len(texts))
+        steps = list(pairwise(_steps(texts)))
+
+        def fill(step: tuple[int, int]) -> None:
+            begin, end = step
+            ids, ends = self.lookup.ids(texts[begin:end])
+            part = bags[begin:end]
+            sum_rows(ids, ends, self.matrix, self.weights, part.sums, part.lengths, part.squared_norms, part.unknown)
+
+        if self.n_jobs == 1 or len(steps) == 1:
+            for step in steps:
+                fill(step)
+        else:
+            with ThreadPoolExecutor(self.n_jobs) as threads:
+                list(threads.map(fill, steps))
+        return bags
+
+    def empty(self, n_docs: int = 0) -> Bags:
+        """Return bags yet to be filled."""
+        return Bags(
+            np.empty((n_docs, self.matrix.shape[1]), self.dtype),
+            np.empty(n_docs, np.float64),
+            np.empty(n_docs, np.float64),
+            np.empty(n_docs, np.int64),
+        )
+
+
+def _steps(texts: pa.Array) -> list[int]:
+    """Cut a column into runs of documents of about a step's bytes: where they begin, and the end."""
+    if pa.types.is_large_list(texts.type):
+        offsets = np.asarray(texts.offsets) * 8  # about what a token takes
+    else:
+        _, offsets = string_buffers(texts)
+    goals = np.arange(offsets[0], offsets[-1], STEP_BYTES)
+    cuts = np.unique(np.searchsorted(offsets, goals))
+    return [0, *cuts[(cuts > 0) & (cuts < len(texts))].tolist(), len(texts)]
+
+
+def _weights(weights: ArrayLike, n_words: int) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(weights, np.float64)
+    if array.shape != (n_words,):
+        raise ValueError(f"weights must have shape ({n_words},), one for each word vector, not {array.shape}")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise ValueError(f"weights must be finite and not negative; weight {bad[0]} is {array[bad[0]]}")
+    return array
+
+
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs must be a positive number of threads, or -1 for one a core, not {n_jobs}")
+    return n_jobs if n_jobs > 0 else os.cpu_count() or 1

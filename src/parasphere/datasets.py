@@ -1,0 +1,127 @@
+"""Corpora, ready to use: ``load("docstrings")`` needs no download, no network and no file of its own.
+
+``docstrings`` are the docstrings of the numeric libraries that parasphere itself stands on (numpy, scipy and
+scikit-learn), each labelled by the area of the library in which it is found. Nobody wrote them for this purpose.
+"""
+
+import importlib
+import inspect
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MIN_WORDS = 20  # a shorter docstring ("Alias of ...") says too little
+
+# area -> the public modules whose functions and classes belong to it
+AREAS = {
+    "arrays": ("numpy",),
+    "clustering": ("sklearn.cluster", "sklearn.mixture", "scipy.cluster.hierarchy", "scipy.cluster.vq"),
+    "fourier transforms": ("numpy.fft", "scipy.fft"),
+    "images": ("scipy.ndimage", "sklearn.feature_extraction.image"),
+    "integration": ("scipy.integrate",),
+    "interpolation": ("scipy.interpolate",),
+    "linear algebra": ("numpy.linalg", "scipy.linalg", "scipy.sparse.linalg"),
+    "model evaluation": ("sklearn.metrics", "sklearn.model_selection"),
+    "optimisation": ("scipy.optimize",),
+    "predictive models": (
+        "sklearn.ensemble", "sklearn.linear_model", "sklearn.naive_bayes", "sklearn.neighbors",
+        "sklearn.neural_network", "sklearn.svm", "sklearn.tree",
+    ),
+    "signal processing": ("scipy.signal",),
+    "special functions": ("scipy.special",),
+    "statistics": ("scipy.stats", "numpy.random"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled documents.
+
+    Attributes
+    ----------
+    name : str
+    texts : list of str
+    labels : (n_docs,) int array
+        Each document's place in ``label_names``.
+    label_names : list of str
+    ids : list of str
+        What each document is called where it comes from.
+    licence, citation : str
+    """
+
+    name: str
+    texts: list[str]
+    labels: NDArray[np.int64]
+    label_names: list[str]
+    ids: list[str]
+    licence: str
+    citation: str
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Dataset {self.name!r}: {len(self):,} documents, {len(self.label_names)} labels"
+
+
+def load(name: str) -> Dataset:
+    """Load a corpus by its name.
+
+    Examples
+    --------
+    >>> corpus = load("docstrings")
+    >>> len(corpus) > 1500, len(corpus.label_names)
+    (True, 13)
+    >>> corpus.ids[0], corpus.label_names[corpus.labels[0]]
+    ('numpy.abs', 'arrays')
+    """
+    if name not in _LOADERS:
+        raise ValueError(f"no corpus is called {name!r}; there are: {', '.join(_LOADERS)}")
+    return _LOADERS[name]()
+
+
+def _docstrings() -> Dataset:
+    areas = sorted(AREAS)
+    found: dict[str, tuple[str, str, int]] = {}  # text -> name, text, label: an alias repeats another's docstring
+    for label, area in enumerate(areas):
+        for module in AREAS[area]:
+            for name, text in _documented(module):
+                found.setdefault(text, (name, text, label))
+    names, texts, labels = zip(*found.values(), strict=True)
+    libraries = ", ".join(f"{library} {version(library)}" for library in ("numpy", "scipy", "scikit-learn"))
+    return Dataset(
+        name="docstrings",
+        texts=list(texts),
+        labels=np.array(labels),
+        label_names=areas,
+        ids=list(names),
+        licence="BSD-3-Clause",
+        citation=f"The docstrings of {libraries}, by their developers.",
+    )
+
+
+def _documented(module: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and docstring of each public function and class of a module."""
+    # Looking at deprecated names warns, and some modules print when they are first imported: neither is news here.
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        namespace = importlib.import_module(module)
+        for name in sorted(getattr(namespace, "__all__", dir(namespace))):
+            member: Any = vars(namespace).get(name)
+            if name.startswith("_") or not callable(member):
+                continue
+            # Some docstrings show a default value by its address, which is another in every process.
+            text = re.sub(r"\bat 0x[0-9a-f]+", "", inspect.getdoc(member) or "")
+            if len(text.split()) >= MIN_WORDS:
+                yield f"{module}.{name}", text
+
+
+_LOADERS: dict[str, Callable[[], Dataset]] = {"docstrings": _docstrings}

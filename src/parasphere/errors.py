@@ -1,0 +1,24 @@
+"""What is raised when an input is at fault: a sentence that says where, what, and what would be right."""
+
+
+class ParasphereError(ValueError):
+    """An input that cannot be used. The message names the file, line or document at fault."""
+
+
+class CorpusError(ParasphereError):
+    """A document, or a file of documents, that cannot be read."""
+
+
+class VectorsError(ParasphereError):
+    """Word vectors that cannot be read."""
+
+
+class StoreError(ParasphereError):
+    """A saved folder that is missing, damaged, or of another kind or version."""
+
+
+class MissingExtraError(ImportError):
+    """An optional library is needed; the message names the extra that brings it."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'parasphere[{extra}]'")

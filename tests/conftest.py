@@ -1,0 +1,27 @@
+"""Fixtures that more than one test file uses."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+
+# Every process that the tests start, and the tests themselves, use a cache of their own.
+os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))
+
+
+# The first call of a compiled function may compile it: a deadline would measure that, not the test.
+settings.register_profile("parasphere", deadline=None)
+settings.load_profile("parasphere")
+
+
+def column(texts: Sequence[str]) -> pa.LargeStringArray:
+    return pa.array(texts, pa.large_string())
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20261115)
