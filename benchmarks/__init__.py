@@ -1,0 +1,1 @@
+"""Speed and memory beside peers, measured side by side in one run."""

@@ -3,8 +3,8 @@
 Run with ``python -m benchmarks.vmf``. One thread; the best of several repeats; compilation excluded.
 """
 
-import time
-from collections.abc import Callable
+from benchmarks.measure import best, table
+
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,6 @@ from parasphere import vmf
 
 N = 1_000_000
 DIMS = (50, 300)
-
-
-def best(function: Callable[[], Any], repeats: int) -> float:
-    """Return the seconds of the fastest call."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def scipy_ratio(kappa: np.ndarray, dim: int) -> np.ndarray:
@@ -60,18 +50,24 @@ def run(n: int = N, repeats: int = 7, scipy_repeats: int = 2) -> dict[str, Any]:
     return {"n": n, "kappa": "log-uniform from 1e-3 to 1e4", "rows": rows}
 
 
-def main() -> None:
-    result = run()
-    print(f"{result['n']:,} values, kappa {result['kappa']}, one thread, milliseconds (scipy's time over ours)\n")
-    print("  dim     mean_length    concentration   scipy ive ratio   NaN   wrong   difference elsewhere")
-    for row in result["rows"]:
-        print(
-            f"{row['dim']:5d}  {row['mean_length_ms']:6.1f} ({row['scipy_over_mean_length']:5.0f}x)"
-            f"  {row['concentration_ms']:6.1f} ({row['scipy_over_concentration']:5.0f}x)"
-            f"  {row['scipy_ratio_ms']:15.1f}  {row['scipy_nan_share']:6.1%}  {row['scipy_wrong_share']:6.2%}"
-            f"  {row['largest_relative_difference_elsewhere']:20.1e}"
-        )
+def report(result: dict[str, Any]) -> str:
+    """Return the result as Markdown."""
+    rows = [
+        [
+            row["dim"],
+            f"{row['mean_length_ms']:.1f} ({row['scipy_over_mean_length']:.0f}x)",
+            f"{row['concentration_ms']:.1f} ({row['scipy_over_concentration']:.0f}x)",
+            f"{row['scipy_ratio_ms']:.0f}",
+            f"{row['scipy_nan_share']:.1%}",
+            f"{row['scipy_wrong_share']:.2%}",
+            f"{row['largest_relative_difference_elsewhere']:.0e}",
+        ]
+        for row in result["rows"]
+    ]
+    columns = ["dim", "mean_length", "concentration", "ratio of scipy's ive", "its NaN", "its errors", "else apart by"]
+    said = f"{result['n']:,} values, kappa {result['kappa']}; milliseconds on one core (scipy's time over ours)."
+    return f"{said}\n\n{table(columns, rows)}"
 
 
 if __name__ == "__main__":
-    main()
+    print(report(run()))

@@ -133,7 +133,7 @@ def test_a_hugging_face_tokenizer() -> None:
 
 def test_a_tokenizer_that_returns_no_strings_is_told_so() -> None:
     with pytest.raises(TypeError, match="must return strings"):
-        split_texts(column(["a"]), lambda text: [1, 2])
+        split_texts(column(["a"]), lambda _: [1, 2])
     with pytest.raises(TypeError, match="not int"):
         split_texts(column(["a"]), 3)
 

@@ -191,6 +191,12 @@ class TestEverywhere:
         assert vmf.concentration(1.0, dim, method) == vmf.MAX_KAPPA
         np.testing.assert_array_equal(vmf.concentration(np.ones(3), dim, method), vmf.MAX_KAPPA)
 
+    @pytest.mark.parametrize("method", ["newton", "banerjee"])
+    def test_rounding_above_one_is_one(self, method):
+        for r in (np.nextafter(1, 2), 1 + 1e-12):
+            assert vmf.concentration(float(r), 50, method) == vmf.MAX_KAPPA
+            np.testing.assert_array_equal(vmf.concentration(np.full(3, r), 50, method), vmf.MAX_KAPPA)
+
 
 class TestShapesAndTypes:
     functions = (
@@ -367,9 +373,9 @@ class TestErrors:
         with pytest.raises(ValueError, match=f"dim .* not {dim!r}"):
             vmf.concentration(0.5, dim)
 
-    @pytest.mark.parametrize("bad", [-0.1, 1.0000001, math.nan])
+    @pytest.mark.parametrize("bad", [-0.1, 1 + 1.1e-12, 1.0000001, math.nan])
     def test_mean_length(self, bad):
-        with pytest.raises(ValueError, match=f"mean_length .* not {bad!r}"):
+        with pytest.raises(ValueError, match=rf"mean_length must lie in \[0, 1\], not {bad!r}"):
             vmf.concentration(bad, 50)
         with pytest.raises(ValueError, match=rf"not {bad!r} at index \[1\]"):
             vmf.concentration(np.asarray([0.5, bad]), 50)

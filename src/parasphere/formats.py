@@ -232,11 +232,11 @@ def _decoded(raw: Iterable[bytes], make: Callable[[], Any], path: Path) -> Itera
     decoder = make()
     for piece in raw:
         rest = piece
-        while rest:
+        while rest := rest.lstrip(b"\0") if decoder.eof else rest:  # zeros may pad the end of a stream
             if decoder.eof:
                 decoder = make()
             yield decoder.decompress(rest)
-            rest = decoder.unused_data.lstrip(b"\0")  # zeros may pad the end of a stream
+            rest = decoder.unused_data
     if not decoder.eof:
         raise VectorsError(f"{path} ends in the middle of its compressed data. Is it whole?")
 
@@ -309,7 +309,7 @@ def sniff(sample: bytes, name: str) -> Layout:
     start = len(first) + 1
     if any(_is_row(line, dim) for line in lines):
         return Layout(binary=False, dim=dim, rows=rows, start=start)
-    if dim and _NOT_TEXT.search(sample, start):
+    if dim and (_NOT_TEXT.search(sample, start) or _is_framed(sample[start:], rows, dim)):
         return Layout(binary=True, dim=dim, rows=rows, start=start)
     second = lines[0] if lines else b""
     raise VectorsError(f"{name}: the header promises {rows:,} rows of {dim:,} numbers, but then comes {second[:40]!r}.")
@@ -318,6 +318,13 @@ def sniff(sample: bytes, name: str) -> Layout:
 def _is_row(line: bytes, dim: int) -> bool:
     fields = line.split()
     return dim > 0 and len(fields) > dim and all(_NUMBER.fullmatch(number) for number in fields[-dim:])
+
+
+def _is_framed(body: bytes, rows: int, dim: int) -> bool:
+    """Tell whether bytes are just so many binary rows: few numbers may all be spelled by printable bytes."""
+    raw = np.empty((len(body) // (4 * dim + 1), 4 * dim), np.uint8)
+    found, used = _scan_binary(np.frombuffer(body, np.uint8), raw, np.empty((len(raw), 2), np.int64))
+    return bool(found == rows and not body[used:].strip(b"\n"))
 
 
 def _text_rows(blocks: Iterable[bytes], layout: Layout, faults: Faults, name: str) -> Iterator[Part]:
@@ -428,8 +435,9 @@ def _binary_rows(blocks: Iterable[bytes], layout: Layout, faults: Faults, name: 
             _report(carry[slice(*spans[row])], matrix[row], faults, f"{name}, byte {place + spans[row, 0]:,}")
         yield _gather(codes, spans[good]), matrix[good], place + spans[good, 0]
         carry, place, found = carry[used:], place + used, found + n
-    if carry.strip(b"\n"):
-        promise = f"the header promises {layout.rows:,} rows, {found:,} were read, and {len(carry):,} bytes are left"
+    if left := carry.lstrip(b"\n"):
+        promise = f"the header promises {layout.rows:,} rows, {found:,} were read, and {len(left):,} bytes are left"
+        place += len(carry) - len(left)
         faults.add("cut row", f"{name}, byte {place:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
 
 

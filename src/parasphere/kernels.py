@@ -19,10 +19,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .machine import address, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
+from .machine import add_eight, address, prefetch, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
 
 MAX_WORD_BYTES = 1024  # a longer run of letters is counted as unknown and never looked up
 CODE_POINTS = 0x33480  # the size of a fold table; no letter is assigned above (the last is U+323AF)
+
+BATCH = 64  # how many words are scanned before the first of them is looked up
+AHEAD = 12  # how many words ahead of the sum their rows are asked for
 
 UNKNOWN = -1  # a word that the table lacks
 STOP = -2  # a word to be passed over
@@ -44,8 +47,8 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _place(word: Any, length: Any) -> Any:
-    """Hash the word whose chunks lie at an address: where in a table to begin looking for it."""
+def _hash(word: Any, length: Any) -> Any:
+    """Hash the word whose chunks lie at an address."""
     h = np.uint64(length)
     for k in range((length + 7) >> 3):
         h = (h ^ read_u64(word + 8 * k)) * _MULTIPLIER
@@ -54,13 +57,13 @@ def _place(word: Any, length: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _find(slots: Any, capacity: Any, chunks: Any, starts: Any, word: Any, length: Any) -> Any:
+def _find(slots: Any, capacity: Any, chunks: Any, starts: Any, word: Any, length: Any, hashed: Any) -> Any:
     """Find the slot of the word whose chunks lie at the address ``word``, or the empty slot where it belongs.
 
     Returns (slot's address, what it holds: the word's row, or -1). All tables are given by their addresses.
     """
     mask = np.uint64(capacity - 1)
-    at = _place(word, length) & mask
+    at = hashed & mask
     first = read_u64(word)
     while True:
         slot = slots + 16 * np.int64(at)
@@ -118,7 +121,9 @@ def fill_slots(slots: Any, chunks: Any, starts: Any, lengths: Any, repeats: Any)
     """
     for i in range(lengths.shape[0]):
         word = address(chunks) + 8 * starts[i]
-        slot, row = _find(address(slots), slots.shape[0], address(chunks), address(starts), word, lengths[i])
+        slot, row = _find(
+            address(slots), slots.shape[0], address(chunks), address(starts), word, lengths[i], _hash(word, lengths[i])
+        )
         repeats[i] = row
         if row < 0:
             _enter(slot, word, lengths[i], i)
@@ -275,28 +280,45 @@ def ids_of_texts(
     ``names`` (n_words,) int32 turns a row of the table into the id to write, so that a stop word's is
     :data:`STOP`, which is passed over. Returns the number of ids written.
     """
-    scratch = np.empty(MAX_WORD_BYTES // 8, np.uint64)
-    word, text = address(scratch), address(data)
+    scratch = np.empty(BATCH * MAX_WORD_BYTES // 8, np.uint64)
+    words = np.empty(BATCH, np.int64)
+    lengths = np.empty(BATCH, np.int64)
+    hashes = np.empty(BATCH, np.uint64)
+    text, limit = address(data), address(data) + data.shape[0]
     table, entries, begins, folded = address(slots), address(chunks), address(starts), address(fold)
-    capacity, limit = slots.shape[0], text + data.shape[0]
+    capacity = slots.shape[0]
     count = 0
     for doc in range(offsets.shape[0] - 1):
         pos = text + offsets[doc]
         end = text + offsets[doc + 1]
-        while True:
-            pos, length, characters = _next_word(pos, end, limit, folded, case, digits, word)
-            if length == 0:
-                break
-            if characters < min_length:
-                continue
-            name = np.int64(UNKNOWN)
-            if length <= MAX_WORD_BYTES:
-                _, row = _find(table, capacity, entries, begins, word, length)
-                if row >= 0:
-                    name = np.int64(names[row])
-            if name != STOP:
-                ids[count] = name
-                count += 1
+        more = True
+        while more:
+            # First scan for some words, and ask for their slots; then look them up, when the slots have come.
+            found = 0
+            word = address(scratch)
+            while found < BATCH:
+                pos, length, characters = _next_word(pos, end, limit, folded, case, digits, word)
+                if length == 0:
+                    more = False
+                    break
+                if characters < min_length:
+                    continue
+                words[found] = word
+                lengths[found] = length
+                if length <= MAX_WORD_BYTES:
+                    hashes[found] = _hash(word, length)
+                    prefetch(table + 16 * np.int64(hashes[found] & np.uint64(capacity - 1)))
+                    word += (length + 7) & ~7
+                found += 1
+            for k in range(found):
+                name = np.int64(UNKNOWN)
+                if lengths[k] <= MAX_WORD_BYTES:
+                    _, row = _find(table, capacity, entries, begins, words[k], lengths[k], hashes[k])
+                    if row >= 0:
+                        name = np.int64(names[row])
+                if name != STOP:
+                    ids[count] = name
+                    count += 1
         ends[doc] = count
     return count
 
@@ -311,7 +333,9 @@ def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, 
         ids[i] = UNKNOWN
         if 0 < length <= MAX_WORD_BYTES:
             _pack(address(data) + offsets[i], length, word)
-            _, row = _find(address(slots), slots.shape[0], address(chunks), address(starts), word, length)
+            _, row = _find(
+                address(slots), slots.shape[0], address(chunks), address(starts), word, length, _hash(word, length)
+            )
             if row >= 0:
                 ids[i] = names[row]
 
@@ -345,7 +369,7 @@ def learn_texts(
                 continue
             row = np.int64(UNKNOWN)
             if length <= MAX_WORD_BYTES:
-                slot, row = _find(table, capacity, entries, begins, word, length)
+                slot, row = _find(table, capacity, entries, begins, word, length, _hash(word, length))
                 if row < 0:
                     row = n_words
                     n_words += 1
@@ -387,30 +411,33 @@ def empty_slots(n_words: int) -> NDArray[np.uint64]:
 def sum_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any, sums: Any, lengths: Any, squared_norms: Any, unknown: Any
 ) -> None:
-    """Add up the rows of each document's word ids, in their order, in float64.
+    """Add up the float32 rows of each document's word ids, in their order, in float64.
 
     ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the three (n_docs,) arrays are written.
     """
     dim = matrix.shape[1]
     total = np.empty(dim, np.float64)
+    into, rows, width = address(total), address(matrix), 4 * dim
     begin = 0
     for doc in range(ends.shape[0]):
         total[:] = 0.0
         length = 0.0
         missing = 0
         for i in range(begin, ends[doc]):
-            row = ids[i]
-            if row < 0:
+            if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
+                coming = rows + width * np.int64(ids[i + AHEAD])
+                for byte in range(0, width, 64):
+                    prefetch(coming + byte)
+            if ids[i] < 0:
                 missing += 1
-            elif weights is None:
-                length += 1.0
-                for j in range(dim):
-                    total[j] += matrix[row, j]
-            else:
-                weight = weights[row]
-                length += weight
-                for j in range(dim):
-                    total[j] += weight * matrix[row, j]
+                continue
+            row = rows + width * np.int64(ids[i])
+            weight = 1.0 if weights is None else weights[ids[i]]
+            length += weight
+            for j in range(0, dim - 7, 8):
+                add_eight(into + 8 * j, row + 4 * j, weight)
+            for j in range(dim & ~7, dim):
+                total[j] += np.float64(matrix[ids[i], j]) * weight
         squared = 0.0
         for j in range(dim):
             sums[doc, j] = total[j]

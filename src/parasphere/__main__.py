@@ -1,0 +1,5 @@
+"""``python -m parasphere`` is the command ``parasphere``."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,159 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import column
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from parasphere import Bags, Tokenizer, WordVectors, bags
+from parasphere.bags import Bagger
+
+WORDS = ["north", "east", "south", "west", "up", "é"]
+
+
+def some_vectors(dim: int) -> WordVectors:
+    return WordVectors.from_arrays(WORDS, np.random.default_rng(dim).normal(size=(len(WORDS), dim)))
+
+
+texts = st.lists(st.lists(st.sampled_from([*WORDS, "nowhere"]), max_size=40).map(" ".join), max_size=12)
+
+
+def reference(text: str, vectors: WordVectors, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = np.zeros(vectors.dim)
+    for word in text.split():
+        if word in vectors:
+            row = vectors.vocabulary.index(word)
+            total += weights[row] * vectors.matrix[row].astype(np.float64)
+    return total
+
+
+@settings(max_examples=60)
+@given(texts, st.sampled_from([2, 7, 8, 9, 50, 300]), st.booleans())
+def test_bags_are_sums_in_the_order_of_the_words(corpus: list[str], dim: int, weighted: bool) -> None:
+    vectors = some_vectors(dim)
+    weights = np.linspace(0.1, 2, len(WORDS)) if weighted else np.ones(len(WORDS))
+    result = Bags.from_texts(corpus, vectors, weights=weights if weighted else None, dtype=np.float64)
+    expected = np.array([reference(text, vectors, weights) for text in corpus]).reshape(-1, dim)
+    assert np.array_equal(result.sums, expected)  # to the bit: the same additions in the same order
+    known = [[vectors.vocabulary.index(w) for w in text.split() if w in vectors] for text in corpus]
+    np.testing.assert_allclose(result.lengths, [weights[rows].sum() for rows in known], rtol=1e-14)
+    assert result.unknown.tolist() == [text.split().count("nowhere") for text in corpus]
+    np.testing.assert_allclose(result.squared_norms, (result.sums**2).sum(axis=1), rtol=1e-12, atol=1e-300)
+
+
+def same_bits(a: Bags, b: Bags) -> bool:
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a._columns(), b._columns(), strict=True))
+
+
+@settings(max_examples=20)
+@given(texts, st.integers(1, 200), st.sampled_from([1, 2, 3]), st.sampled_from([np.float32, np.float64]))
+def test_bits_depend_on_neither_threads_nor_batches(corpus: list[str], step: int, jobs: int, dtype: type) -> None:
+    vectors = some_vectors(50)
+    whole = Bags.from_texts(corpus, vectors, dtype=dtype)
+    before, bags.STEP_BYTES = bags.STEP_BYTES, step
+    try:
+        split = Bags.from_texts(corpus, vectors, dtype=dtype, n_jobs=jobs, block_bytes=step)
+    finally:
+        bags.STEP_BYTES = before
+    assert same_bits(whole, split)
+    if corpus:
+        assert same_bits(whole, Bags.concatenate([Bags.from_texts([text], vectors, dtype=dtype) for text in corpus]))
+
+
+def test_float32_sums_are_rounded_once() -> None:
+    vectors = some_vectors(20)
+    exact = Bags.from_texts(["north east up " * 5000], vectors, dtype=np.float64)
+    kept = Bags.from_texts(["north east up " * 5000], vectors)
+    assert kept.sums.dtype == np.float32
+    assert np.array_equal(kept.sums, exact.sums.astype(np.float32))
+
+
+def test_a_million_words_add_up(rng: np.random.Generator) -> None:
+    vectors = some_vectors(3)
+    rows = rng.integers(len(WORDS), size=1_000_000)
+    result = Bags.from_texts([" ".join(WORDS[row] for row in rows)], vectors, dtype=np.float64)
+    counts = np.bincount(rows)
+    np.testing.assert_allclose(result.sums[0], counts @ vectors.matrix.astype(np.float64), rtol=1e-11)
+    assert result.lengths[0] == 1_000_000
+
+
+def test_token_lists_and_callables_give_the_same_bags() -> None:
+    vectors = some_vectors(5)
+    plain = Bags.from_texts(["north east", "", "south nowhere"], vectors)
+    assert same_bits(plain, Bags.from_texts([["north", "east"], [], ["south", "nowhere"]], vectors))
+    assert same_bits(plain, Bags.from_texts(["north east", "", "south nowhere"], vectors, tokenizer=str.split))
+
+
+def test_stop_words_count_nowhere() -> None:
+    result = Bags.from_texts(["north of east"], some_vectors(3), tokenizer=Tokenizer(stop_words=["of", "north"]))
+    assert (result.lengths[0], result.unknown[0]) == (1, 0)
+
+
+def test_an_empty_text_and_an_empty_corpus() -> None:
+    vectors = some_vectors(4)
+    nothing = Bags.from_texts(["", "1234 !"], vectors)
+    assert not nothing.sums.any()
+    assert nothing.lengths.tolist() == nothing.unknown.tolist() == [0, 0]
+    assert Bags.from_texts([], vectors).sums.shape == (0, 4)
+
+
+def test_slices_masks_and_concatenation() -> None:
+    whole = Bags.from_texts(["north", "east", "up up"], some_vectors(4))
+    assert same_bits(whole, Bags.concatenate([whole[:1], whole[1:]]))
+    assert whole[np.array([True, False, True])].lengths.tolist() == [1, 2]
+    assert whole[[2, 0]].lengths.tolist() == [2, 1]
+    assert len(whole[:0]) == 0
+    with pytest.raises(ValueError, match="at least one part"):
+        Bags.concatenate([])
+
+
+def test_saved_bags_are_mapped(tmp_path: Path) -> None:
+    whole = Bags.from_texts(["north", "east up"], some_vectors(4))
+    whole.save(tmp_path / "bags")
+    again = Bags.load(tmp_path / "bags")
+    assert same_bits(whole, again)
+    assert isinstance(again.sums, np.memmap)
+
+
+def test_labels_and_ids_come_along(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.csv"
+    path.write_text("id,text,label\n1,north,a\n2,east,b\n")
+    ((block, result),) = Bagger(some_vectors(3)).stream(path, label="label", id="id")
+    assert (block.labels.to_pylist(), block.ids.to_pylist(), len(result)) == (["a", "b"], ["1", "2"], 2)
+    assert same_bits(result, Bags.from_texts(column(["north", "east"]), some_vectors(3)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": [1.0]}, r"shape \(6,\)"),
+        ({"weights": [1, 1, -1, 1, 1, 1]}, "weight 2 is -1"),
+        ({"weights": [1, 1, 1, np.nan, 1, 1]}, "weight 3 is nan"),
+        ({"dtype": np.int32}, "float32 or float64"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Bags.from_texts(["north"], some_vectors(3), **options)  # type: ignore[arg-type]
+
+
+def test_shapes_must_agree() -> None:
+    with pytest.raises(ValueError, match=r"sums \(2, 3\)"):
+        Bags(np.zeros((2, 3)), np.zeros(1), np.zeros(2), np.zeros(2, np.int64))
+
+
+def test_the_same_bits_in_another_process(tmp_path: Path) -> None:
+    vectors = some_vectors(50)
+    vectors.save(tmp_path / "vectors")
+    corpus = ["north east up é " * 100, "west"]
+    code = (
+        "import sys; from parasphere import Bags, WordVectors; "
+        "b = Bags.from_texts(['north east up é ' * 100, 'west'], WordVectors.load(sys.argv[1])); b.save(sys.argv[2])"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "vectors", tmp_path / "bags"], check=True)
+    assert same_bits(Bags.load(tmp_path / "bags"), Bags.from_texts(corpus, vectors))

