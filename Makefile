@@ -2,7 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
-TORCH ?= torch==2.13.0
 
 # Real corpora, where they are at hand, through the environment variables of the libraries that read them.
 ifneq ($(wildcard $(DATA)/scikit_learn_data),)
@@ -10,6 +9,9 @@ export SCIKIT_LEARN_DATA ?= $(abspath $(DATA)/scikit_learn_data)
 endif
 ifneq ($(wildcard $(DATA)/nltk_data),)
 export NLTK_DATA ?= $(abspath $(DATA)/nltk_data)
+endif
+ifneq ($(wildcard $(DATA)/vectors),)
+export PARASPHERE_TEST_VECTORS ?= $(abspath $(DATA)/vectors)
 endif
 
 .PHONY: help demo test lint fix bench reproduce clean
@@ -33,6 +35,9 @@ fix: .venv/installed-lint ## let ruff mend and format the code
 
 bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
 	$(BIN)/python -m benchmarks
+
+reproduce: bench ## every number and picture that this repository shows, made anew
+	$(BIN)/python -m benchmarks.picture
 
 clean: ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

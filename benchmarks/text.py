@@ -27,7 +27,7 @@ from tokenizers.pre_tokenizers import Split
 from benchmarks.measure import best, table
 from parasphere import Bags, WordVectors, datasets
 from parasphere.bags import Bagger
-from parasphere.kernels import sum_rows
+from parasphere.rows import sum_rows
 from parasphere.tokens import count_matrix, string_buffers
 
 LETTERS = r"[^\W\d_]+"

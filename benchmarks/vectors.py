@@ -4,6 +4,8 @@
 reads that one file with both, and then maps it from the cache in fresh processes.
 """
 
+from benchmarks.measure import table
+
 import gzip
 import os
 import subprocess
@@ -96,15 +98,16 @@ def run() -> dict[str, float]:
         return {"megabytes": path.stat().st_size / 1e6, **seconds}
 
 
-def main() -> None:
-    found = run()
-    size = found.pop("megabytes")
-    print(f"400,000 x 50 vectors from {size:.0f} MB of text; the best of {ROUNDS} rounds\n")
-    print(f"{'':<26}{'seconds':>9}{'times faster than gensim':>26}")
-    for name, seconds in found.items():
-        rival = found["gensim, gzip" if "gzip" in name else "gensim"]
-        print(f"{name:<26}{seconds:>9.3f}{rival / seconds:>26.1f}")
+def report(result: dict[str, float]) -> str:
+    """Return the result as Markdown."""
+    seconds = {name: value for name, value in result.items() if name != "megabytes"}
+    rows = [
+        [name, f"{value:.2f}", f"{seconds['gensim, gzip' if 'gzip' in name else 'gensim'] / value:.1f}x"]
+        for name, value in seconds.items()
+    ]
+    said = f"400,000 x 50 word vectors from {result['megabytes']:.0f} MB of text; the best of {ROUNDS} rounds."
+    return f"{said}\n\n{table(['loading', 's', 'times faster than gensim'], rows)}"
 
 
 if __name__ == "__main__":
-    main()
+    print(report(run()))

@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from parasphere import WordVectors
@@ -68,6 +69,23 @@ def test_info_and_convert(vectors_file: Path, tmp_path: Path) -> None:
     keep.write_text("east\nunheard\n")
     assert "1 words of 2 dimensions" in run("vectors", "convert", vectors_file, tmp_path / "out", "--keep", keep)
     assert WordVectors.load(tmp_path / "out").words == ["east"]
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.vec", "out.BIN", "out"])
+def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
+    assert "3 words of 2 dimensions written" in run("vectors", "convert", vectors_file, target)
+    assert target.is_dir() == (name == "out")
+    found = WordVectors.load(target)
+    assert found.words == ["north", "east", "northeast"]
+    np.testing.assert_allclose(found.norms, [2, 3, 2**0.5], rtol=1e-7)
+    if target.is_file():
+        assert target.read_bytes().startswith(b"3 2\nnorth 0 2\n" if name != "out.BIN" else b"3 2\nnorth \0\0")
+
+
+def test_help_says_what_convert_writes() -> None:
+    shown = run("vectors", "convert", "--help")
+    assert all(name in shown for name in ("OUT", ".txt", ".vec", ".bin", "folder"))
 
 
 def test_train(tmp_path: Path) -> None:

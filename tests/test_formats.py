@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as hnp
 from parasphere import formats
 from parasphere.errors import VectorsError
 from parasphere.formats import read
+from parasphere.parsing import scan_text
 
 gensim_models = pytest.importorskip("gensim.models", reason="gensim is the oracle")
 
@@ -105,7 +106,7 @@ def test_few_numbers_need_the_slow_path() -> None:
     rows = "".join("w " + " ".join(map(repr, rng.normal(size=50).tolist())) + "\n" for _ in range(200))
     codes = np.frombuffer(rows.encode(), np.uint8)
     good = np.empty(200, np.bool_)
-    formats._scan_text(codes, np.empty((200, 50), np.float32), np.empty((200, 3), np.int64), good)
+    scan_text(codes, np.empty((200, 50), np.float32), np.empty((200, 3), np.int64), good)
     assert good.all()  # seventeen digits each
 
 

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from parasphere import formats, vectors
+from parasphere.cache import CacheWarning
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
 from parasphere.tokens import Tokenizer
-from parasphere.vectors import CacheWarning, Coverage, SkippedRowsWarning, WordVectors
+from parasphere.vectors import Coverage, SkippedRowsWarning, WordVectors
 
 TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
 CORPUS = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 30
@@ -38,7 +39,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(vectors, "_SETTLED_NS", 0)  # files in tests are young
+    monkeypatch.setattr("parasphere.cache.SETTLED_NS", 0)  # files in tests are young
     path = tmp_path / "vectors.txt"
     path.write_text(TEXT)
     time.sleep(0.02)  # more than a tick of the file system's clock
@@ -288,7 +289,7 @@ def test_a_file_and_its_gzip_share_an_entry(file: Path, cache: Path) -> None:
 
 
 def test_a_young_file_is_parsed_again(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
-    no_parsing.setattr(vectors, "_SETTLED_NS", 10**12)
+    no_parsing.setattr("parasphere.cache.SETTLED_NS", 10**12)
     WordVectors.load(file)
     forbid_parsing(no_parsing)
     with pytest.raises(AssertionError):
@@ -397,7 +398,7 @@ def test_a_kill_leaves_no_half_written_entry(
     left = list(entries.iterdir()) if entries.exists() else []
     assert all(path.name.startswith("part-") for path in left)
     assert len(left) == (moment == "save")
-    monkeypatch.setattr(vectors, "_ABANDONED_S", -1)  # as if a day had passed
+    monkeypatch.setattr("parasphere.cache.ABANDONED_S", -1)  # as if a day had passed
     assert WordVectors.load(file).words == ["sea", "lake", "fire"]
     assert [path.name[:5] for path in entries.iterdir()] != ["part-"]
     assert len(list(entries.iterdir())) == 1

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import store
 from .corpus import Block, blocks
-from .kernels import sum_rows
+from .rows import sum_rows
 from .tokens import AnyTokenizer, Lookup, string_buffers
 from .vocabulary import Vocabulary
 
@@ -117,6 +117,24 @@ class Bags:
         return cls.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(source, **columns))])
 
     @classmethod
+    def from_rows(cls, rows: ArrayLike) -> "Bags":
+        """Take vectors that are no texts: each (n, dim) row is a document of one word, its direction.
+
+        A row of zeros has no direction: it is a document without words.
+
+        Examples
+        --------
+        >>> Bags.from_rows([[3.0, 4.0], [0.0, 0.0]]).sums
+        array([[0.6, 0.8],
+               [0. , 0. ]])
+        """
+        array = np.asarray(rows, np.float64)
+        norms = np.linalg.norm(array, axis=1)
+        sums = array / np.where(norms > 0, norms, 1)[:, None]
+        lengths = (norms > 0).astype(np.float64)
+        return cls(sums, lengths, lengths.copy(), np.zeros(len(array), np.int64))
+
+    @classmethod
     def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
         """Put bags end to end."""
         parts = [part for part in parts if len(part)] or list(parts[:1])
@@ -158,7 +176,8 @@ class Bagger:
     --------
     >>> from parasphere import WordVectors
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
-    >>> for block, bags in Bagger(vectors).stream({"text": ["north", "east"], "label": ["n", "e"]}, label="label"):
+    >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
+    >>> for block, bags in Bagger(vectors).stream(corpus, label="label"):
     ...     print(block.labels.to_pylist(), bags.lengths)
     ['n', 'e'] [1. 1.]
     """

@@ -219,6 +219,12 @@ def _lengths(kappa: Array, order: Order) -> tuple[Array, Array]:
     return quotient, rest
 
 
+def quotient(kappa: Array, order: Order) -> Array:
+    """Return ``A/kappa``, which is finite at 0."""
+    found, _ = _lengths(kappa, order)
+    return found
+
+
 def mean_length(kappa: Array, order: Order) -> Array:
     """Return ``A``, the mean length."""
     quotient, rest = _lengths(kappa, order)
@@ -322,8 +328,8 @@ def _register_formulas() -> None:
     overload(_sqrt, jit_options=options)(lambda x: lambda x: math.sqrt(x))  # noqa: ARG005
     overload(_log, jit_options=options)(lambda x: lambda x: math.log(x))  # noqa: ARG005
     formulas = (
-        *(_polynomial, _down, _down_slope, _down_product, _lengths, mean_length, shortfall, mean_length_slope),
-        *(log_excess, log_partition, entropy, banerjee, _newton, concentration),
+        *(_polynomial, _down, _down_slope, _down_product, _lengths, quotient, mean_length, shortfall),
+        *(mean_length_slope, log_excess, log_partition, entropy, banerjee, _newton, concentration),
     )
     for formula in formulas:
         register_jitable(**options)(formula)

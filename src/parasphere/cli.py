@@ -15,6 +15,7 @@ from .demo import show
 from .errors import MissingExtraError, ParasphereError
 from .progress import silence
 from .vectors import GLOVE, WordVectors
+from .writing import EXTENSIONS
 
 app = typer.Typer(
     help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
@@ -115,18 +116,27 @@ def info(
 @vectors_app.command()
 def convert(
     source: Source,
-    folder: Annotated[Path, typer.Argument(help="The folder to write: memory-mapped from then on.")],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="What to write: .txt or .vec is word2vec text, .bin word2vec binary, any other name a folder.",
+        ),
+    ],
     keep: Annotated[Path | None, typer.Option(help="Keep only the words in this file, a word a line.")] = None,
     member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
     skip_bad_rows: Skip = False,
 ) -> None:
-    """Read word vectors of any format once, and write them as a folder that loads at once."""
+    """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
     vectors = _load(source, skip_bad_rows, member)
     if keep is not None:
         wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
         vectors = vectors.subset([word for word in wanted if word in vectors])
-    vectors.save(folder)
-    out.print(f"{len(vectors):,} words of {vectors.dim} dimensions written to {escape(str(folder))}")
+    if target.suffix.lower() in EXTENSIONS:
+        vectors.write(target)
+    else:
+        vectors.save(target)
+    out.print(f"{len(vectors):,} words of {vectors.dim} dimensions written to {escape(str(target))}")
 
 
 @vectors_app.command()

@@ -118,10 +118,16 @@ def _documented(module: str) -> Iterator[tuple[str, str]]:
             member: Any = vars(namespace).get(name)
             if name.startswith("_") or not callable(member):
                 continue
-            # Some docstrings show a default value by its address, which is another in every process.
-            text = re.sub(r"\bat 0x[0-9a-f]+", "", inspect.getdoc(member) or "")
+            text = _settled(inspect.getdoc(member) or "")
             if len(text.split()) >= MIN_WORDS:
                 yield f"{module}.{name}", text
+
+
+def _settled(text: str) -> str:
+    """Remove what differs from process to process: random results, addresses, the order of a set."""
+    text = re.sub(r".*# may vary\n?", "", text)
+    text = re.sub(r"\bat 0x[0-9a-f]+", "", text)
+    return re.sub(r"\{'[\w', ]+'\}", lambda found: str(sorted(re.findall(r"\w+", found[0]))), text)
 
 
 _LOADERS: dict[str, Callable[[], Dataset]] = {"docstrings": _docstrings}

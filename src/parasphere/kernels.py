@@ -19,13 +19,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .machine import add_eight, address, prefetch, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
+from .machine import address, prefetch, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
 
 MAX_WORD_BYTES = 1024  # a longer run of letters is counted as unknown and never looked up
 CODE_POINTS = 0x33480  # the size of a fold table; no letter is assigned above (the last is U+323AF)
 
 BATCH = 64  # how many words are scanned before the first of them is looked up
-AHEAD = 12  # how many words ahead of the sum their rows are asked for
 
 UNKNOWN = -1  # a word that the table lacks
 STOP = -2  # a word to be passed over
@@ -405,44 +404,3 @@ def empty_slots(n_words: int) -> NDArray[np.uint64]:
     """Return an empty table with room for ``n_words`` at half its capacity, which keeps searches short."""
     capacity = 1 << max(4, (2 * n_words).bit_length())
     return np.zeros((capacity, 2), np.uint64)
-
-
-@njit(cache=True, nogil=True)
-def sum_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any, sums: Any, lengths: Any, squared_norms: Any, unknown: Any
-) -> None:
-    """Add up the float32 rows of each document's word ids, in their order, in float64.
-
-    ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the three (n_docs,) arrays are written.
-    """
-    dim = matrix.shape[1]
-    total = np.empty(dim, np.float64)
-    into, rows, width = address(total), address(matrix), 4 * dim
-    begin = 0
-    for doc in range(ends.shape[0]):
-        total[:] = 0.0
-        length = 0.0
-        missing = 0
-        for i in range(begin, ends[doc]):
-            if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
-                coming = rows + width * np.int64(ids[i + AHEAD])
-                for byte in range(0, width, 64):
-                    prefetch(coming + byte)
-            if ids[i] < 0:
-                missing += 1
-                continue
-            row = rows + width * np.int64(ids[i])
-            weight = 1.0 if weights is None else weights[ids[i]]
-            length += weight
-            for j in range(0, dim - 7, 8):
-                add_eight(into + 8 * j, row + 4 * j, weight)
-            for j in range(dim & ~7, dim):
-                total[j] += np.float64(matrix[ids[i], j]) * weight
-        squared = 0.0
-        for j in range(dim):
-            sums[doc, j] = total[j]
-            squared += np.float64(sums[doc, j]) ** 2
-        lengths[doc] = length
-        squared_norms[doc] = squared
-        unknown[doc] = missing
-        begin = ends[doc]

@@ -61,24 +61,50 @@ def _zero_counter() -> Any:
     return count
 
 
+_EIGHT = ir.VectorType(ir.DoubleType(), 8)
+
+
+def _eight(builder: Any, place: Any, kind: Any) -> Any:
+    """Load eight numbers of a kind as eight float64."""
+    pointer = builder.inttoptr(place, ir.VectorType(kind, 8).as_pointer())
+    values = builder.load(pointer, align=4)
+    return values if kind == ir.DoubleType() else builder.fpext(values, _EIGHT)
+
+
+def _add_to_eight(builder: Any, total: Any, added: Any) -> None:
+    pointer = builder.inttoptr(total, _EIGHT.as_pointer())
+    builder.store(builder.fadd(builder.load(pointer, align=8), added), pointer, align=8)
+
+
 def _row_adder() -> Any:
     """Return a compiled function that adds eight float32, times a weight, to eight float64."""
 
     @intrinsic
     def add(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
         def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            eight = ir.VectorType(ir.DoubleType(), 8)
-            values = ir.VectorType(ir.FloatType(), 8)
-            sums = builder.inttoptr(arguments[0], eight.as_pointer())
-            added = builder.load(builder.inttoptr(arguments[1], values.as_pointer()), align=4)
-            added = builder.fpext(added, eight)
-            first = builder.insert_element(ir.Constant(eight, ir.Undefined), arguments[2], ir.IntType(32)(0))
+            first = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), arguments[2], ir.IntType(32)(0))
             weights = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
-            added = builder.fmul(added, weights)
-            builder.store(builder.fadd(builder.load(sums, align=8), added), sums, align=8)
+            row = _eight(builder, arguments[1], ir.FloatType())
+            _add_to_eight(builder, arguments[0], builder.fmul(row, weights))
             return context.get_dummy_value()
 
         return types.none(total, row, types.float64), build
+
+    return add
+
+
+def _product_adder(kind: Any) -> Any:
+    """Return a compiled function that adds the products of eight numbers of a kind and eight float64 to eight."""
+
+    @intrinsic
+    def add(_typing: Any, total: Any, row: Any, factors: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            row = _eight(builder, arguments[1], kind)
+            factors = _eight(builder, arguments[2], ir.DoubleType())
+            _add_to_eight(builder, arguments[0], builder.fmul(row, factors))
+            return context.get_dummy_value()
+
+        return types.none(total, row, factors), build
 
     return add
 
@@ -102,6 +128,8 @@ def _prefetcher() -> Any:
 
 
 add_eight = _row_adder()
+add_products_f32 = _product_adder(ir.FloatType())
+add_products_f64 = _product_adder(ir.DoubleType())
 prefetch = _prefetcher()
 read_u8 = _reader(types.uint8)
 read_u32 = _reader(types.uint32)

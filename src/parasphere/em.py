@@ -1,0 +1,203 @@
+"""Learning the prior of a corpus: expectation-maximisation over bags, with checkpoints, on any device."""
+
+import hashlib
+import math
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from . import spm, store, vmf
+from .bags import Bags
+from .bessel import Array
+from .errors import MissingExtraError, StoreError
+from .progress import progress
+from .spm import Method, Prior
+
+Start: TypeAlias = Literal["data", "paper"]
+
+CHECKPOINT = "spm-checkpoint"
+CHECKPOINT_SECONDS = 10.0  # between two checkpoints
+
+
+class Fit(NamedTuple):
+    """What EM found: the prior, the objective a word before each iteration and after the last, whether it settled."""
+
+    prior: Prior
+    trace: list[float]
+    converged: bool
+
+
+class State(NamedTuple):
+    """All that EM carries from one iteration to the next; ``kappa`` are the word concentrations, (n_docs,)."""
+
+    prior: Prior
+    kappa: Array
+    trace: list[float]
+
+
+class Sampled(NamedTuple):
+    """A corpus drawn from the model: its bags, and the document directions behind them, (n_docs, dim)."""
+
+    bags: Bags
+    directions: NDArray[np.float64]
+
+
+def fit_prior(
+    bags: Bags,
+    *,
+    strength: float,
+    method: Method,
+    start: Start,
+    max_iter: int,
+    tol: float,
+    random_state: Any = None,
+    device: str | None = None,
+    checkpoint: str | Path | None = None,
+) -> Fit:
+    """Run EM on documents that all have words; parameters are those of ``SphericalParagraphModel``."""
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), bags, (strength, method, start, random_state))
+    state = (kept and kept.resume()) or first_guess(bags, strength, method, start, random_state)
+    sums, squared, lengths = (moved(array, device) for array in (bags.sums, bags.squared_norms, bags.lengths))
+    prior = state.prior._replace(mean_direction=moved(state.prior.mean_direction, device))
+    kappa, trace = moved(state.kappa, device), list(state.trace)
+    words, dim = float(bags.lengths.sum()), bags.dim
+
+    with progress("EM", max_iter, unit="iterations") as advance:
+        while True:
+            found = spm.statistics(sums, squared, lengths, prior)
+            step = spm.e_step(found, kappa, prior, dim)
+            trace.append(objective(found, kappa, step, prior, dim) / words)
+            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol
+            if converged or len(trace) > max_iter:
+                break
+            mean = spm.mean_of_posteriors(sums, kappa, step, prior)
+            kappa = spm.update(found, step, prior, dim, method)
+            prior = spm.m_step(mean, prior, method)
+            if kept:
+                kept.keep(State(prior, kappa, trace))
+            advance(1)
+    if kept:
+        kept.discard()
+    return Fit(prior._replace(mean_direction=on_host(prior.mean_direction)), trace, converged)
+
+
+def objective(found: spm.Statistics, kappa: Array, step: spm.Step, prior: Prior, dim: int) -> float:
+    """Return what EM climbs: the log-evidence of all documents, plus the log-prior of their word concentrations."""
+    each = spm.evidence(found, kappa, step.concentration, prior, dim) + spm.log_prior(kappa, prior, dim)
+    return float(array_namespace(each).sum(each))
+
+
+def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> State:
+    """Return where EM begins; the corpus direction is always that of the sum of all words."""
+    cosine = spm.pooled_cosine(bags.squared_norms, bags.lengths)
+    total = spm.combination(bags.sums, np.ones(len(bags)))
+    norm = float(np.linalg.norm(total))
+    direction = total / norm if norm > 0 else np.eye(bags.dim)[0]
+    if start == "paper":
+        kappa = check_random_state(random_state).uniform(1000.0, 1500.0, len(bags))
+        if math.isinf(strength):
+            kappa[:] = vmf.concentration(cosine, bags.dim, method=method)
+        return State(Prior(direction, 1500.0, cosine, strength), kappa, [])
+    norms = np.sqrt(bags.squared_norms)
+    mean = spm.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)) / len(bags)
+    # Documents' own directions scatter more than the true ones; EM draws them together from here.
+    prior = spm.m_step(mean, Prior(direction, 1.0, cosine, strength), method)
+    prior = prior._replace(concentration=min(prior.concentration, 1e4))
+    kappa = spm.solve(spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior), prior, bags.dim, method)
+    return State(prior, kappa, [])
+
+
+def moments(bags: Bags, prior: Prior, method: Method) -> tuple[NDArray[np.float64], float]:
+    """Return the mean of the documents' E[d], (dim,), with each word concentration solved, and the objective a word."""
+    found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = spm.solve(found, prior, bags.dim, method)
+    step = spm.e_step(found, kappa, prior, bags.dim)
+    mean = spm.mean_of_posteriors(bags.sums, kappa, step, prior)
+    return mean, objective(found, kappa, step, prior, bags.dim) / max(1.0, float(bags.lengths.sum()))
+
+
+def draw(
+    prior: Prior, n_docs: int, lengths: int | Sequence[int], kappa: float | None, rng: np.random.Generator
+) -> Sampled:
+    """Draw documents from a prior: a direction each, then its words."""
+    dim = len(prior.mean_direction)
+    if kappa is None:
+        kappa = float(vmf.concentration(prior.cosine, dim))
+    counts = np.broadcast_to(np.asarray(lengths, np.int64), (n_docs,))
+    if n_docs < 1 or counts.min() < 0:
+        raise ValueError("at least one document is needed, and no length may be negative")
+    directions = vmf.sample(prior.mean_direction, prior.concentration, n_docs, rng)
+    sums = np.zeros((n_docs, dim))
+    for doc, count in enumerate(counts):
+        if count:
+            sums[doc] = vmf.sample(directions[doc], kappa, int(count), rng).sum(axis=0)
+    bags = Bags(sums, counts.astype(np.float64), (sums**2).sum(axis=1), np.zeros(n_docs, np.int64))
+    return Sampled(bags, directions)
+
+
+class Checkpoint:
+    """A folder that holds the state of a fit while it runs."""
+
+    def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
+        self.folder = folder
+        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).tobytes())
+        numbers.update(np.ascontiguousarray(bags.squared_norms).tobytes())
+        numbers.update(repr((options, bags.sums.shape)).encode())
+        self.key = numbers.hexdigest()
+        self.last = time.monotonic()
+
+    def keep(self, state: State) -> None:
+        """Write the state, unless that was done a moment ago."""
+        if time.monotonic() - self.last < CHECKPOINT_SECONDS:
+            return
+        prior = state.prior
+        arrays = {
+            "mean_direction": on_host(prior.mean_direction),
+            "kappa": on_host(state.kappa),
+            "trace": np.array(state.trace),
+            "prior": np.array([prior.concentration, prior.cosine, prior.strength]),
+        }
+        store.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
+        self.last = time.monotonic()
+
+    def resume(self) -> State | None:
+        """Return the state that an earlier run left, if there is one."""
+        if not store.is_saved(self.folder, CHECKPOINT):
+            return None
+        arrays, meta = store.load(self.folder, CHECKPOINT, verify=True)
+        if meta["key"] != self.key:
+            raise StoreError(
+                f"{self.folder} holds the checkpoint of a fit to other documents or with other options. "
+                "Name another folder, or remove this one to begin anew."
+            )
+        concentration, cosine, strength = arrays["prior"].tolist()
+        prior = Prior(np.array(arrays["mean_direction"]), concentration, cosine, strength)
+        return State(prior, np.array(arrays["kappa"]), arrays["trace"].tolist())
+
+    def discard(self) -> None:
+        """Remove the folder: the fit is done."""
+        if store.is_saved(self.folder, CHECKPOINT):
+            shutil.rmtree(self.folder)
+
+
+def moved(array: Any, device: str | None) -> Array:
+    """Return an array on a device of torch's, or as it is."""
+    if device is None:
+        return array
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "torch", f"device={device!r}") from None
+    return torch.asarray(np.ascontiguousarray(array), device=device)
+
+
+def on_host(array: Array) -> NDArray[Any]:
+    """Return an array of any library as numpy's."""
+    return array if isinstance(array, np.ndarray) else array.cpu().numpy()

@@ -1,0 +1,393 @@
+"""The Spherical Paragraph Model as an estimator: texts in, unit vectors out, and how sure each one is."""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import spm, vmf
+from .bags import Bagger, Bags
+from .corpus import Block
+from .em import Fit, Sampled, Start, draw, fit_prior, moments
+from .errors import CorpusError
+from .spm import Method, Prior
+from .tokens import AnyTokenizer, Tokenizer
+from .vectors import GLOVE, WordVectors
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What the model knows of each document after reading it.
+
+    Attributes
+    ----------
+    direction : (n_docs, dim)
+        mu', the document's vector on the unit sphere.
+    concentration : (n_docs,)
+        kappa', how sure that direction is.
+    word_concentration : (n_docs,)
+        kappa_n, how closely the document's words keep to its direction.
+    length : (n_docs,)
+        How many words were known.
+    unknown : (n_docs,)
+        How many were not.
+    log_evidence : (n_docs,)
+        The exact log-density of the document's words.
+    """
+
+    direction: NDArray[Any]
+    concentration: Floats
+    word_concentration: Floats
+    length: Floats
+    unknown: NDArray[np.int64]
+    log_evidence: Floats
+
+    @property
+    def mean_length(self) -> Floats:
+        """|E[d]|, (n_docs,): 0 for no idea of the direction, 1 for certainty."""
+        return np.asarray(vmf.mean_length(self.concentration, self.direction.shape[1]))
+
+    @property
+    def mean(self) -> NDArray[Any]:
+        """E[d], (n_docs, dim): the direction, shortened by doubt."""
+        return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
+
+    def __len__(self) -> int:
+        return len(self.direction)
+
+
+class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
+
+    Parameters
+    ----------
+    vectors : str, path, WordVectors or None
+        Word vectors, or what :meth:`WordVectors.load` takes. None if only bags or rows of numbers will come.
+    tokenizer : Tokenizer or callable, optional
+        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    prior_strength : float
+        How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
+        0 is the paper; ``inf`` gives all documents one concentration.
+    kappa_method : "newton" or "banerjee"
+        Invert the mean length exactly, or by the paper's approximation.
+    init : "data" or "paper"
+        Begin with the directions of the documents' sums, or with the paper's values: kappa0 = 1500 and each kappa_n
+        uniform in [1000, 1500].
+    max_iter : int
+        EM iterations at the most.
+    tol : float
+        Stop when an iteration gains less than this, in nats of the objective a word.
+    random_state : int, RandomState or None
+        Seeds ``init="paper"`` and :meth:`sample`.
+    n_jobs : int, optional
+        Threads that read text; -1 for one a core. The results do not depend on it.
+    device : str, optional
+        Where EM runs: None for numpy, or a torch device such as "cuda".
+
+    Attributes
+    ----------
+    mean_direction_ : (dim,) array
+        mu0, where the corpus points.
+    concentration_ : float
+        kappa0, how closely documents keep to it.
+    word_cosine_ : float
+        rho, the pooled mean cosine of a word with its document's direction.
+    evidence_ : (n_iter_ + 1,) array
+        The objective a word before each iteration and after the last: the log-evidence, plus the log-prior of the
+        word concentrations if ``prior_strength`` is neither 0 nor infinite. With "newton" it never falls.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+        The dimension of the word vectors.
+    vectors_ : WordVectors or None
+
+    Notes
+    -----
+    A document is a text, a list of tokens, or a row of :class:`Bags`. A (n, dim) array of numbers is taken too: each
+    row is then a document of one word (see :meth:`Bags.from_rows`).
+
+    Every document has a posterior: one without known words has the prior's own direction and concentration, and so
+    has one whose words point away from every direction (kappa_n = 0). Concentrations end at ``vmf.MAX_KAPPA``.
+
+    Examples
+    --------
+    >>> from parasphere import WordVectors
+    >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+    >>> texts = ["north", "north east", "north west", "north north east"]
+    >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(texts)
+    >>> model.mean_direction_.round(1)
+    array([0.2, 1. ])
+    >>> model.transform(["north north", ""]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        vectors: Any = GLOVE,
+        *,
+        tokenizer: AnyTokenizer | None = None,
+        prior_strength: float = 10.0,
+        kappa_method: Method = "newton",
+        init: Start = "data",
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.vectors = vectors
+        self.tokenizer = tokenizer
+        self.prior_strength = prior_strength
+        self.kappa_method = kappa_method
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+
+    @classmethod
+    def paper(cls, vectors: Any = GLOVE, random_state: Any = None, **options: Any) -> Self:
+        """Return the paper to the letter: its preprocessing, its initial values, its kappa, no shrinkage.
+
+        The paper also draws its text vectors at random. The first E-step replaces them before they are used, so
+        they are not drawn here.
+        """
+        settings: dict[str, Any] = {
+            "tokenizer": Tokenizer.paper(), "prior_strength": 0.0, "kappa_method": "banerjee", "init": "paper",
+        }  # fmt: skip
+        return cls(vectors, random_state=random_state, **(settings | options))
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002, N803
+        """Learn mu0 and kappa0 from a corpus.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns, a Path, Bags or (n, dim) numbers
+        y : ignored
+        checkpoint : path, optional
+            A folder in which the state is kept while EM runs; a fit that was killed goes on from it and ends with
+            the very same result.
+        """
+        self._check_parameters()
+        bags = self._bags(X, reset=True)
+        known = bags.lengths > 0
+        if not known.any():
+            raise CorpusError(f"none of the {len(bags):,} documents has a word with a vector; at least one must")
+        found = fit_prior(
+            bags if known.all() else bags[known],
+            strength=float(self.prior_strength),
+            method=self.kappa_method,
+            start=self.init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            device=self.device,
+            checkpoint=checkpoint,
+        )
+        self._learned(found, bags)
+        if not found.converged:
+            gain = found.trace[-1] - found.trace[-2] if len(found.trace) > 1 else math.nan
+            warnings.warn(
+                f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {gain:.2g} nats a word, "
+                f"more than tol={self.tol:g}. Allow more iterations or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803
+        """Learn from one more block of documents (online EM); blocks may come in any order.
+
+        The first block is fitted by EM to its end. For every further block the posteriors of its documents are found
+        under the current prior, and the running mean of E[d] moves towards theirs by a step of
+        ``(n_block / n_so_far) ** 0.7``: large enough to forget the early, worse posteriors, small enough to settle.
+        """
+        if not hasattr(self, "_online"):
+            self.fit(X)
+            bags = self._bags(X)
+            bags = bags[bags.lengths > 0]
+            mean, _ = moments(bags, self._prior, self.kappa_method)
+            pairs = bags.lengths * (bags.lengths - 1)
+            self._online = [len(bags), mean, float((bags.squared_norms - bags.lengths).sum()), float(pairs.sum())]
+            return self
+        self._check_parameters()
+        bags = self._bags(X)
+        bags = bags[bags.lengths > 0]
+        if not len(bags):
+            return self
+        seen, mean, agreement, pairs = self._online
+        agreement += float((bags.squared_norms - bags.lengths).sum())
+        pairs += float((bags.lengths * (bags.lengths - 1)).sum())
+        prior = self._prior._replace(cosine=spm.cosine_of_pairs(agreement, pairs))
+        seen += len(bags)
+        share = (len(bags) / seen) ** 0.7
+        # Twice over the block: its posteriors then reflect what it has just taught.
+        for _ in range(2):
+            block_mean, objective = moments(bags, prior, self.kappa_method)
+            moved = mean + share * (block_mean - mean)
+            prior = spm.m_step(moved, prior, self.kappa_method)
+        self._online = [seen, moved, agreement, pairs]
+        self._set_prior(prior)
+        self.evidence_ = np.append(self.evidence_, objective)
+        self.n_iter_ += 1
+        return self
+
+    # -- using ------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the documents' directions, (n_docs, dim): unit vectors, as precise as the bags' sums."""
+        return self.posterior(X).direction
+
+    def posterior(self, X: Any) -> Posterior:  # noqa: N803
+        """Return all that the model knows of each document."""
+        check_is_fitted(self, "mean_direction_")
+        return self._posterior(self._bags(X))
+
+    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
+        """Read a corpus block by block, in constant memory; yield each block and its posterior."""
+        check_is_fitted(self, "mean_direction_")
+        for block, bags in self._bagger().stream(source, **columns):
+            yield block, self._posterior(bags)
+
+    def log_evidence(self, X: Any) -> Floats:  # noqa: N803
+        """Return the exact log-density of each document's words, (n_docs,), by the model as learned."""
+        return self.posterior(X).log_evidence
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803
+        """Return the mean log-evidence of a known word, in nats."""
+        found = self.posterior(X)
+        return float(found.log_evidence.sum() / max(1.0, found.length.sum()))
+
+    def sample(
+        self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
+    ) -> Sampled:
+        """Draw a corpus from the model.
+
+        Parameters
+        ----------
+        n_docs : int
+        lengths : int or (n_docs,) ints
+            Words a document.
+        word_concentration : float, optional
+            kappa_n; by default that of the pooled mean cosine.
+        """
+        check_is_fitted(self, "mean_direction_")
+        return draw(self._prior, n_docs, lengths, word_concentration, _generator(self.random_state))
+
+    # -- inside -----------------------------------------------------------------------------------------------
+
+    @property
+    def _prior(self) -> Prior:
+        return Prior(self.mean_direction_, self.concentration_, self.word_cosine_, float(self.prior_strength))
+
+    def _set_prior(self, prior: Prior) -> None:
+        self.mean_direction_ = np.asarray(prior.mean_direction)
+        self.concentration_ = float(prior.concentration)
+        self.word_cosine_ = float(prior.cosine)
+
+    def _learned(self, found: Fit, bags: Bags) -> None:
+        self._set_prior(found.prior)
+        self.evidence_ = np.array(found.trace)
+        self.n_iter_ = len(found.trace) - 1
+        self.converged_ = found.converged
+        self.n_features_in_ = bags.dim
+        self._n_features_out = bags.dim
+        if hasattr(self, "_online"):
+            del self._online
+
+    def _posterior(self, bags: Bags) -> Posterior:
+        prior, dim = self._prior, bags.dim
+        found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+        kappa = spm.solve(found, prior, dim, self.kappa_method)
+        step = spm.e_step(found, kappa, prior, dim)
+        return Posterior(
+            direction=spm.directions(bags.sums, kappa, prior).astype(bags.sums.dtype, copy=False),
+            concentration=step.concentration,
+            word_concentration=kappa,
+            length=bags.lengths,
+            unknown=bags.unknown,
+            log_evidence=spm.evidence(found, kappa, step.concentration, prior, dim),
+        )
+
+    def _bags(self, X: Any, *, reset: bool = False) -> Bags:  # noqa: N803
+        """Take a corpus in any form as bags."""
+        if isinstance(X, Bags):
+            if reset:
+                self.vectors_ = None
+            elif X.dim != self.n_features_in_:
+                raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.n_features_in_}")
+            return X
+        if scipy.sparse.issparse(X) or _is_numeric(X):
+            if reset:
+                self.vectors_ = None
+            rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
+            return Bags.from_rows(rows)
+        if reset or not hasattr(self, "vectors_") or self.vectors_ is None:
+            self.vectors_ = self._load_vectors()
+        return Bags.concatenate([self._bagger().empty(), *(bags for _, bags in self._bagger().stream(X))])
+
+    def _bagger(self) -> Bagger:
+        """Return what reads texts; its tables are built once for these vectors and this tokenizer."""
+        if getattr(self, "vectors_", None) is None:
+            self.vectors_ = self._load_vectors()
+        facts = (self.vectors_, self.tokenizer, self.n_jobs)
+        if getattr(self, "_bagger_facts", None) != facts:
+            self._bagger_facts = facts
+            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
+        return self._reader
+
+    def _tokenizer(self) -> AnyTokenizer:
+        return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
+
+    def _load_vectors(self) -> WordVectors:
+        if self.vectors is None:
+            raise ValueError("texts need word vectors, and this model was made with vectors=None")
+        vectors = self.vectors if isinstance(self.vectors, WordVectors) else WordVectors.load(self.vectors)
+        dim = getattr(self, "n_features_in_", vectors.dim)
+        if hasattr(self, "mean_direction_") and dim != vectors.dim:
+            raise ValueError(f"the word vectors have {vectors.dim} dimensions; the model was fitted to {dim}")
+        return vectors
+
+    def _check_parameters(self) -> None:
+        if not self.prior_strength >= 0:
+            raise ValueError(f"prior_strength must be 0 or more, not {self.prior_strength!r}")
+        if self.kappa_method not in ("newton", "banerjee"):
+            raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
+        if self.init not in ("data", "paper"):
+            raise ValueError(f"init must be 'data' or 'paper', not {self.init!r}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _is_numeric(x: Any) -> bool:
+    """Tell whether x is a table of numbers, rather than texts or tokens."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2)
+    if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
+        return not isinstance(x[0][0], str)
+    return hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))

@@ -1,0 +1,235 @@
+"""The Spherical Paragraph Model, as mathematics: pure functions over arrays of numpy or torch.
+
+A document's direction ``d ~ vMF(mu0, kappa0)``, its words ``w_i ~ vMF(d, kappa)``. Write ``s`` for the sum of its
+``l`` unit word vectors, ``Phi`` for the log-partition and ``A = Phi'`` for the mean length of the vMF distribution.
+
+**E-step.** The prior is conjugate, so the posterior of ``d`` is a vMF again, exactly::
+
+    eta = kappa0 mu0 + kappa s        kappa' = |eta|        mu' = eta / kappa'        E[d] = A(kappa') mu'
+
+and the evidence of the words is ``log p(w_1..w_l) = Phi(kappa') - Phi(kappa0) - l Phi(kappa)``.
+
+**M-step.** ``mu0`` and ``A(kappa0)`` are the direction and the length of the mean of all ``E[d]``; and for each
+document ``A(kappa) = (E[d].s + a rho) / (l + a)``: as if ``a`` more words had been seen whose cosine with ``d`` is
+``rho``. That is the maximum under the conjugate prior ``p(kappa) ~ exp(a (rho kappa - Phi(kappa)))``. ``a = 0`` is
+the paper; with ``a`` infinite all documents share one concentration.
+
+All of this needs three numbers a document, ``mu0.s``, ``|s|^2`` and ``l``, and two products with the matrix of sums.
+
+**rho** is pooled over the corpus, once, before the first step: two words of the same text are independent given ``d``,
+so that their expected cosine is ``A(kappa)^2``, and ``rho^2 = sum (|s|^2 - l) / sum l (l - 1)``.
+"""
+
+import math
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+
+from . import bessel, vmf
+from .bessel import Array, apply, order_of
+from .rows import project, weighted_sum
+
+Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
+
+SOLVED = 1e-12  # a word concentration is solved when a step moves it by less than this share
+MOST_STEPS = 100
+GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
+
+
+class Prior(NamedTuple):
+    """What a corpus teaches: where its documents lie, and how much their words scatter.
+
+    Attributes
+    ----------
+    mean_direction : (dim,)
+        mu0.
+    concentration : float
+        kappa0.
+    cosine : float
+        rho, the mean cosine of a word with its document's direction.
+    strength : float
+        a, how many words that cosine counts for in each document.
+    """
+
+    mean_direction: Array
+    concentration: float
+    cosine: float
+    strength: float
+
+
+class Statistics(NamedTuple):
+    """The three numbers a document, each (n_docs,) float64: ``mu0.s``, ``|s|^2`` and ``l``."""
+
+    along: Array
+    squared_norms: Array
+    lengths: Array
+
+
+class Step(NamedTuple):
+    """What one E-step finds, (n_docs,) each.
+
+    Attributes
+    ----------
+    concentration : kappa', that of the posterior.
+    ratio : A(kappa') / kappa', so that E[d] = ratio * eta.
+    pull : E[d].s
+    """
+
+    concentration: Array
+    ratio: Array
+    pull: Array
+
+
+def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) -> Statistics:
+    """Reduce documents to three numbers each: (n_docs, dim) -> three (n_docs,)."""
+    return Statistics(products(sums, prior.mean_direction), squared_norms, lengths)
+
+
+def e_step(found: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
+    """Return the posterior for given word concentrations ``kappa``, (n_docs,)."""
+    along, squared, _ = found
+    xp = array_namespace(kappa)
+    k0 = prior.concentration
+    # |eta|^2, which rounding may push below zero where the words cancel the prior
+    concentration = xp.sqrt(xp.clip(k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared, min=0.0))
+    ratio = apply(bessel.quotient, concentration, order_of(dim))
+    return Step(concentration, ratio, ratio * (k0 * along + kappa * squared))
+
+
+def update(found: Statistics, step: Step, prior: Prior, dim: int, method: Method = "newton") -> Array:
+    """Return the M-step's word concentrations, (n_docs,); 0 where the words point away from the document."""
+    return invert(_mean_cosine(found, step.pull, prior), dim, method)
+
+
+def invert(length: Array, dim: int, method: Method = "newton") -> Array:
+    """Return the concentrations of mean lengths; lengths below 0 and above 1 are taken for 0 and 1."""
+    xp = array_namespace(length)
+    return vmf.concentration(xp.clip(length, min=0.0, max=1.0), dim, method=method)
+
+
+def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") -> Array:
+    """Return the word concentrations that an endless EM with this prior would end at, (n_docs,).
+
+    EM is a map ``kappa -> M(kappa)`` that rises with kappa. It is begun above its largest fixed point, where the
+    document's direction is that of its words alone, and made quick by Newton's method: ``M`` has the slope
+    ``M' = (E[d].s)' / ((l + a) A'(M))``, and the next point is where the tangent meets the diagonal. Each document
+    stops by itself, so its bits do not depend on the others.
+    """
+    along, squared, lengths = found
+    xp = array_namespace(along)
+    if math.isinf(prior.strength):
+        return xp.full_like(along, float(vmf.concentration(prior.cosine, dim, method=method)))
+    kappa = invert(_mean_cosine(found, xp.sqrt(squared), prior), dim, method)
+    kappa = xp.where(lengths > 0.0, kappa, xp.zeros_like(kappa))
+    open_ = xp.nonzero(kappa > 0.0)[0]
+    for _ in range(MOST_STEPS):
+        if open_.shape[0] == 0:
+            break
+        now, part = kappa[open_], Statistics(along[open_], squared[open_], lengths[open_])
+        after = _towards_fixed_point(part, now, prior, dim, method)
+        kappa[open_] = after
+        open_ = open_[xp.abs(after - now) > SOLVED * now]
+    return kappa
+
+
+def _towards_fixed_point(found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method) -> Array:
+    xp = array_namespace(kappa)
+    order = order_of(dim)
+    along, squared, lengths = found
+    step = e_step(found, kappa, prior, dim)
+    image = update(found, step, prior, dim, method)
+    if method != "newton":  # the slope below is that of the exact inverse
+        return image
+    k0, norm = prior.concentration, xp.clip(step.concentration, min=1e-300)
+    cosine = (k0 * along + kappa * squared) / norm
+    across = k0 * k0 * xp.clip(squared - along * along, min=0.0) / (norm * norm)
+    pull_slope = apply(bessel.mean_length_slope, step.concentration, order) * cosine * cosine + step.ratio * across
+    slope = pull_slope / ((lengths + prior.strength) * apply(bessel.mean_length_slope, image, order))
+    # At the ceiling of kappa the tangent means nothing; and a jump far below the image could miss the fixed point.
+    tangent = (slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA)
+    jump = kappa + (image - kappa) / (1.0 - xp.where(tangent, slope, xp.zeros_like(slope)))
+    return xp.maximum(xp.minimum(jump, xp.maximum(2.0 * image, kappa)), 0.5 * image)
+
+
+def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
+    """Return the exact log-evidence of each document, (n_docs,); 0 for one without words."""
+    order = order_of(dim)
+    whole = apply(bessel.log_partition, concentration, order) - float(vmf.log_partition(prior.concentration, dim))
+    return whole - found.lengths * apply(bessel.log_partition, kappa, order)
+
+
+def log_prior(kappa: Array, prior: Prior, dim: int) -> Array:
+    """Return what the prior on word concentrations adds to the evidence in the objective of EM, (n_docs,)."""
+    if prior.strength == 0.0 or math.isinf(prior.strength):
+        return 0.0 * kappa
+    return prior.strength * (prior.cosine * kappa - apply(bessel.log_partition, kappa, order_of(dim)))
+
+
+def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
+    """Return the mean of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
+    xp = array_namespace(kappa)
+    own = combination(sums, step.ratio * kappa)
+    return (own + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
+
+
+def m_step(mean: Array, prior: Prior, method: Method = "newton") -> Prior:
+    """Return the prior whose mean is that of the posteriors, (dim,)."""
+    xp = array_namespace(mean)
+    length = float(xp.sqrt(xp.sum(mean * mean)))
+    if length == 0.0:  # documents that cancel each other say nothing of a direction
+        return prior._replace(concentration=0.0)
+    concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=method))
+    return prior._replace(mean_direction=mean / length, concentration=concentration)
+
+
+def pooled_cosine(squared_norms: Array, lengths: Array) -> float:
+    """Return rho, the mean cosine of a word with its document's direction, from all pairs of words of a text."""
+    xp = array_namespace(lengths)
+    return cosine_of_pairs(float(xp.sum(squared_norms - lengths)), float(xp.sum(lengths * (lengths - 1.0))))
+
+
+def cosine_of_pairs(agreement: float, pairs: float) -> float:
+    """Return rho from the summed cosines of pairs and their number; 1/2 if no text has two words."""
+    return math.sqrt(min(max(agreement / pairs, 0.0), 1.0 - 1e-9)) if pairs > 0.0 else 0.5
+
+
+def directions(sums: Array, kappa: Array, prior: Prior) -> Array:
+    """Return the posterior directions mu', (n_docs, dim) float64; mu0 where the words cancel the prior."""
+    xp = array_namespace(kappa)
+    eta = prior.concentration * prior.mean_direction + kappa[:, None] * xp.astype(sums, xp.float64)
+    norm = xp.sqrt(xp.sum(eta * eta, axis=1))[:, None]
+    return xp.where(norm > 0.0, eta / xp.where(norm > 0.0, norm, xp.ones_like(norm)), prior.mean_direction)
+
+
+def products(sums: Array, direction: Array) -> Array:
+    """Return the inner product of each row with a direction, in float64: (n_docs, dim), (dim,) -> (n_docs,)."""
+    if is_numpy_array(sums):
+        along = np.empty(len(sums))
+        project(np.ascontiguousarray(sums), direction, along)
+        return along
+    xp = array_namespace(sums)
+    parts = [xp.astype(sums[i : i + GPU_ROWS], xp.float64) @ direction for i in range(0, sums.shape[0], GPU_ROWS)]
+    return xp.concat(parts) if parts else xp.astype(sums[:, 0], xp.float64)
+
+
+def combination(sums: Array, weights: Array) -> Array:
+    """Return the sum of the rows times their weights, in float64: (n_docs, dim), (n_docs,) -> (dim,)."""
+    if is_numpy_array(sums):
+        total = np.empty(sums.shape[1])
+        weighted_sum(sums, weights, total)
+        return total
+    xp = array_namespace(sums)
+    total = xp.zeros_like(xp.astype(sums[0], xp.float64))
+    for i in range(0, sums.shape[0], GPU_ROWS):
+        total = total + weights[i : i + GPU_ROWS] @ xp.astype(sums[i : i + GPU_ROWS], xp.float64)
+    return total
+
+
+def _mean_cosine(found: Statistics, pull: Array, prior: Prior) -> Array:
+    """Return ``(pull + a rho) / (l + a)``; for an infinite ``a`` rho, and 0 where there are no words at all."""
+    xp = array_namespace(pull)
+    if math.isinf(prior.strength):
+        return xp.full_like(pull, prior.cosine)
+    total = found.lengths + prior.strength
+    return (pull + prior.strength * prior.cosine) / xp.where(total > 0.0, total, xp.ones_like(total))
