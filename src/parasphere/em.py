@@ -123,6 +123,38 @@ def moments(bags: Bags, prior: Prior, method: Method) -> tuple[NDArray[np.float6
     return mean, objective(found, kappa, step, prior, bags.dim) / max(1.0, float(bags.lengths.sum()))
 
 
+class Online(NamedTuple):
+    """What online EM carries: documents seen, the running mean of E[d], (dim,), and the two sums behind rho."""
+
+    seen: int
+    mean: NDArray[np.float64]
+    agreement: float
+    pairs: float
+
+    @classmethod
+    def after_fit(cls, bags: Bags, prior: Prior, method: Method) -> "Online":
+        """Begin where a fit to the first block ended."""
+        mean, _ = moments(bags, prior, method)
+        return cls(0, mean, 0.0, 0.0)._with_words_of(bags)
+
+    def step(self, bags: Bags, prior: Prior, method: Method) -> tuple["Online", Prior, float]:
+        """Learn from one more block: return the new state, the new prior, and the block's objective a word."""
+        online = self._with_words_of(bags)
+        prior = prior._replace(cosine=spm.cosine_of_pairs(online.agreement, online.pairs))
+        share = (len(bags) / online.seen) ** 0.7
+        # Twice over the block: its posteriors then reflect what it has just taught.
+        for _ in range(2):
+            mean, gained = moments(bags, prior, method)
+            moved_mean = online.mean + share * (mean - online.mean)
+            prior = spm.m_step(moved_mean, prior, method)
+        return online._replace(mean=moved_mean), prior, gained
+
+    def _with_words_of(self, bags: Bags) -> "Online":
+        agreement = self.agreement + float((bags.squared_norms - bags.lengths).sum())
+        pairs = self.pairs + float((bags.lengths * (bags.lengths - 1.0)).sum())
+        return Online(self.seen + len(bags), self.mean, agreement, pairs)
+
+
 def draw(
     prior: Prior, n_docs: int, lengths: int | Sequence[int], kappa: float | None, rng: np.random.Generator
 ) -> Sampled:

@@ -3,9 +3,8 @@
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse
@@ -15,57 +14,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import spm, vmf
+from . import spm
 from .bags import Bagger, Bags
 from .corpus import Block
-from .em import Fit, Sampled, Start, draw, fit_prior, moments
+from .em import Fit, Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
+from .explain import Explanation, Match, explain, similar
+from .persistence import load_model, save_model
+from .posterior import Posterior
 from .spm import Method, Prior
 from .tokens import AnyTokenizer, Tokenizer
 from .vectors import GLOVE, WordVectors
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """What the model knows of each document after reading it.
-
-    Attributes
-    ----------
-    direction : (n_docs, dim)
-        mu', the document's vector on the unit sphere.
-    concentration : (n_docs,)
-        kappa', how sure that direction is.
-    word_concentration : (n_docs,)
-        kappa_n, how closely the document's words keep to its direction.
-    length : (n_docs,)
-        How many words were known.
-    unknown : (n_docs,)
-        How many were not.
-    log_evidence : (n_docs,)
-        The exact log-density of the document's words.
-    """
-
-    direction: NDArray[Any]
-    concentration: Floats
-    word_concentration: Floats
-    length: Floats
-    unknown: NDArray[np.int64]
-    log_evidence: Floats
-
-    @property
-    def mean_length(self) -> Floats:
-        """|E[d]|, (n_docs,): 0 for no idea of the direction, 1 for certainty."""
-        return np.asarray(vmf.mean_length(self.concentration, self.direction.shape[1]))
-
-    @property
-    def mean(self) -> NDArray[Any]:
-        """E[d], (n_docs, dim): the direction, shortened by doubt."""
-        return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
-
-    def __len__(self) -> int:
-        return len(self.direction)
 
 
 class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -132,6 +93,15 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     >>> model.transform(["north north", ""]).shape
     (2, 2)
     """
+
+    mean_direction_: Floats
+    concentration_: float
+    word_cosine_: float
+    evidence_: Floats
+    n_iter_: int
+    converged_: bool
+    n_features_in_: int
+    vectors_: WordVectors | None
 
     def __init__(
         self,
@@ -217,41 +187,28 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         under the current prior, and the running mean of E[d] moves towards theirs by a step of
         ``(n_block / n_so_far) ** 0.7``: large enough to forget the early, worse posteriors, small enough to settle.
         """
-        if not hasattr(self, "_online"):
+        first = not hasattr(self, "_online")
+        if first:
             self.fit(X)
-            bags = self._bags(X)
-            bags = bags[bags.lengths > 0]
-            mean, _ = moments(bags, self._prior, self.kappa_method)
-            pairs = bags.lengths * (bags.lengths - 1)
-            self._online = [len(bags), mean, float((bags.squared_norms - bags.lengths).sum()), float(pairs.sum())]
-            return self
         self._check_parameters()
         bags = self._bags(X)
         bags = bags[bags.lengths > 0]
-        if not len(bags):
-            return self
-        seen, mean, agreement, pairs = self._online
-        agreement += float((bags.squared_norms - bags.lengths).sum())
-        pairs += float((bags.lengths * (bags.lengths - 1)).sum())
-        prior = self._prior._replace(cosine=spm.cosine_of_pairs(agreement, pairs))
-        seen += len(bags)
-        share = (len(bags) / seen) ** 0.7
-        # Twice over the block: its posteriors then reflect what it has just taught.
-        for _ in range(2):
-            block_mean, objective = moments(bags, prior, self.kappa_method)
-            moved = mean + share * (block_mean - mean)
-            prior = spm.m_step(moved, prior, self.kappa_method)
-        self._online = [seen, moved, agreement, pairs]
-        self._set_prior(prior)
-        self.evidence_ = np.append(self.evidence_, objective)
-        self.n_iter_ += 1
+        if first:
+            self._online = Online.after_fit(bags, self._prior, self.kappa_method)
+        elif len(bags):
+            self._online, prior, objective = self._online.step(bags, self._prior, self.kappa_method)
+            self._set_prior(prior)
+            self.evidence_ = np.append(self.evidence_, objective)
+            self.n_iter_ += 1
         return self
 
     # -- using ------------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the documents' directions, (n_docs, dim): unit vectors, as precise as the bags' sums."""
-        return self.posterior(X).direction
+        check_is_fitted(self, "mean_direction_")
+        bags = self._bags(X)
+        return self._directions(bags, self._solved(bags)[1])
 
     def posterior(self, X: Any) -> Posterior:  # noqa: N803
         """Return all that the model knows of each document."""
@@ -289,6 +246,74 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self, "mean_direction_")
         return draw(self._prior, n_docs, lengths, word_concentration, _generator(self.random_state))
 
+    def explain(self, text: str) -> Explanation:
+        """Return each word's share in the pull on a text's direction, the prior's share, and the unknown words.
+
+        Examples
+        --------
+        >>> from parasphere import WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> told = model.explain("north north east by sea")
+        >>> [word for word, share in told.words], told.unknown
+        (['north', 'north', 'east'], ['sea'])
+        >>> round(sum(share for _, share in told.words) + told.prior, 6)
+        1.0
+        """
+        check_is_fitted(self, "mean_direction_")
+        return explain(self, text)
+
+    def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
+        """Return the ``k`` documents most like a query, best first, by their expected cosine.
+
+        Parameters
+        ----------
+        query : str
+        among : texts, columns, a Path, or a Posterior found before
+            Streamed: the corpus may be larger than memory.
+        k : int
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        check_is_fitted(self, "mean_direction_")
+        return similar(self, query, among, k, **columns)
+
+    def compare(self, a: str, b: str) -> float:
+        """Return the expected cosine of two texts' directions under both posteriors, ``E[d_a].E[d_b]``.
+
+        It is the cosine of the two directions, shortened by the doubt about each: two texts of which little is
+        known are not called alike.
+        """
+        means = self.posterior([a, b]).mean
+        return float(means[0] @ means[1])
+
+    def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:
+        """Write the fitted model to a folder, replacing what it held in one step; nothing is pickled.
+
+        Parameters
+        ----------
+        folder : path
+        embed_vectors : bool, optional
+            Copy the word vectors into the folder, or refer to them by name and content. By default they are copied
+            only if they have no name or path to be loaded by.
+        """
+        check_is_fitted(self, "mean_direction_")
+        save_model(self, folder, embed_vectors)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None) -> Self:
+        """Read a model that :meth:`save` wrote; its arrays are mapped into memory.
+
+        Parameters
+        ----------
+        folder : path
+        vectors : optional
+            Where the word vectors are now, if not where they were; their content must be the same.
+        tokenizer : callable, optional
+            Needed again if the model was fitted with a Python function for a tokenizer.
+        """
+        return cast(Self, load_model(cls, folder, vectors, tokenizer))
+
     # -- inside -----------------------------------------------------------------------------------------------
 
     @property
@@ -311,18 +336,25 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             del self._online
 
     def _posterior(self, bags: Bags) -> Posterior:
-        prior, dim = self._prior, bags.dim
-        found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-        kappa = spm.solve(found, prior, dim, self.kappa_method)
-        step = spm.e_step(found, kappa, prior, dim)
+        prior = self._prior
+        found, kappa = self._solved(bags)
+        step = spm.e_step(found, kappa, prior, bags.dim)
         return Posterior(
-            direction=spm.directions(bags.sums, kappa, prior).astype(bags.sums.dtype, copy=False),
+            direction=self._directions(bags, kappa),
             concentration=step.concentration,
             word_concentration=kappa,
             length=bags.lengths,
             unknown=bags.unknown,
-            log_evidence=spm.evidence(found, kappa, step.concentration, prior, dim),
+            log_evidence=spm.evidence(found, kappa, step.concentration, prior, bags.dim),
         )
+
+    def _solved(self, bags: Bags) -> tuple[spm.Statistics, Floats]:
+        found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, self._prior)
+        return found, spm.solve(found, self._prior, bags.dim, self.kappa_method)
+
+    def _directions(self, bags: Bags, kappa: Floats) -> NDArray[Any]:
+        found: NDArray[Any] = spm.directions(bags.sums, kappa, self._prior)
+        return found.astype(bags.sums.dtype, copy=False)
 
     def _bags(self, X: Any, *, reset: bool = False) -> Bags:  # noqa: N803
         """Take a corpus in any form as bags."""
@@ -337,18 +369,17 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 self.vectors_ = None
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
             return Bags.from_rows(rows)
-        if reset or not hasattr(self, "vectors_") or self.vectors_ is None:
+        if reset:
             self.vectors_ = self._load_vectors()
         return Bags.concatenate([self._bagger().empty(), *(bags for _, bags in self._bagger().stream(X))])
 
     def _bagger(self) -> Bagger:
         """Return what reads texts; its tables are built once for these vectors and this tokenizer."""
-        if getattr(self, "vectors_", None) is None:
-            self.vectors_ = self._load_vectors()
-        facts = (self.vectors_, self.tokenizer, self.n_jobs)
+        vectors = getattr(self, "vectors_", None) or self._load_vectors()
+        facts = (vectors, self.tokenizer, self.n_jobs)
         if getattr(self, "_bagger_facts", None) != facts:
-            self._bagger_facts = facts
-            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
+            self.vectors_, self._bagger_facts = vectors, facts
+            self._reader = Bagger(vectors, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
         return self._reader
 
     def _tokenizer(self) -> AnyTokenizer:

@@ -89,23 +89,16 @@ def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) 
 def e_step(found: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     """Return the posterior for given word concentrations ``kappa``, (n_docs,)."""
     along, squared, _ = found
-    xp = array_namespace(kappa)
     k0 = prior.concentration
     # |eta|^2, which rounding may push below zero where the words cancel the prior
-    concentration = xp.sqrt(xp.clip(k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared, min=0.0))
+    concentration = (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(0.0) ** 0.5
     ratio = apply(bessel.quotient, concentration, order_of(dim))
     return Step(concentration, ratio, ratio * (k0 * along + kappa * squared))
 
 
 def update(found: Statistics, step: Step, prior: Prior, dim: int, method: Method = "newton") -> Array:
     """Return the M-step's word concentrations, (n_docs,); 0 where the words point away from the document."""
-    return invert(_mean_cosine(found, step.pull, prior), dim, method)
-
-
-def invert(length: Array, dim: int, method: Method = "newton") -> Array:
-    """Return the concentrations of mean lengths; lengths below 0 and above 1 are taken for 0 and 1."""
-    xp = array_namespace(length)
-    return vmf.concentration(xp.clip(length, min=0.0, max=1.0), dim, method=method)
+    return vmf.invert(_mean_cosine(found, step.pull, prior), dim, method)
 
 
 def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") -> Array:
@@ -116,40 +109,37 @@ def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") 
     ``M' = (E[d].s)' / ((l + a) A'(M))``, and the next point is where the tangent meets the diagonal. Each document
     stops by itself, so its bits do not depend on the others.
     """
-    along, squared, lengths = found
-    xp = array_namespace(along)
+    kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, method)
     if math.isinf(prior.strength):
-        return xp.full_like(along, float(vmf.concentration(prior.cosine, dim, method=method)))
-    kappa = invert(_mean_cosine(found, xp.sqrt(squared), prior), dim, method)
-    kappa = xp.where(lengths > 0.0, kappa, xp.zeros_like(kappa))
-    open_ = xp.nonzero(kappa > 0.0)[0]
+        return kappa
+    kappa = kappa * (found.lengths > 0.0)
+    xp = array_namespace(kappa)
+    still = xp.nonzero(kappa > 0.0)[0]
     for _ in range(MOST_STEPS):
-        if open_.shape[0] == 0:
+        if still.shape[0] == 0:
             break
-        now, part = kappa[open_], Statistics(along[open_], squared[open_], lengths[open_])
-        after = _towards_fixed_point(part, now, prior, dim, method)
-        kappa[open_] = after
-        open_ = open_[xp.abs(after - now) > SOLVED * now]
+        now = kappa[still]
+        after = _towards_fixed_point(Statistics(*(numbers[still] for numbers in found)), now, prior, dim, method)
+        kappa[still] = after
+        still = still[abs(after - now) > SOLVED * now]
     return kappa
 
 
 def _towards_fixed_point(found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method) -> Array:
-    xp = array_namespace(kappa)
-    order = order_of(dim)
     along, squared, lengths = found
     step = e_step(found, kappa, prior, dim)
     image = update(found, step, prior, dim, method)
     if method != "newton":  # the slope below is that of the exact inverse
         return image
-    k0, norm = prior.concentration, xp.clip(step.concentration, min=1e-300)
+    k0, norm, order = prior.concentration, step.concentration.clip(1e-300), order_of(dim)
     cosine = (k0 * along + kappa * squared) / norm
-    across = k0 * k0 * xp.clip(squared - along * along, min=0.0) / (norm * norm)
+    across = k0 * k0 * (squared - along * along).clip(0.0) / (norm * norm)
     pull_slope = apply(bessel.mean_length_slope, step.concentration, order) * cosine * cosine + step.ratio * across
     slope = pull_slope / ((lengths + prior.strength) * apply(bessel.mean_length_slope, image, order))
-    # At the ceiling of kappa the tangent means nothing; and a jump far below the image could miss the fixed point.
-    tangent = (slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA)
-    jump = kappa + (image - kappa) / (1.0 - xp.where(tangent, slope, xp.zeros_like(slope)))
-    return xp.maximum(xp.minimum(jump, xp.maximum(2.0 * image, kappa)), 0.5 * image)
+    # At the ceiling of kappa the tangent means nothing; and a jump far from the image could miss the fixed point.
+    slope = slope * ((slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA))
+    jump = kappa + (image - kappa) / (1.0 - slope)
+    return image + (jump - image).clip(-0.5 * image, image)
 
 
 def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
@@ -228,8 +218,7 @@ def combination(sums: Array, weights: Array) -> Array:
 
 def _mean_cosine(found: Statistics, pull: Array, prior: Prior) -> Array:
     """Return ``(pull + a rho) / (l + a)``; for an infinite ``a`` rho, and 0 where there are no words at all."""
-    xp = array_namespace(pull)
     if math.isinf(prior.strength):
-        return xp.full_like(pull, prior.cosine)
+        return 0.0 * pull + prior.cosine
     total = found.lengths + prior.strength
-    return (pull + prior.strength * prior.cosine) / xp.where(total > 0.0, total, xp.ones_like(total))
+    return (pull + prior.strength * prior.cosine) / (total + (total == 0.0))

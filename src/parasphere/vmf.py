@@ -207,6 +207,9 @@ def _longest(dim: int) -> float:
     return 1.0 - 0.5 * float(bessel.shortfall(MAX_KAPPA, bessel.order_of(dim)))
 
 
+_INVERSES = {"newton": bessel.concentration, "banerjee": bessel.banerjee}
+
+
 def concentration(mean_length: Array, dim: int, method: Literal["newton", "banerjee"] = "newton") -> Array:
     """Concentration whose mean vector has the given length: the inverse of `mean_length`, at most `MAX_KAPPA`.
 
@@ -237,16 +240,19 @@ def concentration(mean_length: Array, dim: int, method: Literal["newton", "baner
     100000000.0
     """
     order = _order(dim)
-    formulas = {"newton": bessel.concentration, "banerjee": bessel.banerjee}
-    if method not in formulas:
+    if method not in _INVERSES:
         raise ValueError(f"method must be 'newton' or 'banerjee', not {method!r}")
     values = _nonnegative(mean_length, "mean_length", most=1.0 + _ROUNDING)
-    longest = _longest(int(order.dim))
     if isinstance(values, float):
-        return _like(min(bessel.apply(formulas[method], min(values, longest), order), MAX_KAPPA), mean_length)
-    xp = array_namespace(values)
-    kappa = bessel.apply(formulas[method], xp.clip(values, max=longest), order)
-    return _like(xp.clip(kappa, max=MAX_KAPPA), mean_length)
+        longest = _longest(int(order.dim))
+        return _like(min(bessel.apply(_INVERSES[method], min(values, longest), order), MAX_KAPPA), mean_length)
+    return _like(invert(values, dim, method), mean_length)
+
+
+def invert(lengths: Array, dim: int, method: Literal["newton", "banerjee"] = "newton") -> Array:
+    """`concentration` of a float64 array, unchecked, for loops that call it often; lengths below 0 are taken for 0."""
+    order = bessel.order_of(dim)
+    return bessel.apply(_INVERSES[method], lengths.clip(0.0, _longest(dim)), order).clip(0.0, MAX_KAPPA)
 
 
 def log_density(x: Array, mean_direction: Array, kappa: Array) -> Array:

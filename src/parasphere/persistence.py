@@ -1,0 +1,117 @@
+"""A fitted model on disk: what is written, and what must fit when it is read again."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import store
+from .em import Online
+from .errors import ParasphereError, StoreError
+from .tokens import Tokenizer
+from .vectors import WordVectors
+from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from .model import SphericalParagraphModel
+
+KIND = "spherical-paragraph-model"
+_PLAIN = ("kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
+_VECTORS = ("data", "offsets", "matrix", "norms")
+
+
+def save_model(model: "SphericalParagraphModel", folder: str | Path, embed_vectors: bool | None) -> None:
+    """Write a fitted model; see ``SphericalParagraphModel.save``."""
+    vectors = model.vectors_
+    source = str(model.vectors) if isinstance(model.vectors, str | Path) else None
+    embed = source is None if embed_vectors is None else embed_vectors
+    seed = model.random_state if isinstance(model.random_state, int) else None
+    arrays: dict[str, NDArray[Any]] = {
+        "mean_direction": model.mean_direction_,
+        "numbers": np.array([model.concentration_, model.word_cosine_, float(model.prior_strength)]),
+        "evidence": model.evidence_,
+    }
+    meta: dict[str, Any] = {
+        "parameters": {name: getattr(model, name) for name in _PLAIN} | {"random_state": seed},
+        "tokenizer": _tokenizer_facts(model.tokenizer),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "vectors": None,
+        "online": None,
+    }
+    if vectors is not None:
+        meta["vectors"] = {
+            "name": vectors.name, "fingerprint": vectors.fingerprint, "source": source, "embedded": embed,
+        }  # fmt: skip
+        if embed:
+            arrays |= {
+                "data": vectors.vocabulary.data, "offsets": vectors.vocabulary.offsets,
+                "matrix": vectors.matrix, "norms": vectors.norms,
+            }  # fmt: skip
+    if hasattr(model, "_online"):
+        meta["online"] = [model._online.seen, model._online.agreement, model._online.pairs]
+        arrays["online_mean"] = model._online.mean
+    store.save(folder, KIND, arrays, meta)
+
+
+def load_model(
+    cls: type["SphericalParagraphModel"], folder: str | Path, vectors: Any, tokenizer: Any
+) -> "SphericalParagraphModel":
+    """Read a model; see ``SphericalParagraphModel.load``."""
+    arrays, meta = store.load(folder, KIND)
+    try:
+        parameters, numbers = dict(meta["parameters"]), arrays["numbers"].tolist()
+        found = _vectors(meta["vectors"], arrays, vectors, folder)
+        kept = meta["tokenizer"]
+        if kept == "callable" and tokenizer is None:
+            raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
+        if tokenizer is None and kept is not None:
+            tokenizer = Tokenizer(**kept)
+        model = cls(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)
+        model.mean_direction_ = np.array(arrays["mean_direction"])
+        model.concentration_, model.word_cosine_ = numbers[0], numbers[1]
+        model.evidence_ = np.array(arrays["evidence"])
+        model.n_iter_, model.converged_ = meta["n_iter"], meta["converged"]
+        model.n_features_in_ = model._n_features_out = len(model.mean_direction_)
+        model.vectors_ = found
+        if meta["vectors"] is not None and not meta["vectors"]["embedded"] and vectors is None:
+            model.vectors = meta["vectors"]["source"]  # a copy saved again refers to them again
+        if meta["online"] is not None:
+            seen, agreement, pairs = meta["online"]
+            model._online = Online(seen, np.array(arrays["online_mean"]), agreement, pairs)
+    except (KeyError, IndexError, TypeError) as error:
+        raise StoreError(f"{folder} lacks what a model needs ({error!r}): it is damaged.") from error
+    return model
+
+
+def _vectors(facts: Any, arrays: store.Arrays, given: Any, folder: str | Path) -> WordVectors | None:
+    if facts is None:
+        return None
+    if given is None and facts["embedded"]:
+        data, offsets, matrix, norms = (np.asarray(arrays[name]) for name in _VECTORS)
+        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
+        return WordVectors(vocabulary, matrix, norms, name=facts["name"], fingerprint=facts["fingerprint"])
+    source = given if given is not None else facts["source"]
+    if source is None:
+        raise StoreError(f"{folder} was saved without its word vectors ({facts['name']}): load(folder, vectors=...).")
+    try:
+        vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
+    except ParasphereError as error:
+        message = f"the word vectors of {folder} cannot be loaded ({error}) Name them: load(folder, vectors=...)."
+        raise StoreError(message) from error
+    if vectors.fingerprint != facts["fingerprint"]:
+        raise StoreError(
+            f"{folder} was fitted with the word vectors {facts['name']} ({facts['fingerprint'][:12]}…); "
+            f"{vectors.name} ({vectors.fingerprint[:12]}…) are others."
+        )
+    return vectors
+
+
+def _tokenizer_facts(tokenizer: Any) -> Any:
+    if tokenizer is None:
+        return None
+    if not isinstance(tokenizer, Tokenizer):
+        return "callable"
+    return asdict(tokenizer) | {"stop_words": sorted(tokenizer.stop_words) or None}
