@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from parasphere import WordVectors
+from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.cli import main
 from parasphere.vectors import SkippedRowsWarning
 
@@ -104,6 +104,8 @@ def test_train(tmp_path: Path) -> None:
         (["vectors", "info", "absent.txt"], 1, "absent.txt"),
         (["vectors", "info", "{broken}"], 1, "line 2"),
         (["vectors", "nearest"], 2, "Missing argument"),
+        (["info", "absent"], 1, "absent is no folder"),
+        (["fit", "absent.txt", "--out", "x"], 1, "absent.txt"),
     ],
 )
 def test_errors_are_sentences(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
@@ -120,6 +122,74 @@ def test_skip_bad_rows(tmp_path: Path) -> None:
     assert facts["words"] == 1
 
 
-def test_demo() -> None:
-    shown = run("demo")
-    assert "texts near scipy.signal.firwin" in shown
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.csv"
+    rows = ["north north east", "east northeast", "north", "northeast nowhere"] * 5
+    lines = [f"{i},{text},{'n' if 'north ' in text else 'e'}" for i, text in enumerate(rows)]
+    path.write_text("\n".join(["name,text,label", *lines]) + "\n")
+    return path
+
+
+def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    facts = json.loads(run("fit", corpus, "-v", vectors_file, "--out", model, "--tol", 1e-3, "--json"))
+    assert (facts["documents"], facts["known_words"], facts["unknown_words"]) == (20, 35, 5)
+    assert facts["converged"]
+    shown = json.loads(run("info", model, "--json"))
+    assert shown["dim"] == 2
+    assert shown["words_near_the_corpus_direction"][0] == "northeast"
+    assert "concentration of documents" in run("info", model)
+
+    run("transform", model, corpus, "--out", tmp_path / "v.npy", "--threads", 2)
+    vectors = np.load(tmp_path / "v.npy")
+    loaded = SphericalParagraphModel.load(model)
+    assert np.array_equal(vectors, loaded.transform(["north north east", "east northeast", "north", "northeast"] * 5))
+    shown = run("transform", model, corpus, "--out", tmp_path / "v.parquet", "--id-column", "name")
+    assert "20 vectors of 2 dimensions" in shown
+
+    found = json.loads(run("similar", model, corpus, "north", "-k", 2, "--id-column", "name", "--json"))
+    assert [match["id"] for match in found] == ["2", "6"]
+    assert "north" in run("similar", model, corpus, "north")
+    told = json.loads(run("explain", model, "north by unheard northeast", "--json"))
+    assert [word for word, _ in told["words"]] == ["north", "northeast"]
+    assert told["unknown"] == ["unheard"]
+    assert "No vector for: unheard" in run("explain", model, "north by unheard northeast")
+
+
+def test_the_papers_model_and_options(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--paper", "--embed-vectors", "--tol", 0.1)
+    vectors_file.unlink()
+    assert SphericalParagraphModel.load(tmp_path / "m").kappa_method == "banerjee"
+
+
+def test_a_fit_that_stops_early_says_so(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "parasphere", "fit", corpus, "-v", vectors_file, "-o", tmp_path / "m"]
+    done = subprocess.run([*command, "--max-iter", "1", "--tol", "0"], capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("warning: EM stopped after max_iter=1")
+
+
+def test_standard_input(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2)
+    command = [sys.executable, "-m", "parasphere", "transform", tmp_path / "m", "-", "--out", tmp_path / "v.npy"]
+    subprocess.run(command, input=b"north\neast\n", check=True, capture_output=True)
+    assert np.load(tmp_path / "v.npy").shape == (2, 2)
+
+
+def test_plot(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = np.random.default_rng(0).normal(size=(3, 4))
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(["north", "east", "northeast"], rows, strict=True)]
+    vectors_file.write_text("\n".join(lines) + "\n")
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2)
+    for name in ("map.png", "map.html"):
+        shown = run("plot", tmp_path / "m", corpus, "--label-column", "label", "--out", tmp_path / name)
+        assert "20 documents drawn" in shown
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_demo(tmp_path: Path) -> None:
+    shown = run("demo", "--out", tmp_path / "map.png")
+    assert "Which area is a docstring from?" in shown
+    assert "Least sure" in shown
+    assert (tmp_path / "map.png").stat().st_size > 20_000

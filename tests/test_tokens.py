@@ -198,4 +198,5 @@ def test_the_count_matrix_is_scikit_learns() -> None:
     ours = count_matrix(texts, Vocabulary(vectorizer.get_feature_names_out()))
     assert np.array_equal(ours.toarray(), expected.toarray())
     assert ours.has_sorted_indices
+    assert ours.indptr.dtype == ours.indices.dtype == np.int32  # liblinear takes no wider ones
     assert count_matrix([], Vocabulary(["a"])).shape == (0, 1)

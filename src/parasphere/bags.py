@@ -152,8 +152,15 @@ class Bags:
     def __len__(self) -> int:
         return len(self.sums)
 
-    def __getitem__(self, documents: slice | NDArray[Any] | Sequence[int]) -> "Bags":
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and dimensions; scikit-learn asks for it when it splits data into folds."""
+        return len(self), self.dim
+
+    def __getitem__(self, documents: Any) -> "Bags":
         """Select documents by a slice (a view), a mask or positions."""
+        if isinstance(documents, tuple) and documents[1:] == (...,):  # as scikit-learn spells it
+            documents = documents[0]
         return Bags(*(column[documents] for column in self._columns()))
 
     def save(self, folder: str | Path) -> None:

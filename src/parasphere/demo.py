@@ -1,40 +1,100 @@
-"""What ``parasphere demo`` shows: the whole road of a text, on what is embedded."""
+"""What ``parasphere demo`` shows: the main job, on what is embedded, told in words."""
 
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.svm import LinearSVC
 
 from . import datasets
 from .bags import Bags
-from .tokens import Tokenizer
-from .vectors import WordVectors
+from .errors import MissingExtraError
+from .model import SphericalParagraphModel
+from .tokens import Tokenizer, count_matrix, count_words
+from .vocabulary import Vocabulary
+
+QUERY = "Design a low-pass filter for a digital signal"
+NEIGHBOUR = "scipy.stats.ttest_ind"
 
 
-def show(out: Console) -> None:
-    """Read the embedded texts with the embedded vectors, and print what there is to see."""
+def show(out: Console, picture: Path) -> None:
+    """Fit the embedded texts with the embedded vectors, print what was learned, and draw the map."""
     corpus = datasets.load("docstrings")
-    vectors = WordVectors.load()
-    tokenizer = Tokenizer(stop_words="english")
-    out.print(f"[bold]{len(corpus):,} texts[/]: {corpus.citation}")
-    out.print(f"[bold]{len(vectors):,} words[/]: {vectors.name}, {vectors.dim} dimensions")
-    for word in ("matrix", "probability"):
-        out.print(f"  near [bold]{word}[/]: {', '.join(near for near, _ in vectors.nearest(word, 6))}")
-
+    model = SphericalParagraphModel(tokenizer=Tokenizer(stop_words="english"))
+    model.read(corpus.texts[:1])  # loads the vectors, and compiles on the very first run
     start = time.perf_counter()
-    bags = Bags.from_texts(corpus.texts, vectors, tokenizer=tokenizer)
+    bags = model.read(corpus.texts)
+    model.fit(bags)
+    posterior = model.posterior(bags)
     seconds = time.perf_counter() - start
-    known = int(bags.lengths.sum())
-    share = known / (known + int(bags.unknown.sum()))
-    out.print(f"[bold]{known:,} words read[/] in {seconds:.2f} s; {share:.1%} have a vector")
+    assert model.vectors_ is not None
 
-    # The resultant length: how much a text's words agree on one direction.
-    agreement = np.sqrt(bags.squared_norms) / np.maximum(bags.lengths, 1)
-    long = np.flatnonzero(bags.lengths >= 50)
-    for which, doc in (("most", long[agreement[long].argmax()]), ("least", long[agreement[long].argmin()])):
-        out.print(f"  words that agree {which}: {corpus.ids[doc]} (resultant length {agreement[doc]:.2f})")
+    words, unknown = int(bags.lengths.sum()), int(bags.unknown.sum())
+    _print(out, "The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
+    commonest = ", ".join(word for word, _ in model.vectors_.coverage(corpus.texts, model.tokenizer).unknown[:6])
+    _print(out, "The words", f"{words + unknown:,} without stop words; {unknown / (words + unknown):.1%} of them have "
+           f"no vector ({commonest}, ...)")  # fmt: skip
+    _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
+           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.0f} MB/s")  # fmt: skip
+    near = ", ".join(word for word, _ in model.vectors_.nearest(model.mean_direction_, 6))
+    _print(out, "mu0", f"the corpus points towards: {near}")
+    _print(out, "kappa", f"documents keep to it with kappa0 = {model.concentration_:.0f}; a word has a mean cosine of "
+           f"{model.word_cosine_:.2f} with its document")  # fmt: skip
+    sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
+    for name, doc in (("Surest", sure), ("Least sure", unsure)):
+        _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
+               f"{posterior.length[doc]:,.0f} words")  # fmt: skip
+    doc = corpus.ids.index(NEIGHBOUR)
+    matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
+    _print(out, f"Like {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
+    matches = model.similar(QUERY, posterior, 5)
+    _print(out, "A query", f"'{QUERY}' finds {', '.join(corpus.ids[match.position] for match in matches)}")
 
-    directions = bags.sums / np.sqrt(np.maximum(bags.squared_norms, 1e-12))[:, None]
-    doc = corpus.ids.index("scipy.signal.firwin")
-    nearest = np.argsort(-(directions @ directions[doc]))[1:6]
-    out.print(f"  texts near {corpus.ids[doc]}: {', '.join(corpus.ids[i] for i in nearest)}")
+    out.print()
+    out.print(_accuracies(model, bags, corpus))
+    try:
+        from .plots import draw_map
+
+        labels = [corpus.label_names[label] for label in corpus.labels]
+        title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
+        draw_map(picture, posterior.direction, model.mean_direction_, posterior.mean_length, labels,
+                 title=title, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
+        out.print(f"\nThe map of all documents is in [bold]{escape(str(picture))}[/].")
+    except MissingExtraError as error:
+        out.print(f"\nNo map: {escape(str(error))}")
+
+
+def _print(out: Console, name: str, text: str) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=16, style="bold")
+    table.add_row(escape(name), escape(text))
+    out.print(table)
+
+
+def _accuracies(model: SphericalParagraphModel, bags: Bags, corpus: datasets.Dataset) -> Table:
+    """Compare vectors by a linear SVM in five folds, the same for all."""
+    table = Table("", "numbers a text", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    means = bags.sums / np.maximum(bags.lengths, 1)[:, None]
+    words, _ = count_words(corpus.texts, model.tokenizer)
+    counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), model.tokenizer)
+    # Every encoder is fitted to the training folds alone; means and counts have nothing to fit.
+    rows: list[tuple[str, Any, Any]] = [
+        ("SPM", bags, model.__class__(model.vectors_, tokenizer=model.tokenizer)),
+        ("plain average", means, Normalizer()),
+        ("bag of words, tf-idf", counts, TfidfTransformer()),
+    ]
+    for name, data, encoder in rows:
+        pipeline = make_pipeline(encoder, LinearSVC(C=10.0, random_state=0))
+        scores = cross_val_score(pipeline, data, corpus.labels, cv=folds)
+        width = bags.dim if name != rows[2][0] else counts.shape[1]
+        table.add_row(name, f"{width:,}", f"{scores.mean():.1%}")
+    return table

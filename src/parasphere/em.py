@@ -73,7 +73,7 @@ def fit_prior(
         while True:
             found = spm.statistics(sums, squared, lengths, prior)
             step = spm.e_step(found, kappa, prior, dim)
-            trace.append(objective(found, kappa, step, prior, dim) / words)
+            trace.append(_total(spm.objective(found, kappa, step.concentration, prior, dim)) / words)
             converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol
             if converged or len(trace) > max_iter:
                 break
@@ -86,12 +86,6 @@ def fit_prior(
     if kept:
         kept.discard()
     return Fit(prior._replace(mean_direction=on_host(prior.mean_direction)), trace, converged)
-
-
-def objective(found: spm.Statistics, kappa: Array, step: spm.Step, prior: Prior, dim: int) -> float:
-    """Return what EM climbs: the log-evidence of all documents, plus the log-prior of their word concentrations."""
-    each = spm.evidence(found, kappa, step.concentration, prior, dim) + spm.log_prior(kappa, prior, dim)
-    return float(array_namespace(each).sum(each))
 
 
 def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> State:
@@ -120,7 +114,8 @@ def moments(bags: Bags, prior: Prior, method: Method) -> tuple[NDArray[np.float6
     kappa = spm.solve(found, prior, bags.dim, method)
     step = spm.e_step(found, kappa, prior, bags.dim)
     mean = spm.mean_of_posteriors(bags.sums, kappa, step, prior)
-    return mean, objective(found, kappa, step, prior, bags.dim) / max(1.0, float(bags.lengths.sum()))
+    climbed = _total(spm.objective(found, kappa, step.concentration, prior, bags.dim))
+    return mean, climbed / max(1.0, float(bags.lengths.sum()))
 
 
 class Online(NamedTuple):
@@ -217,6 +212,10 @@ class Checkpoint:
         """Remove the folder: the fit is done."""
         if store.is_saved(self.folder, CHECKPOINT):
             shutil.rmtree(self.folder)
+
+
+def _total(numbers: Array) -> float:
+    return float(array_namespace(numbers).sum(numbers))
 
 
 def moved(array: Any, device: str | None) -> Array:

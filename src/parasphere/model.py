@@ -111,7 +111,7 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -214,6 +214,13 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return all that the model knows of each document."""
         check_is_fitted(self, "mean_direction_")
         return self._posterior(self._bags(X))
+
+    def read(self, source: Any, **columns: Any) -> Bags:
+        """Read a corpus into the bags that :meth:`fit` takes; ``columns`` are those of ``corpus.blocks``."""
+        self.vectors_ = self._load_vectors()
+        return Bags.concatenate(
+            [self._bagger().empty(), *(bags for _, bags in self._bagger().stream(source, **columns))]
+        )
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
         """Read a corpus block by block, in constant memory; yield each block and its posterior."""
@@ -360,7 +367,7 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Take a corpus in any form as bags."""
         if isinstance(X, Bags):
             if reset:
-                self.vectors_ = None
+                self.vectors_ = self._vectors_for(X.dim)
             elif X.dim != self.n_features_in_:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.n_features_in_}")
             return X
@@ -370,7 +377,7 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
             return Bags.from_rows(rows)
         if reset:
-            self.vectors_ = self._load_vectors()
+            return self.read(X)
         return Bags.concatenate([self._bagger().empty(), *(bags for _, bags in self._bagger().stream(X))])
 
     def _bagger(self) -> Bagger:
@@ -393,6 +400,11 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if hasattr(self, "mean_direction_") and dim != vectors.dim:
             raise ValueError(f"the word vectors have {vectors.dim} dimensions; the model was fitted to {dim}")
         return vectors
+
+    def _vectors_for(self, dim: int) -> WordVectors | None:
+        """Return the word vectors if bags of this dimension may have been read with them."""
+        known = getattr(self, "vectors_", None) or (self.vectors if isinstance(self.vectors, WordVectors) else None)
+        return known if known is not None and known.dim == dim else None
 
     def _check_parameters(self) -> None:
         if not self.prior_strength >= 0:

@@ -38,12 +38,13 @@ def save_model(model: "SphericalParagraphModel", folder: str | Path, embed_vecto
         "tokenizer": _tokenizer_facts(model.tokenizer),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
+        "source": source,
         "vectors": None,
         "online": None,
     }
     if vectors is not None:
         meta["vectors"] = {
-            "name": vectors.name, "fingerprint": vectors.fingerprint, "source": source, "embedded": embed,
+            "name": vectors.name, "fingerprint": vectors.fingerprint, "embedded": embed,
         }  # fmt: skip
         if embed:
             arrays |= {
@@ -63,7 +64,7 @@ def load_model(
     arrays, meta = store.load(folder, KIND)
     try:
         parameters, numbers = dict(meta["parameters"]), arrays["numbers"].tolist()
-        found = _vectors(meta["vectors"], arrays, vectors, folder)
+        found = _vectors(meta, arrays, vectors, folder)
         kept = meta["tokenizer"]
         if kept == "callable" and tokenizer is None:
             raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
@@ -76,8 +77,8 @@ def load_model(
         model.n_iter_, model.converged_ = meta["n_iter"], meta["converged"]
         model.n_features_in_ = model._n_features_out = len(model.mean_direction_)
         model.vectors_ = found
-        if meta["vectors"] is not None and not meta["vectors"]["embedded"] and vectors is None:
-            model.vectors = meta["vectors"]["source"]  # a copy saved again refers to them again
+        if vectors is None and (found is None or not meta["vectors"]["embedded"]):
+            model.vectors = meta["source"]  # a copy saved again refers to the same vectors again
         if meta["online"] is not None:
             seen, agreement, pairs = meta["online"]
             model._online = Online(seen, np.array(arrays["online_mean"]), agreement, pairs)
@@ -86,14 +87,15 @@ def load_model(
     return model
 
 
-def _vectors(facts: Any, arrays: store.Arrays, given: Any, folder: str | Path) -> WordVectors | None:
+def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str | Path) -> WordVectors | None:
+    facts = meta["vectors"]
     if facts is None:
         return None
     if given is None and facts["embedded"]:
         data, offsets, matrix, norms = (np.asarray(arrays[name]) for name in _VECTORS)
         vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
         return WordVectors(vocabulary, matrix, norms, name=facts["name"], fingerprint=facts["fingerprint"])
-    source = given if given is not None else facts["source"]
+    source = given if given is not None else meta["source"]
     if source is None:
         raise StoreError(f"{folder} was saved without its word vectors ({facts['name']}): load(folder, vectors=...).")
     try:

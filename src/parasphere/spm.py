@@ -32,7 +32,7 @@ from .rows import project, weighted_sum
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
 
-SOLVED = 1e-12  # a word concentration is solved when a step moves it by less than this share
+SOLVED = 1e-13  # a word concentration is solved when no more than this share of it is left to go
 MOST_STEPS = 100
 GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
 
@@ -119,27 +119,34 @@ def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") 
         if still.shape[0] == 0:
             break
         now = kappa[still]
-        after = _towards_fixed_point(Statistics(*(numbers[still] for numbers in found)), now, prior, dim, method)
+        part = Statistics(*(numbers[still] for numbers in found))
+        after, left = _towards_fixed_point(part, now, prior, dim, method)
         kappa[still] = after
-        still = still[abs(after - now) > SOLVED * now]
+        still = still[left > SOLVED]
     return kappa
 
 
-def _towards_fixed_point(found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method) -> Array:
+def _towards_fixed_point(
+    found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method
+) -> tuple[Array, Array]:
+    """Return better word concentrations, and about what share of them is left to go."""
     along, squared, lengths = found
     step = e_step(found, kappa, prior, dim)
     image = update(found, step, prior, dim, method)
     if method != "newton":  # the slope below is that of the exact inverse
-        return image
+        return image, abs(image / kappa - 1.0)
     k0, norm, order = prior.concentration, step.concentration.clip(1e-300), order_of(dim)
     cosine = (k0 * along + kappa * squared) / norm
     across = k0 * k0 * (squared - along * along).clip(0.0) / (norm * norm)
     pull_slope = apply(bessel.mean_length_slope, step.concentration, order) * cosine * cosine + step.ratio * across
     slope = pull_slope / ((lengths + prior.strength) * apply(bessel.mean_length_slope, image, order))
     # At the ceiling of kappa the tangent means nothing; and a jump far from the image could miss the fixed point.
-    slope = slope * ((slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA))
-    jump = kappa + (image - kappa) / (1.0 - slope)
-    return image + (jump - image).clip(-0.5 * image, image)
+    tangent = (slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA)
+    jump = kappa + (image - kappa) / (1.0 - slope * tangent)
+    after = image + (jump - image).clip(-0.5 * image, image)
+    moved = abs(after / kappa - 1.0)
+    # Newton's method squares what is left, up to a factor; plain EM steps may leave many more like the last.
+    return after, moved ** (1.0 + tangent)
 
 
 def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
@@ -149,11 +156,15 @@ def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior
     return whole - found.lengths * apply(bessel.log_partition, kappa, order)
 
 
-def log_prior(kappa: Array, prior: Prior, dim: int) -> Array:
-    """Return what the prior on word concentrations adds to the evidence in the objective of EM, (n_docs,)."""
-    if prior.strength == 0.0 or math.isinf(prior.strength):
-        return 0.0 * kappa
-    return prior.strength * (prior.cosine * kappa - apply(bessel.log_partition, kappa, order_of(dim)))
+def objective(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
+    """Return what EM climbs, (n_docs,): the log-evidence, plus the log-prior of the word concentration.
+
+    The latter is ``a (rho kappa - Phi(kappa))``; there is none where ``a`` is 0 or infinite.
+    """
+    if math.isinf(prior.strength):
+        return evidence(found, kappa, concentration, prior, dim)
+    pseudo = found._replace(lengths=found.lengths + prior.strength)
+    return evidence(pseudo, kappa, concentration, prior, dim) + prior.strength * prior.cosine * kappa
 
 
 def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:

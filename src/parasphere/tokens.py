@@ -315,6 +315,8 @@ def _counts(words: WordIds, n_words: int) -> sparse.csr_array:
     known = words.ids >= 0
     ends = np.concatenate([[0], np.cumsum(known)])[np.concatenate([[0], words.ends])]
     ids = words.ids[known]
+    if len(ids) < 2**31:  # liblinear and others take no wider indices
+        ends = ends.astype(np.int32)
     counts = sparse.csr_array((np.ones(len(ids), np.int32), ids, ends), shape=(len(words.ends), n_words))
     counts.sum_duplicates()
     return counts

@@ -1,33 +1,19 @@
-"""The commands: ``parasphere --help`` lists them."""
+"""``parasphere vectors``: look at word vectors, convert them, train your own."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from . import __version__
-from .demo import show
-from .errors import MissingExtraError, ParasphereError
-from .progress import silence
-from .vectors import GLOVE, WordVectors
-from .writing import EXTENSIONS
+from ..errors import ParasphereError
+from ..vectors import GLOVE, WordVectors
+from ..writing import EXTENSIONS
+from .common import AsJson, Corpus, VectorsOption, facts_table, out
 
-app = typer.Typer(
-    help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 vectors_app = typer.Typer(help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True)
-app.add_typer(vectors_app, name="vectors")
-
-out = Console()
 
 Source = Annotated[
     str,
@@ -35,42 +21,7 @@ Source = Annotated[
         help=f"'{GLOVE}', a file (GloVe, word2vec, fastText; plain, .gz, .bz2, .xz or .zip), or our folder."
     ),
 ]
-SourceOption = Annotated[str, typer.Option("--vectors", "-v", help=f"'{GLOVE}', a file or a folder of word vectors.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 Skip = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave rows at fault out, and say how many.")]
-
-
-def main() -> None:
-    """Run the command line; an input at fault ends it with one sentence and exit code 1."""
-    try:
-        app(prog_name="parasphere")
-        sys.exit(0)
-    except (ParasphereError, MissingExtraError, OSError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(1)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"parasphere {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Draw no progress bars.")] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Take the options that come before a command."""
-    silence(quiet)
-
-
-@app.command()
-def demo() -> None:
-    """Show what parasphere does, on embedded texts and vectors, in seconds."""
-    show(out)
 
 
 @vectors_app.command()
@@ -100,15 +51,7 @@ def info(
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
-    table = Table(show_header=False, box=None)
-    for name, value in facts.items():
-        shown = "  ".join(map(str, value)) if isinstance(value, list) else value
-        if isinstance(value, dict):
-            shown = f"{value['known']:,} of {value['tokens']:,} words known ({value['share']:.1%})"
-        table.add_row(
-            f"[bold]{name.replace('_', ' ')}[/]", escape(f"{shown:,}" if isinstance(shown, int) else str(shown))
-        )
-    out.print(table)
+    facts_table(facts)
     if facts["with_capitals"] > 0.2:
         out.print("Many of these words have capitals: use Tokenizer(lowercase=False) with them.")
 
@@ -141,9 +84,7 @@ def convert(
 
 @vectors_app.command()
 def train(
-    corpus: Annotated[
-        Path, typer.Argument(help="Your texts: .txt, .jsonl, .csv, .tsv, .parquet, .gz of these, a folder.")
-    ],
+    corpus: Corpus,
     folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     dim: Annotated[int, typer.Option(min=2, help="Dimensions.")] = 50,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts.")] = 5,
@@ -163,7 +104,7 @@ def train(
 @vectors_app.command()
 def nearest(
     words: Annotated[list[str], typer.Argument(help="One word or more.")],
-    vectors: SourceOption = GLOVE,
+    vectors: VectorsOption = GLOVE,
     k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours.")] = 10,
     as_json: AsJson = False,
 ) -> None:

@@ -1,0 +1,65 @@
+"""The commands: ``parasphere --help`` lists them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from .. import __version__
+from ..errors import MissingExtraError, ParasphereError
+from ..progress import silence
+from .common import out
+from .model import add_model_commands
+from .vectors import vectors_app
+
+app = typer.Typer(
+    help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; an input at fault ends it with one sentence and exit code 1."""
+    try:
+        app(prog_name="parasphere")
+        sys.exit(0)
+    except (ParasphereError, MissingExtraError, OSError) as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"parasphere {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Draw no progress bars.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+    silence(quiet)
+
+
+@app.command()
+def demo(
+    picture: Annotated[Path, typer.Option("--out", "-o", help="Where to write the map.")] = Path("map.png"),
+) -> None:
+    """Fit the model to embedded texts with embedded vectors, in seconds, and tell what it learned."""
+    from ..demo import show
+
+    show(out, picture)
+
+
+add_model_commands(app)
+app.add_typer(vectors_app, name="vectors")

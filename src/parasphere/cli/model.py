@@ -1,0 +1,246 @@
+"""The commands around a model: fit, transform, similar, explain, info, plot."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+from sklearn.exceptions import ConvergenceWarning
+
+from ..explain import Explanation
+from ..exports import writer
+from ..model import SphericalParagraphModel
+from ..tokens import Tokenizer
+from ..vectors import GLOVE
+from .common import (
+    AsJson,
+    Corpus,
+    Encoding,
+    IdColumn,
+    LabelColumn,
+    Model,
+    TextColumn,
+    Threads,
+    VectorsOption,
+    facts_table,
+    out,
+    reading,
+)
+
+
+def add_model_commands(app: typer.Typer) -> None:
+    """Register every command of this module."""
+    commands: list[Callable[..., None]] = [fit, transform, similar, explain, info, plot]
+    for command in commands:
+        app.command()(command)
+
+
+def fit(
+    corpus: Corpus,
+    model: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The folder to write.")],
+    vectors: VectorsOption = GLOVE,
+    text_column: TextColumn = "text",
+    encoding: Encoding = "utf-8",
+    paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
+    stop_words: Annotated[bool, typer.Option(help="Drop English stop words.")] = True,
+    prior_strength: Annotated[
+        float, typer.Option(min=0.0, help="Words that the corpus-wide scatter counts for in each text; inf is allowed.")
+    ] = 10.0,
+    max_iter: Annotated[int, typer.Option(min=1, help="EM iterations at the most.")] = 200,
+    tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats a word.")] = 1e-6,
+    seed: Annotated[int, typer.Option(help="Seeds the paper's initial values.")] = 0,
+    threads: Threads = 1,
+    embed_vectors: Annotated[
+        bool, typer.Option("--embed-vectors", help="Copy the word vectors into the model's folder.")
+    ] = False,
+    checkpoint: Annotated[Path | None, typer.Option(help="A folder to go on from if this run is interrupted.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
+    if paper:
+        estimator = SphericalParagraphModel.paper(vectors, seed, max_iter=max_iter, tol=tol, n_jobs=threads)
+    else:
+        estimator = SphericalParagraphModel(
+            vectors,
+            tokenizer=Tokenizer(stop_words="english" if stop_words else None),
+            prior_strength=prior_strength,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=seed,
+            n_jobs=threads,
+        )
+    with reading("reading", corpus) as at:
+        bags = estimator.read(corpus, text=text_column, encoding=encoding, progress=at)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        estimator.fit(bags, checkpoint=checkpoint)
+    for warning in caught:
+        Console(stderr=True).print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+    estimator.save(model, embed_vectors=embed_vectors)
+    facts = {"documents": len(bags), "known_words": int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
+    _print({**facts, **_facts(estimator), "model": str(model)}, as_json)
+
+
+def transform(
+    model: Model,
+    corpus: Corpus,
+    vectors_file: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="vectors.parquet, .npy or .csv: a row a document.")
+    ],
+    text_column: TextColumn = "text",
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    encoding: Encoding = "utf-8",
+    threads: Threads = 1,
+) -> None:
+    """Turn texts into vectors, block by block, in constant memory."""
+    estimator = SphericalParagraphModel.load(model)
+    estimator.n_jobs = threads
+    count = 0
+    with reading("transforming", corpus) as at, writer(vectors_file, estimator.n_features_in_) as write:
+        stream = estimator.stream(
+            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, progress=at
+        )
+        for block, posterior in stream:
+            write(block, posterior)
+            count += len(block)
+    out.print(f"{count:,} vectors of {estimator.n_features_in_} dimensions written to {escape(str(vectors_file))}")
+
+
+def similar(
+    model: Model,
+    corpus: Corpus,
+    query: Annotated[str, typer.Argument(help="A text.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
+    text_column: TextColumn = "text",
+    id_column: IdColumn = None,
+    encoding: Encoding = "utf-8",
+    as_json: AsJson = False,
+) -> None:
+    """Find the documents most like a query, by the cosine that is to be expected given all doubt."""
+    estimator = SphericalParagraphModel.load(model)
+    with reading("searching", corpus) as at:
+        found = estimator.similar(query, corpus, k, text=text_column, id=id_column, encoding=encoding, progress=at)
+    if as_json:
+        print(json.dumps([match._asdict() for match in found], ensure_ascii=False))
+        return
+    table = Table("cosine", "document", "text", box=None)
+    for match in found:
+        name = match.id if match.id is not None else f"{match.position + 1:,}"
+        start = " ".join((match.text or "").split())[:160]
+        table.add_row(f"{match.score:.3f}", escape(name), escape(start))
+    out.print(table)
+
+
+def explain(
+    model: Model, text: Annotated[str, typer.Argument(help="The text to explain.")], as_json: AsJson = False
+) -> None:
+    """Show each word's pull on a text's direction, and that of the corpus."""
+    found = SphericalParagraphModel.load(model).explain(text)
+    if as_json:
+        print(json.dumps(vars(found), ensure_ascii=False))
+        return
+    out.print(_coloured(found))
+    out.print(
+        f"\nThe corpus pulls with {found.prior:.0%} of the whole, the words with {1 - found.prior:.0%}. "
+        f"How sure: kappa' = {found.concentration:,.0f}; how much the words agree: kappa_n = "
+        f"{found.word_concentration:,.1f}.",
+        highlight=False,
+    )
+    strongest: dict[str, float] = {}
+    for word, share in found.words:
+        strongest[word] = strongest.get(word, 0.0) + share
+    table = Table("word", "share", "", box=None)
+    largest = max(map(abs, strongest.values()), default=1.0) or 1.0
+    for word, share in sorted(strongest.items(), key=lambda item: -item[1])[:15]:
+        colour = "green" if share >= 0 else "red"
+        table.add_row(escape(word), f"{share:+.1%}", f"[{colour}]{'█' * round(30 * abs(share) / largest)}[/]")
+    out.print(table)
+    if found.unknown:
+        out.print(f"No vector for: {escape(', '.join(dict.fromkeys(found.unknown)))}")
+
+
+def info(model: Model, as_json: AsJson = False) -> None:
+    """Describe a model: what it learned and with which vectors."""
+    _print(_facts(SphericalParagraphModel.load(model)), as_json)
+
+
+def plot(
+    model: Model,
+    corpus: Corpus,
+    picture: Annotated[Path, typer.Option("--out", "-o", help="map.png, .svg, .pdf or .html (interactive).")],
+    label_column: LabelColumn = None,
+    text_column: TextColumn = "text",
+    id_column: IdColumn = None,
+    encoding: Encoding = "utf-8",
+    title: Annotated[str | None, typer.Option(help="A line above the map.")] = None,
+) -> None:
+    """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
+    from ..plots import draw_map
+
+    estimator = SphericalParagraphModel.load(model)
+    columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
+    directions, certainty = [], []
+    with reading("reading", corpus) as at:
+        stream = estimator.stream(
+            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, progress=at
+        )
+        for block, posterior in stream:
+            directions.append(posterior.direction)
+            certainty.append(posterior.mean_length)
+            labels, names = block.labels, block.ids
+            columns["labels"] += [""] * len(block) if labels is None else [str(x) for x in labels.to_pylist()]
+            columns["ids"] += range(block.start, block.start + len(block)) if names is None else names.to_pylist()
+            columns["texts"] += [str(text)[:300] for text in block.texts.to_pylist()]
+    draw_map(
+        picture,
+        np.concatenate(directions) if directions else np.empty((0, estimator.n_features_in_)),
+        estimator.mean_direction_,
+        np.concatenate(certainty) if certainty else np.empty(0),
+        columns["labels"] if any(columns["labels"]) else None,
+        title=title,
+        ids=[str(name) for name in columns["ids"]],
+        texts=columns["texts"],
+    )
+    out.print(f"{len(columns['texts']):,} documents drawn to {escape(str(picture))}")
+
+
+def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
+    near = [] if model.vectors_ is None else [w for w, _ in model.vectors_.nearest(model.mean_direction_, 6)]
+    return {
+        "vectors": None if model.vectors_ is None else model.vectors_.name,
+        "dim": model.n_features_in_,
+        "words_near_the_corpus_direction": near,
+        "concentration_of_documents": round(model.concentration_, 3),
+        "mean_cosine_of_words": round(model.word_cosine_, 4),
+        "prior_strength": float(model.prior_strength),
+        "objective_a_word": round(float(model.evidence_[-1]), 6),
+        "iterations": int(model.n_iter_),
+        "converged": bool(model.converged_),
+    }
+
+
+def _print(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        facts_table(facts)
+
+
+def _coloured(found: Explanation) -> Text:
+    """Return the words in their order, the greener the stronger their pull, red where they pull away."""
+    text = Text()
+    largest = max((abs(share) for _, share in found.words), default=1.0) or 1.0
+    for word, share in found.words:
+        strength = round(90 + 165 * min(1.0, abs(share) / largest))
+        colour = f"rgb(60,{strength},90)" if share >= 0 else f"rgb({strength},70,70)"
+        text.append(word, style=f"bold {colour}" if abs(share) > 0.6 * largest else colour)
+        text.append(" ")
+    return text

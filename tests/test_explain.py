@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+
+WORDS = ["north", "east", "up", "west"]
+TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]
+
+
+@pytest.fixture
+def model(rng: np.random.Generator) -> SphericalParagraphModel:
+    vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(4, 6)) + 1.0)
+    return SphericalParagraphModel(vectors, tokenizer=Tokenizer(stop_words=["by"]), tol=1e-3).fit(TEXTS)
+
+
+def test_shares_add_up_to_the_whole_pull(model: SphericalParagraphModel) -> None:
+    told = model.explain("North by north-west, nowhere up")
+    assert [word for word, _ in told.words] == ["north", "north", "west", "up"]
+    assert told.unknown == ["nowhere"]
+    assert sum(share for _, share in told.words) + told.prior == pytest.approx(1.0, abs=1e-6)
+    posterior = model.posterior(["North by north-west, nowhere up"])
+    word = model.vectors_["north"]
+    expected = posterior.word_concentration[0] * (word @ posterior.direction[0]) / posterior.concentration[0]
+    assert told.words[0][1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_text_without_words_is_all_prior(model: SphericalParagraphModel) -> None:
+    told = model.explain("...")
+    assert (told.words, told.unknown) == ([], [])
+    assert told.prior == pytest.approx(1.0, abs=1e-6)
+
+
+def test_compare_is_the_expected_cosine(model: SphericalParagraphModel) -> None:
+    means = model.posterior(["north", "east"]).mean
+    assert model.compare("north", "east") == pytest.approx(float(means[0] @ means[1]))
+    # The same direction, known ever better: alike, but never more than the doubt allows.
+    assert model.compare("up", "up") < model.compare("up " * 50, "up " * 50) < 1.0
+    assert model.compare("", "") < 1.0
+
+
+def test_compare_by_monte_carlo(model: SphericalParagraphModel, rng: np.random.Generator) -> None:
+    from parasphere import vmf
+
+    found = model.posterior(["north", "west west"])
+    direction = found.direction.astype(np.float64)
+    a, b = (
+        vmf.sample(direction[i] / np.linalg.norm(direction[i]), found.concentration[i], 40_000, rng) for i in (0, 1)
+    )
+    cosines = (a * b).sum(axis=1)
+    assert model.compare("north", "west west") == pytest.approx(cosines.mean(), abs=4 * cosines.std() / 200)
+
+
+def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:
+    posterior = model.posterior(TEXTS)
+    scores = posterior.mean @ model.posterior(["north up"]).mean[0]
+    expected = np.argsort(-scores, kind="stable")[:4].tolist()
+    for among in (TEXTS, posterior, iter(TEXTS)):
+        found = model.similar("north up", among, 4)
+        assert [match.position for match in found] == expected
+        assert [match.score for match in found] == pytest.approx(scores[expected].tolist())
+    assert model.similar("north up", TEXTS, 4)[0].text == TEXTS[expected[0]]
+    assert len(model.similar("north", TEXTS, 99)) == len(TEXTS)
+    small = model.similar("north up", TEXTS, 4, block_bytes=8)
+    assert [match.position for match in small] == expected

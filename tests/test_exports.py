@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from parasphere import ParasphereError, SphericalParagraphModel, WordVectors
+from parasphere.exports import writer
+
+
+@pytest.fixture
+def model(rng: np.random.Generator) -> SphericalParagraphModel:
+    vectors = WordVectors.from_arrays(["a", "b", "c"], rng.normal(size=(3, 5)) + 1)
+    return SphericalParagraphModel(vectors, tokenizer=str.split, tol=1e-2).fit(["a b", "b c", "c"])
+
+
+TEXTS = ["a", "b b", "", "c a z"]
+
+
+def export(model: SphericalParagraphModel, path: Path, texts: list[str], **columns: object) -> None:
+    with writer(path, 5) as write:
+        for block, posterior in model.stream(texts, block_bytes=2, **columns):
+            write(block, posterior)
+
+
+def test_every_format_holds_the_vectors(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    expected = model.posterior(TEXTS)
+    columns = {"id": ["w", "x", "y", "z"], "label": ["p", "q", "p", "q"]}
+    export(model, tmp_path / "v.npy", TEXTS)
+    assert np.array_equal(np.load(tmp_path / "v.npy"), expected.direction)
+    assert isinstance(np.load(tmp_path / "v.npy", mmap_mode="r"), np.memmap)
+    export(model, tmp_path / "v.parquet", TEXTS, **columns)
+    table = pq.read_table(tmp_path / "v.parquet")
+    assert np.array_equal(np.array(table["vector"].to_pylist(), np.float32), expected.direction)
+    assert table["id"].to_pylist() == columns["id"]
+    assert table["label"].to_pylist() == columns["label"]
+    assert table["concentration"].to_pylist() == expected.concentration.tolist()
+    assert table["unknown"].to_pylist() == [0, 0, 0, 1]
+    export(model, tmp_path / "v.csv", TEXTS, **columns)
+    frame = pd.read_csv(tmp_path / "v.csv")
+    np.testing.assert_allclose(frame[[f"v{i}" for i in range(5)]], expected.direction, rtol=1e-6)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v.csv", "v.npy", "v.parquet"]
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.parquet", "v.csv"])
+def test_an_empty_corpus(model: SphericalParagraphModel, tmp_path: Path, name: str) -> None:
+    export(model, tmp_path / name, [])
+    assert (tmp_path / name).stat().st_size > 0
+    if name == "v.npy":
+        assert np.load(tmp_path / name).shape == (0, 5)
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.parquet", "v.csv"])
+def test_a_failure_leaves_the_old_file(model: SphericalParagraphModel, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("old")
+    with pytest.raises(ValueError, match="document 2"):
+        export(model, tmp_path / name, ["a", "b", None, "c"])  # type: ignore[list-item]
+    assert (tmp_path / name).read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(ParasphereError, match=r"must end in \.parquet, \.npy, \.csv"), writer(tmp_path / "v.xlsx", 5):
+        pass

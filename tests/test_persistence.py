@@ -1,0 +1,119 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parasphere import SphericalParagraphModel, StoreError, Tokenizer, WordVectors, store
+
+TEXTS = ["north north east", "east up", "west west up", "north", ""]
+
+
+@pytest.fixture
+def vectors(rng: np.random.Generator) -> WordVectors:
+    words = ["north", "east", "up", "west", "the"]
+    return WordVectors.from_arrays(words, rng.normal(size=(5, 6)) + 1.5)
+
+
+@pytest.fixture
+def model(vectors: WordVectors) -> SphericalParagraphModel:
+    tokenizer = Tokenizer(stop_words=["The"], min_length=2, digits=True)
+    return SphericalParagraphModel(vectors, tokenizer=tokenizer, prior_strength=3.5, random_state=7).fit(TEXTS)
+
+
+def same(a: SphericalParagraphModel, b: SphericalParagraphModel) -> bool:
+    one, other = a.posterior(TEXTS), b.posterior(TEXTS)
+    return all(np.array_equal(vars(one)[name], vars(other)[name]) for name in vars(one))
+
+
+def test_a_model_comes_back_to_the_bit(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    assert same(model, again)
+    assert again.tokenizer == model.tokenizer
+    assert (again.prior_strength, again.random_state, again.n_iter_) == (3.5, 7, model.n_iter_)
+    assert np.array_equal(again.evidence_, model.evidence_)
+    assert isinstance(again.vectors_.matrix.base, np.memmap) or isinstance(again.vectors_.matrix, np.memmap)
+    again.save(tmp_path / "m")  # over the very files that are mapped
+    assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
+
+
+def test_in_another_process(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    code = (
+        "import sys, numpy as np; from parasphere import SphericalParagraphModel as M; "
+        f"np.save(sys.argv[2], M.load(sys.argv[1]).transform({TEXTS!r}))"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "m", tmp_path / "x.npy"], check=True)
+    assert np.array_equal(np.load(tmp_path / "x.npy"), model.transform(TEXTS))
+
+
+def test_vectors_by_reference(vectors: WordVectors, tmp_path: Path) -> None:
+    vectors.save(tmp_path / "v")
+    model = SphericalParagraphModel(tmp_path / "v").fit(TEXTS)
+    model.save(tmp_path / "m")
+    assert sum(path.stat().st_size for path in (tmp_path / "m").iterdir()) < 5000  # no copy of the vectors
+    assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
+    WordVectors.from_arrays(vectors.words, np.ones((5, 6)) + np.eye(5, 6)).save(tmp_path / "v")
+    with pytest.raises(StoreError, match="are others"):
+        SphericalParagraphModel.load(tmp_path / "m")
+    assert same(model, SphericalParagraphModel.load(tmp_path / "m", vectors=vectors))
+    (tmp_path / "v").rename(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match=r"vectors=\.\.\."):
+        SphericalParagraphModel.load(tmp_path / "m")
+
+
+def test_a_function_for_a_tokenizer_must_be_named_again(vectors: WordVectors, tmp_path: Path) -> None:
+    model = SphericalParagraphModel(vectors, tokenizer=str.split).fit(TEXTS)
+    model.save(tmp_path / "m")
+    with pytest.raises(StoreError, match="name it again"):
+        SphericalParagraphModel.load(tmp_path / "m")
+    assert same(model, SphericalParagraphModel.load(tmp_path / "m", tokenizer=str.split))
+
+
+def test_online_learning_goes_on_after_a_save(vectors: WordVectors, tmp_path: Path) -> None:
+    model = SphericalParagraphModel(vectors).partial_fit(TEXTS)
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m").partial_fit(["up up west"])
+    assert same(again, model.partial_fit(["up up west"]))
+
+
+def test_infinite_strength_and_no_vectors(tmp_path: Path, rng: np.random.Generator) -> None:
+    model = SphericalParagraphModel(None, prior_strength=np.inf, tol=1e-2).fit(rng.normal(size=(20, 4)) + 1)
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    assert again.prior_strength == np.inf
+    rows = rng.normal(size=(3, 4))
+    assert np.array_equal(model.transform(rows), again.transform(rows))
+
+
+def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    model.save(folder)
+    manifest = folder / store.MANIFEST
+    whole = manifest.read_text()
+    manifest.write_text(json.dumps(json.loads(whole) | {"version": 2}))
+    with pytest.raises(StoreError, match="version 2"):
+        SphericalParagraphModel.load(folder)
+    manifest.write_text(whole[: len(whole) // 2])
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalParagraphModel.load(folder)
+    manifest.write_text(whole.replace('"n_iter"', '"n_ites"'))
+    with pytest.raises(StoreError, match="changed after it was written"):
+        SphericalParagraphModel.load(folder)
+    manifest.write_text(whole)
+    (data,) = folder.glob("*.safetensors")
+    data.write_bytes(data.read_bytes()[:-8])
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalParagraphModel.load(folder)
+    store.save(tmp_path / "other", "bags", {}, {})
+    with pytest.raises(StoreError, match="not 'spherical-paragraph-model'"):
+        SphericalParagraphModel.load(tmp_path / "other")
+
+
+def test_a_folder_without_a_key_is_damaged(tmp_path: Path) -> None:
+    store.save(tmp_path / "m", "spherical-paragraph-model", {"numbers": np.zeros(3)}, {"parameters": {}})
+    with pytest.raises(StoreError, match="lacks what a model needs"):
+        SphericalParagraphModel.load(tmp_path / "m")
