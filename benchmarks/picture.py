@@ -1,7 +1,13 @@
-"""Draw ``docs/speed.png`` from ``benchmarks/results/text.json``: ``python -m benchmarks.picture``."""
+"""Draw ``docs/speed.png`` and write the README's table of speeds, both from ``benchmarks/results``.
+
+Run with ``python -m benchmarks.picture`` after ``python -m benchmarks``.
+"""
+
+from benchmarks.measure import table
 
 import json
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -18,7 +24,50 @@ NAMES = {
 
 
 def main() -> None:
-    result = json.loads((HERE / "results" / "text.json").read_text())["result"]
+    result = _result("text")
+    _draw(result)
+    readme = HERE.parent / "README.md"
+    before, _, rest = readme.read_text().partition("<!-- speed -->\n")
+    _, _, after = rest.partition("<!-- /speed -->")
+    readme.write_text(f"{before}<!-- speed -->\n{_speeds(result)}\n<!-- /speed -->{after}")
+
+
+def _result(name: str) -> Any:
+    return json.loads((HERE / "results" / f"{name}.json").read_text())["result"]
+
+
+def _speeds(text: Any) -> str:
+    """Return the README's table: each row a ratio that one run of one benchmark measured."""
+    seconds, model, vectors = text["seconds"], _result("model"), _result("vectors")
+    numerics = {row["dim"]: row for row in _result("vmf")["rows"]}
+    learned = model["seconds"]
+    million = model["em"][-1]
+    rows = [
+        ["text to summed vectors", f"{text['megabytes'] / seconds['parasphere']:.0f} MB/s", ", ".join(
+            f"{seconds[peer] / seconds['parasphere']:.0f}x {name}" for name, peer in [
+                ("scikit-learn", "scikit-learn CountVectorizer + sparse product"),
+                ("gensim", "gensim simple_preprocess + mean"), ("model2vec", "model2vec encode"),
+            ])],
+        [f"{model['documents']:,} texts to fitted vectors", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
+            f"{learned[peer] / learned['parasphere SPM, 50-d']:.0f}x {name}" for name, peer in [
+                ("PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
+                ("LDA", "gensim LDA, 50 topics, one pass"), ("LSI", "gensim LSI, 50"),
+            ])],
+        ["one EM iteration, a million documents", f"{1e3 * million['iteration_seconds']:.0f} ms",
+         f"{million['iteration_seconds'] / million['products_seconds']:.1f}x the two products it needs"],
+        ["one short text, model loaded", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
+        ["400,000 word vectors from text", f"{vectors['parasphere']:.1f} s",
+         f"{vectors['gensim'] / vectors['parasphere']:.0f}x gensim"],
+        ["the same, from the second time on", f"{vectors['parasphere, mapped']:.2f} s",
+         f"{vectors['gensim'] / vectors['parasphere, mapped']:.0f}x gensim"],
+        ["a million Bessel ratios, 300 dimensions", f"{numerics[300]['mean_length_ms']:.0f} ms",
+         f"{numerics[300]['scipy_over_mean_length']:.0f}x scipy, which returns NaN for "
+         f"{numerics[300]['scipy_nan_share']:.0%}"],
+    ]  # fmt: skip
+    return table([f"one core, {text['corpus']}", "parasphere", "how many times faster"], rows)
+
+
+def _draw(result: Any) -> None:
     speeds = [result["megabytes"] / result["seconds"][name] for name in NAMES]
     figure, axes = plt.subplots(figsize=(7.2, 2.6), layout="constrained")
     bars = axes.barh(list(NAMES.values()), speeds, color=["#1b6ca8", *["#b8c4cc"] * 3], height=0.62)

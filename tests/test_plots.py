@@ -337,4 +337,4 @@ def test_a_browser_shows_what_is_pointed_at(tmp_path: Path, rng: np.random.Gener
     assert seen["shown"]
     assert seen["hidden"]
     assert seen["pressed"] == "false"
-    assert seen["milliseconds"] < 1000  # without a GPU, on a busy machine; usually a twentieth of it
+    assert seen["milliseconds"] < 2000  # without a GPU, on a busy machine; a tenth of it is usual

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -21,8 +22,8 @@ Floats = NDArray[np.float64]
 EXTENSIONS = (".png", ".svg", ".pdf", ".html")
 EXCERPT = 200  # characters of a text that the page shows
 MARKERS = "os^Dv"
-# Six colours of Okabe and Ito, then each the farthest from those before it for normal, protan and deutan eyes; in an
-# order that keeps colours alike from having one shape.
+# Six colours of Okabe and Ito, then colours far from those before them to normal, protan and deutan eyes (simulated;
+# two then darkened by hand, to be seen on white), in an order that keeps colours alike from having one shape.
 COLOURS = (
     "#0077aa #ee9900 #009977 #cc77aa #dd6600 #55bbee #443300 #0000bb #bb0044 #99994d "
     "#225533 #5555ff #885577 #7788ee #dd22bb #884400 #ee8899 #ff2266 #444499 #443355"
@@ -360,163 +361,5 @@ def _page(scene: _Scene, ids: Sequence[str] | None, texts: Sequence[str] | None)
     }
     # ASCII, and without "<": nothing in a text can then end the script or be read as markup.
     content = json.dumps(data, default=np.ndarray.tolist).replace("<", "\\u003c")
-    return _PAGE.replace("DATA", content).encode("ascii")
-
-
-_PAGE = r"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Map</title>
-<style>
-body { margin: 0; height: 100vh; display: grid; grid: auto 1fr auto / 1fr auto; font: 14px system-ui, sans-serif }
-h1, #caption { grid-column: 1 / 3; margin: 8px 14px; font-size: 20px }
-h1:empty { display: none }
-#caption { font-size: 12px; color: #444 }
-#map { position: relative; overflow: hidden; border: 1px solid #ccc; margin-left: 14px; min-height: 200px }
-canvas { position: absolute; width: 100%; height: 100%; touch-action: none }
-aside { padding: 0 14px; overflow: auto }
-button { display: flex; gap: 6px; align-items: center; width: 100%; padding: 3px; border: 0; background: none;
-  font: inherit; text-align: left; cursor: pointer }
-button canvas { position: static; width: 16px; height: 16px }
-button[aria-pressed=false] { opacity: .3 }
-#key { height: 10px; margin: 6px 0 2px }
-#ends { display: flex; justify-content: space-between; margin-bottom: 12px }
-#ring { position: absolute; width: 11px; height: 11px; border: 1.5px solid black; border-radius: 50%;
-  translate: -50% -50%; pointer-events: none }
-#tip { position: absolute; max-width: 340px; padding: 6px 9px; background: #fffe; border: 1px solid #888;
-  border-radius: 4px; pointer-events: none; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12px }
-</style>
-<h1></h1>
-<div id="map"><canvas></canvas><div id="ring" hidden></div><div id="tip" hidden></div></div>
-<aside>faint = unsure: certainty<div id="key"></div><div id="ends"><span></span><span></span></div></aside>
-<div id="caption"></div>
-<script type="application/json" id="data">DATA</script>
-<script>
-"use strict";
-const $ = (name) => document.querySelector(name), data = JSON.parse($("#data").textContent);
-const { points, certainty, strength, groups, rings, ids, texts, labelled } = data;
-const canvas = $("#map canvas"), pen = canvas.getContext("2d"), tip = $("#tip"), ring = $("#ring"), hidden = new Set();
-const order = [...points.keys()].sort((i, j) => strength[i] - strength[j] || i - j); // the surest on top
-const member = new Uint16Array(points.length), size = points.length > 5000 ? 3 : 4;
-groups.forEach((group, g) => group.rows.forEach((i) => { member[i] = g; }));
-const shapes = { s: [[-1, -1], [1, -1], [1, 1], [-1, 1]], D: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
-  "^": [[0, -1.2], [1.2, 1], [-1.2, 1]], v: [[0, 1.2], [1.2, -1], [-1.2, -1]] };
-let width, height, ratio, scale, left, down, stamps, here = -1, drag = null, waiting = false;
-const X = (i) => left + scale * points[i][0], Y = (i) => down - scale * points[i][1];
-
-function stamp(image, group, r) { // a dot
-  const c = image.getContext("2d");
-  image.width = image.height = 4 * r;
-  c.fillStyle = group.colour; c.translate(2 * r, 2 * r); c.beginPath();
-  if (shapes[group.marker]) shapes[group.marker].forEach(([x, y]) => c.lineTo(x * r, y * r));
-  else c.arc(0, 0, r, 0, 7);
-  c.fill();
-  return image;
-}
-function resize() {
-  ratio = devicePixelRatio || 1; width = canvas.clientWidth; height = canvas.clientHeight;
-  canvas.width = width * ratio; canvas.height = height * ratio;
-  // Drawn once and copied for every document; a bitmap, because copies of a canvas are many times slower.
-  stamps = groups.map((group) => stamp(new OffscreenCanvas(1, 1), group, size * ratio).transferToImageBitmap());
-  const low = [0, 0], high = [0, 0];
-  for (const p of points) for (const k of [0, 1]) {
-    low[k] = Math.min(low[k], p[k]); high[k] = Math.max(high[k], p[k]);
-  }
-  scale = Math.min((width - 40) / (high[0] - low[0] || .01), (height - 40) / (high[1] - low[1] || .01));
-  left = (width - scale * (low[0] + high[0])) / 2; down = (height + scale * (low[1] + high[1])) / 2;
-  show(-1); draw();
-}
-function write(text, x, y, font, colour) {
-  pen.font = font; pen.lineWidth = 4; pen.strokeStyle = "white"; pen.fillStyle = colour;
-  pen.strokeText(text, x, y); pen.fillText(text, x, y);
-}
-function draw() {
-  waiting = false;
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0); pen.clearRect(0, 0, width, height);
-  pen.textAlign = "center"; pen.textBaseline = "middle"; pen.lineJoin = "round";
-  pen.lineWidth = 1; pen.strokeStyle = "#c4c4c4";
-  for (const [r] of rings) { pen.beginPath(); pen.arc(left, down, r * scale, 0, 7); pen.stroke(); }
-  for (const i of order) if (!hidden.has(member[i])) {
-    pen.globalAlpha = .12 + .73 * strength[i];
-    pen.drawImage(stamps[member[i]], X(i) - 2 * size, Y(i) - 2 * size, 4 * size, 4 * size);
-  }
-  pen.globalAlpha = 1;
-  const dx = left > width / 2 ? -left : width - left, dy = down > height / 2 ? -down : height - down;
-  for (const [r, angle] of rings) { // towards the corner where most rings are seen
-    const by = r * scale / Math.hypot(dx, dy);
-    write(angle, left + by * dx, down + by * dy, "11px sans-serif", "#777");
-  }
-  pen.lineWidth = 1.5; pen.strokeStyle = "black"; pen.beginPath(); pen.moveTo(left - 6, down);
-  pen.lineTo(left + 6, down); pen.moveTo(left, down - 6); pen.lineTo(left, down + 6); pen.stroke();
-  if (labelled) names("bold 14px sans-serif");
-}
-function names(font) {
-  pen.font = font;
-  const boxes = groups.filter((group, g) => group.middle && !hidden.has(g)).map((group) => {
-    const x = left + scale * group.middle[0], y = down - scale * group.middle[1];
-    return { group, x, y, from: [x, y], wide: pen.measureText(group.name).width + 8 };
-  });
-  for (let round = 0, moved = true; moved && round < 300; round++) {
-    moved = false;
-    boxes.forEach((a, i) => boxes.slice(0, i).forEach((b) => {
-      const dx = (a.wide + b.wide) / 2 - Math.abs(a.x - b.x), dy = 20 - Math.abs(a.y - b.y);
-      if (dx <= 0 || dy <= 0) return;
-      const axis = dx < dy ? "x" : "y", push = (Math.min(dx, dy) / 2 + .5) * (a[axis] < b[axis] ? -1 : 1);
-      a[axis] += push; b[axis] -= push; moved = true;
-    }));
-  }
-  pen.lineWidth = 1;
-  for (const { group, x, y, from } of boxes) if (Math.hypot(x - from[0], y - from[1]) > 20) {
-    pen.strokeStyle = group.ink; pen.beginPath(); pen.moveTo(...from); pen.lineTo(x, y); pen.stroke();
-  }
-  for (const { group, x, y } of boxes) write(group.name, x, y, font, group.ink);
-}
-function soon() { if (!waiting) { waiting = true; requestAnimationFrame(draw); } }
-function show(i) { here = i; tip.hidden = ring.hidden = i < 0; }
-function point(x, y) {
-  let best = 100, found = -1;
-  for (const i of order) {
-    const q = (X(i) - x) ** 2 + (Y(i) - y) ** 2;
-    if (q <= best && !hidden.has(member[i])) { best = q; found = i; }
-  }
-  if (found === here) return;
-  show(found);
-  if (found < 0) return;
-  ring.style.left = X(here) + "px"; ring.style.top = Y(here) + "px";
-  const lines = [ids && ids[here], labelled && groups[member[here]].name, "certainty " + certainty[here]];
-  tip.textContent = lines.concat(texts && "\n" + texts[here]).filter((line) => line).join("\n");
-  tip.style.left = Math.max(0, Math.min(x + 14, width - tip.offsetWidth - 4)) + "px";
-  tip.style.top = (y + 14 + tip.offsetHeight > height ? Math.max(2, y - tip.offsetHeight - 10) : y + 14) + "px";
-}
-canvas.onpointermove = (event) => {
-  const x = event.offsetX, y = event.offsetY;
-  if (!drag) return point(x, y);
-  left += x - drag[0]; down += y - drag[1]; drag = [x, y]; show(-1); soon();
-};
-canvas.onpointerdown = (event) => { drag = [event.offsetX, event.offsetY]; point(...drag); };
-window.onpointerup = () => { drag = null; };
-canvas.onpointerleave = () => show(-1);
-canvas.ondblclick = resize;
-canvas.addEventListener("wheel", (event) => {
-  const by = Math.exp(-event.deltaY / 500), x = event.offsetX, y = event.offsetY;
-  event.preventDefault();
-  scale *= by; left = x + (left - x) * by; down = y + (down - y) * by; show(-1); soon();
-}, { passive: false });
-if (labelled) groups.forEach((group, g) => {
-  const button = document.createElement("button");
-  button.append(stamp(document.createElement("canvas"), group, 8), `${group.name} (${group.rows.length})`);
-  button.setAttribute("aria-pressed", true);
-  button.onclick = () => {
-    if (!hidden.delete(g)) hidden.add(g);
-    button.setAttribute("aria-pressed", !hidden.has(g)); show(-1); soon();
-  };
-  $("aside").append(button);
-});
-document.title = data.title || "Map";
-$("h1").textContent = data.title;
-$("#caption").textContent = data.caption + " Wheel: zoom. Drag: move. Double click: back.";
-const full = labelled ? "#000000" : groups[0].colour;
-$("#key").style.background = `linear-gradient(to right, ${full}1f, ${full}d9)`;
-document.querySelectorAll("#ends span").forEach((span, i) => { span.textContent = data.ends[i]; });
-window.onresize = resize;
-resize();
-</script></html>
-"""
+    page = resources.files(__package__).joinpath("map.html").read_text(encoding="utf-8")
+    return page.replace("DATA", content).encode("ascii")

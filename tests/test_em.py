@@ -1,0 +1,360 @@
+"""Learning: what EM climbs, where it ends, that it finds the truth, and that it survives a kill."""
+
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from parasphere import Bags, StoreError, em, spm, vmf
+from parasphere.em import Fit, draw, fit_prior
+from parasphere.spm import Prior
+
+
+def corpus(
+    dim: int, n_docs: int, kappa0: float, kappa: float, lengths: tuple[int, int], seed: int = 0, dtype: type = float
+) -> Bags:
+    """Documents of the model around the first axis, with lengths from a range."""
+    rng = np.random.default_rng(seed)
+    prior = Prior(np.eye(dim)[0], kappa0, 0.5, 0.0)
+    bags = draw(prior, n_docs, rng.integers(lengths[0], lengths[1] + 1, n_docs), kappa, rng).bags
+    sums = bags.sums.astype(dtype)
+    return Bags(sums, bags.lengths, (sums.astype(float) ** 2).sum(axis=1), bags.unknown)
+
+
+def learn(bags: Bags, strength: float = 10.0, tol: float = 1e-10, max_iter: int = 5000, **options) -> Fit:
+    settings = {"method": "newton", "start": "data"} | options
+    return fit_prior(bags, strength=strength, tol=tol, max_iter=max_iter, **settings)
+
+
+def total_evidence(bags: Bags, prior: Prior) -> float:
+    """The log-evidence of all words, each document's word concentration that of the pooled cosine."""
+    found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = np.full(len(bags), float(vmf.concentration(prior.cosine, bags.dim)))
+    step = spm.e_step(found, kappa, prior, bags.dim)
+    return float(spm.evidence(found, kappa, step.concentration, prior, bags.dim).sum())
+
+
+def bend(f, at: float, step: float) -> float:
+    """Minus the second derivative: the observed information."""
+    return -(f(at + step) - 2 * f(at) + f(at - step)) / step**2
+
+
+# ---------------------------------------------------------------------------------------------------
+# Recovery
+
+
+@pytest.mark.parametrize("strength", [math.inf, 0.0, 10.0])
+@pytest.mark.parametrize(
+    ("dim", "kappa0", "kappa", "lengths"),
+    [(2, 4.0, 6.0, (10, 60)), (3, 8.0, 12.0, (5, 40)), (10, 30.0, 20.0, (10, 60)), (10, 300.0, 5.0, (30, 60)),
+     (50, 150.0, 60.0, (20, 80))],
+)  # fmt: skip
+def test_the_truth_is_found_within_its_standard_errors(
+    dim: int, kappa0: float, kappa: float, lengths: tuple[int, int], strength: float
+) -> None:
+    bags = corpus(dim, 1000, kappa0, kappa, lengths, seed=dim)
+    prior = learn(bags, strength, tol=1e-9).prior
+
+    # kappa0 and mu0: errors from the curvature of the evidence where all word concentrations are one.
+    shared = learn(bags, math.inf, tol=1e-9).prior
+    at = shared.concentration
+    error = bend(lambda k: total_evidence(bags, shared._replace(concentration=k)), at, 0.01 * at) ** -0.5
+    assert abs(prior.concentration - kappa0) < 3.5 * error
+    assert error < 0.15 * kappa0  # or the line above says nothing
+
+    mu = shared.mean_direction
+    aside = np.eye(dim)[-1] - mu[-1] * mu
+    aside /= np.linalg.norm(aside)
+    turned = lambda t: total_evidence(bags, shared._replace(mean_direction=math.cos(t) * mu + math.sin(t) * aside))  # noqa: E731
+    information = bend(turned, 0.0, 0.01)
+    off = prior.mean_direction - prior.mean_direction[0] * np.eye(dim)[0]
+    assert off @ off * information < stats.chi2.ppf(0.9995, dim - 1)
+
+    # kappa_n, pooled: a ratio of sums, whose error is that of the documents' residuals.
+    pairs = bags.lengths * (bags.lengths - 1)
+    residuals = bags.squared_norms - bags.lengths - prior.cosine**2 * pairs
+    error = math.sqrt((residuals**2).sum()) / pairs.sum() / (2 * prior.cosine)  # of rho
+    assert abs(prior.cosine - vmf.mean_length(kappa, dim)) < 3.5 * error
+    assert error < 0.01
+
+
+def test_each_documents_word_concentration_is_found_within_its_standard_error() -> None:
+    dim, kappa = 10, 20.0
+    bags = corpus(dim, 400, 30.0, kappa, (300, 600))
+    prior = learn(bags, 0.0).prior
+    found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    z = (spm.solve(found, prior, dim) - kappa) * np.sqrt(bags.lengths * vmf.mean_length_slope(kappa, dim))
+    assert abs(z.mean()) < 3.5 / math.sqrt(400)
+    assert 0.88 < z.std() < 1.12
+
+
+def test_em_ends_where_the_evidence_is_flat() -> None:
+    bags = corpus(5, 60, 8.0, 6.0, (2, 20))
+    prior = learn(bags, math.inf, tol=1e-15).prior
+    best = total_evidence(bags, prior)
+    rng = np.random.default_rng(0)
+    for size in (1e-2, 0.1):
+        for _ in range(10):
+            mu = prior.mean_direction + size * rng.normal(size=5)
+            moved = prior._replace(
+                mean_direction=mu / np.linalg.norm(mu),
+                concentration=prior.concentration * math.exp(size * rng.normal()),
+            )
+            assert total_evidence(bags, moved) < best
+
+
+def test_shrinkage_helps_where_texts_are_short() -> None:
+    # What the prior on word concentrations is for: closer to the one truth than the paper's own estimate.
+    dim, kappa = 20, 30.0
+    bags = corpus(dim, 400, 40.0, kappa, (2, 6))
+    errors = []
+    for strength in (0.0, 10.0):
+        prior = learn(bags, strength, tol=1e-7).prior
+        found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+        errors.append(np.median(np.abs(np.log1p(spm.solve(found, prior, dim)) - math.log1p(kappa))))
+    assert errors[1] < 0.5 * errors[0]
+
+
+# ---------------------------------------------------------------------------------------------------
+# What EM climbs
+
+
+@settings(max_examples=50)
+@given(
+    dim=st.sampled_from([2, 3, 10, 50, 300]),
+    n_docs=st.integers(1, 25),
+    kappa0=st.floats(-2, 3).map(lambda x: 10**x),
+    kappa=st.floats(-2, 3).map(lambda x: 10**x),
+    longest=st.sampled_from([1, 3, 20, 100]),
+    strength=st.sampled_from([0.0, 0.1, 10.0, 1e5, math.inf]),
+    start=st.sampled_from(["data", "paper"]),
+    seed=st.integers(0, 10**6),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_the_evidence_never_falls(dim, n_docs, kappa0, kappa, longest, strength, start, seed, dtype) -> None:
+    bags = corpus(dim, n_docs, kappa0, kappa, (1, longest), seed, dtype)
+    found = learn(bags, strength, start=start, max_iter=60, tol=0.0, random_state=seed)
+    trace = np.array(found.trace)
+    assert np.isfinite(trace).all()
+    # Rounding only: each document's terms are of the size of (words + 1) * kappa.
+    pseudo = 0.0 if math.isinf(strength) else strength
+    rho = found.prior.cosine
+    length = np.minimum((np.sqrt(bags.squared_norms) + pseudo * rho) / (bags.lengths + pseudo), 1.0)
+    top = np.maximum(vmf.concentration(length, dim), vmf.concentration(rho, dim)) + 1500.0
+    terms = (bags.lengths + pseudo) * (top + 5.0 * dim) + max(found.prior.concentration, 1e4)
+    assert np.diff(trace).min() > -8 * np.finfo(float).eps * terms.sum() / bags.lengths.sum()
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize(("dim", "kappa0", "kappa"), [(3, 5.0, 20.0), (20, 60.0, 25.0), (100, 100.0, 100.0)])
+def test_every_start_ends_at_the_same_place(dim: int, kappa0: float, kappa: float, strength: float) -> None:
+    # The paper also draws text vectors at random. EM never reads them: its state is the prior and the word
+    # concentrations, and the first E-step makes the text vectors from these and the words.
+    assert em.State._fields == ("prior", "kappa", "trace")
+    bags = corpus(dim, 80, kappa0, kappa, (4, 60))
+    fits = [learn(bags, strength, tol=1e-15, start="data")]
+    fits += [learn(bags, strength, tol=1e-15, start="paper", random_state=seed) for seed in (0, 1)]
+    for other in fits[1:]:
+        assert other.prior.concentration == pytest.approx(fits[0].prior.concentration, rel=2e-6)
+        assert other.prior.mean_direction @ fits[0].prior.mean_direction == pytest.approx(1.0, abs=1e-10)
+        assert other.trace[-1] == pytest.approx(fits[0].trace[-1], abs=1e-11)
+
+
+def test_the_papers_start() -> None:
+    bags = corpus(5, 200, 8.0, 6.0, (2, 20))
+    first = em.first_guess(bags, 0.0, "banerjee", "paper", 3)
+    assert first.prior.concentration == 1500.0
+    assert 1000 <= first.kappa.min() < 1020 < 1480 < first.kappa.max() <= 1500
+    again, other = (em.first_guess(bags, 0.0, "banerjee", "paper", seed).kappa for seed in (3, 4))
+    assert np.array_equal(first.kappa, again)
+    assert not np.array_equal(first.kappa, other)
+
+
+def test_banerjees_inverse_ends_close_by() -> None:
+    bags = corpus(50, 300, 150.0, 60.0, (20, 80))
+    newton, banerjee = (learn(bags, 0.0, method=method) for method in ("newton", "banerjee"))
+    assert banerjee.prior.concentration == pytest.approx(newton.prior.concentration, rel=0.01)
+    assert banerjee.prior.concentration != newton.prior.concentration
+    assert banerjee.trace[-1] == pytest.approx(newton.trace[-1], abs=1e-3)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Degenerate corpora
+
+ONE = np.eye(3)[:1]
+CORPORA = {
+    "a single word": (ONE, [1.0]),
+    "a single document": (np.array([[3.0, 1.0, 0.5]]), [5.0]),
+    "one word a thousand times": (1000.0 * ONE, [1000.0]),
+    "identical documents": (np.tile([[2.0, 1.0, 0.0]], (20, 1)), [3.0] * 20),
+    "identical words": (np.tile(5.0 * ONE, (20, 1)), [5.0] * 20),
+    "antipodal words": (np.array([[1.0, 0, 0], [-1.0, 0, 0]]), [1.0, 1.0]),
+    "antipodal words in each document": (np.zeros((4, 3)), [2.0] * 4),
+    "antipodal documents": (np.array([[9.0, 0, 0], [-9.0, 0, 0], [0, 9, 0], [0, -9, 0]]), [10.0] * 4),
+    "one word and a million": (np.array([[0, 1.0, 0], [6e5, 0, 1e5]]), [1.0, 1e6]),
+    "sums rounded above their lengths": (3.0 * ONE * (1 + 1e-7), [3.0]),
+}
+
+
+@pytest.mark.parametrize("method", ["newton", "banerjee"])
+@pytest.mark.parametrize("strength", [0.0, 10.0, 1e12, math.inf])
+@pytest.mark.parametrize("name", CORPORA)
+def test_degenerate_corpora_have_an_answer(name: str, strength: float, method: spm.Method) -> None:
+    rows, lengths = CORPORA[name]
+    for dtype in (np.float32, np.float64):
+        sums = rows.astype(dtype)
+        bags = Bags(sums, np.array(lengths), (sums.astype(float) ** 2).sum(axis=1), np.zeros(len(rows), np.int64))
+        for start in ("data", "paper"):
+            found = learn(bags, strength, start=start, method=method, max_iter=50, random_state=0)
+            assert np.isfinite(found.trace).all()
+            assert 0 <= found.prior.concentration <= vmf.MAX_KAPPA
+            assert np.linalg.norm(found.prior.mean_direction) == pytest.approx(1.0, rel=1e-14)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Draws
+
+
+def test_drawn_corpora_have_the_models_moments() -> None:
+    prior = Prior(np.array([0.6, 0.8, 0.0]), 5.0, 0.7, 0.0)
+    drawn = draw(prior, 4000, [3] * 2000 + [0] * 2000, None, np.random.default_rng(0))
+    assert drawn.bags.lengths.tolist() == [3.0] * 2000 + [0.0] * 2000
+    assert not drawn.bags.sums[2000:].any()
+    np.testing.assert_allclose(np.linalg.norm(drawn.directions, axis=1), 1.0)
+    cosines = drawn.directions @ prior.mean_direction
+    assert abs(cosines.mean() - vmf.mean_length(5.0, 3)) < 3.5 * cosines.std() / math.sqrt(4000)
+    words = np.vecdot(drawn.bags.sums[:2000], drawn.directions[:2000]) / 3
+    assert abs(words.mean() - 0.7) < 3.5 * words.std() / math.sqrt(2000)  # by default that of the pooled cosine
+    np.testing.assert_allclose(drawn.bags.squared_norms, (drawn.bags.sums**2).sum(axis=1))
+    with pytest.raises(ValueError, match="at least one document"):
+        draw(prior, 0, 3, None, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="no length may be negative"):
+        draw(prior, 2, [3, -1], None, np.random.default_rng(0))
+
+
+# ---------------------------------------------------------------------------------------------------
+# Checkpoints
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from parasphere import Bags, em, store
+
+em.CHECKPOINT_SECONDS = 0
+bags = Bags.load(sys.argv[1])
+place, count = sys.argv[3], 0
+
+def deadly(function):
+    def run(*arguments, **options):
+        global count
+        count += 1
+        if place == "before" and count == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        function(*arguments, **options)
+        if place == "after" and count == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return run
+
+# "before" dies between the data file and the manifest that makes it count, "after" with a whole checkpoint.
+store._write_manifest = deadly(store._write_manifest)
+em.fit_prior(bags, strength=10.0, method="newton", start="paper", max_iter=60, tol=0.0, random_state=1,
+             checkpoint=sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bags, folder = corpus(8, 300, 20.0, 10.0, (1, 20)), tmp_path / "checkpoint"
+    bags.save(tmp_path / "bags")
+    options = {"start": "paper", "max_iter": 60, "tol": 0.0, "random_state": 1}
+    whole = learn(bags, **options)
+    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "bags", folder, place], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert folder.is_dir()
+
+    begun = []
+    guess = em.first_guess
+    monkeypatch.setattr(em, "first_guess", lambda *a: begun.append(1) or guess(*a))
+    resumed = learn(bags, **options, checkpoint=folder)
+    assert not begun  # it did go on
+    assert resumed.trace == whole.trace
+    assert resumed.prior.mean_direction.tobytes() == whole.prior.mean_direction.tobytes()
+    assert resumed.prior.concentration == whole.prior.concentration
+    assert not folder.exists()
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stopped_fit(bags: Bags, folder: Path, monkeypatch: pytest.MonkeyPatch, **options) -> None:
+    """Leave a checkpoint behind."""
+    keep = em.Checkpoint.keep
+
+    def keep_and_stop(self: em.Checkpoint, state: em.State) -> None:
+        keep(self, state)
+        raise StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(em, "CHECKPOINT_SECONDS", 0.0)
+        patch.setattr(em.Checkpoint, "keep", keep_and_stop)
+        with pytest.raises(StoppedError):
+            learn(bags, checkpoint=folder, **options)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bags, folder = corpus(8, 30, 20.0, 10.0, (1, 20)), tmp_path / "checkpoint"
+    stopped_fit(bags, folder, monkeypatch)
+    with pytest.raises(StoreError, match="other documents or with other options"):
+        learn(corpus(8, 30, 20.0, 10.0, (1, 20), seed=1), checkpoint=folder)
+    with pytest.raises(StoreError, match="other documents or with other options"):
+        learn(bags, strength=0.0, checkpoint=folder)
+    assert folder.exists()
+
+
+def test_a_checkpoint_of_other_rows_of_numbers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All rows have the same length and norm: only their sums tell them apart.
+    rng, folder = np.random.default_rng(0), tmp_path / "checkpoint"
+    first, other = (Bags.from_rows(rng.normal(size=(30, 4))) for _ in range(2))
+    stopped_fit(first, folder, monkeypatch)
+    with pytest.raises(StoreError, match="other documents"):
+        learn(other, checkpoint=folder)
+
+
+def test_a_checkpoint_folder_that_is_not_ours_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").write_text("keep me")
+    monkeypatch.setattr(em, "CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(StoreError, match="did not write"):
+        learn(corpus(3, 10, 5.0, 5.0, (2, 5)), checkpoint=tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "keep me"
+
+
+# ---------------------------------------------------------------------------------------------------
+# Another array library
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_torch_gives_what_numpy_gives(strength: float, dtype: type) -> None:
+    torch = pytest.importorskip("torch")
+    bags = corpus(20, 200, 60.0, 25.0, (2, 40), dtype=dtype)
+    host = learn(bags, strength, max_iter=30, tol=0.0)
+    there = learn(bags, strength, max_iter=30, tol=0.0, device="cpu")
+    assert isinstance(there.prior.mean_direction, np.ndarray)
+    assert there.prior.concentration == pytest.approx(host.prior.concentration, rel=1e-9)
+    np.testing.assert_allclose(there.prior.mean_direction, host.prior.mean_direction, atol=1e-9)
+    np.testing.assert_allclose(there.trace, host.trace, rtol=1e-9)
+
+    prior = host.prior
+    found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    tensors = spm.Statistics(*(torch.asarray(x) for x in found))
+    for method in ("newton", "banerjee"):
+        kappa = spm.solve(tensors, prior._replace(mean_direction=torch.asarray(prior.mean_direction)), 20, method)
+        np.testing.assert_allclose(kappa.numpy(), spm.solve(found, prior, 20, method), rtol=1e-9, atol=1e-9)

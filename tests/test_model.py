@@ -1,0 +1,476 @@
+"""The estimator: what every document gets, the same bits everywhere, and scikit-learn's contract."""
+
+import hashlib
+import math
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from parasphere import Bags, CorpusError, SphericalParagraphModel, StoreError, WordVectors, em, vmf
+from parasphere.model import Posterior
+from parasphere.spm import Prior
+
+WORDS = [a + b + "x" for a in "bcdfghkl" for b in "aeiou"]  # 40 words, none of them a stop word
+DIM = 8
+
+
+def some_vectors(dim: int = DIM) -> WordVectors:
+    """Words in two camps, so that texts have something to say."""
+    rows = np.random.default_rng(dim).normal(size=(len(WORDS), dim))
+    rows[:20, 0] += 2.0
+    rows[20:, 1] += 2.0
+    return WordVectors.from_arrays(WORDS, rows)
+
+
+def some_texts(n: int = 60, seed: int = 0) -> tuple[list[str], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n)
+    texts = [" ".join(rng.choice(WORDS[:20] if label else WORDS[20:], rng.integers(1, 25))) for label in labels]
+    return texts, labels
+
+
+TEXTS, LABELS = some_texts()
+
+
+def model(**options) -> SphericalParagraphModel:
+    return SphericalParagraphModel(**({"vectors": some_vectors(), "tol": 1e-5, "max_iter": 1000} | options))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> SphericalParagraphModel:
+    return model().fit(TEXTS)
+
+
+def topics(dim: int, n_topics: int, n_each: int, apart: float, within: float, kappa: float, seed: int = 0) -> Bags:
+    """A corpus sorted by topic: each has a direction of its own."""
+    rng = np.random.default_rng(seed)
+    centres = vmf.sample(np.eye(dim)[0], apart, n_topics, rng)
+    return Bags.concatenate(
+        [em.draw(Prior(c, within, 0.5, 0.0), n_each, rng.integers(1, 40, n_each), kappa, rng).bags for c in centres]
+    )
+
+
+def same_bits(a: Posterior, b: Posterior) -> bool:
+    names = ("direction", "concentration", "word_concentration", "length", "unknown", "log_evidence")
+    return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names)
+
+
+def assert_defined(found: Posterior) -> None:
+    for name in ("direction", "concentration", "word_concentration", "log_evidence", "mean_length"):
+        assert np.isfinite(getattr(found, name)).all(), name
+    precision = 1e-6 if found.direction.dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(np.linalg.norm(found.direction.astype(float), axis=1), 1.0, atol=precision)
+
+
+# ---------------------------------------------------------------------------------------------------
+# What is learned
+
+
+def test_a_drawn_corpus_is_learned_again() -> None:
+    truth = model(vectors=None, random_state=5).fit(topics(6, 1, 300, 50.0, 20.0, 15.0))
+    drawn = truth.sample(1500, 40)
+    assert np.array_equal(drawn.bags.sums, truth.sample(1500, 40).bags.sums)  # by random_state
+    found = model(vectors=None).fit(drawn.bags)
+    error = 1 / math.sqrt(1500 * vmf.mean_length_slope(truth.concentration_, 6))
+    assert abs(found.concentration_ - truth.concentration_) < 4 * error
+    assert found.word_cosine_ == pytest.approx(truth.word_cosine_, abs=0.005)
+    assert found.mean_direction_ @ truth.mean_direction_ > 1 - 5 * 5 / (1500 * truth.concentration_)
+    # The posterior knows how far the true directions are: E[cos] is its mean length.
+    posterior = found.posterior(drawn.bags)
+    cosines = np.vecdot(posterior.direction, drawn.directions)
+    assert abs((cosines - posterior.mean_length).mean()) < 4 * cosines.std() / math.sqrt(1500)
+    closer = truth.sample(50, 40, word_concentration=1e4)
+    np.testing.assert_allclose(np.sqrt(closer.bags.squared_norms) / 40, 1.0, atol=0.01)
+
+
+def test_the_trace_and_what_it_says(fitted: SphericalParagraphModel) -> None:
+    assert fitted.converged_
+    assert len(fitted.evidence_) == fitted.n_iter_ + 1
+    assert (np.diff(fitted.evidence_) > -1e-12).all()
+    assert abs(fitted.evidence_[-1] - fitted.evidence_[-2]) < fitted.tol
+    paper = model(prior_strength=0.0, tol=1e-9).fit(TEXTS)
+    assert paper.score(TEXTS) == pytest.approx(paper.evidence_[-1], abs=1e-3)  # with no prior it is the log-evidence
+    found = paper.posterior(TEXTS)
+    assert paper.score(TEXTS) == found.log_evidence.sum() / found.length.sum()
+    assert np.array_equal(paper.log_evidence(TEXTS), found.log_evidence)
+
+
+def test_the_papers_mode() -> None:
+    paper = SphericalParagraphModel.paper(some_vectors(), random_state=0, tol=1e-4)
+    assert (paper.prior_strength, paper.kappa_method, paper.init) == (0.0, "banerjee", "paper")
+    assert_defined(paper.fit(TEXTS).posterior([*TEXTS, "", WORDS[0]]))
+
+
+def test_too_few_iterations_are_said() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .* Allow more iterations"):
+        short = model(max_iter=2, tol=1e-12).fit(TEXTS)
+    assert not short.converged_
+    assert short.n_iter_ == 2
+
+
+def test_no_words_at_all_is_an_error() -> None:
+    for texts in ([], [""], ["", "nowhere to be found", " "]):
+        with pytest.raises(CorpusError, match="documents has a word with a vector"):
+            model().fit(texts)
+    with pytest.raises(CorpusError, match="none of the 3 documents"):
+        model(vectors=None).fit(np.zeros((3, 4)))
+
+
+def test_documents_without_words_teach_nothing(fitted: SphericalParagraphModel) -> None:
+    mixed = model().fit(["", *TEXTS, "nowhere"])
+    assert np.array_equal(mixed.mean_direction_, fitted.mean_direction_)
+    assert mixed.concentration_ == fitted.concentration_
+
+
+# ---------------------------------------------------------------------------------------------------
+# Every document has an answer
+
+ODD = ["", "nowhere unheard", WORDS[0], " ".join([WORDS[3]] * 1000), " ".join(WORDS), f"{WORDS[0]} nowhere"]
+
+
+@pytest.mark.parametrize("method", ["newton", "banerjee"])
+@pytest.mark.parametrize("strength", [0.0, 10.0, 1e12, math.inf])
+def test_odd_documents_are_defined(strength: float, method: str) -> None:
+    fitted = model(prior_strength=strength, kappa_method=method).fit(TEXTS)
+    found = fitted.posterior(ODD)
+    assert_defined(found)
+    assert found.length.tolist() == [0, 0, 1, 1000, 40, 1]
+    assert found.unknown.tolist() == [0, 2, 0, 0, 0, 1]
+    for empty in (0, 1):
+        assert np.array_equal(found.direction[empty], fitted.mean_direction_.astype(np.float32))
+        assert found.concentration[empty] == fitted.concentration_
+        assert found.log_evidence[empty] == 0.0
+    word = some_vectors().matrix[WORDS.index(WORDS[3])]
+    if strength <= 10:
+        assert found.direction[3] @ word > 0.999
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+def test_documents_of_one_and_of_a_million_words(strength: float) -> None:
+    fitted = model(prior_strength=strength).fit(TEXTS)
+    rng = np.random.default_rng(0)
+    long = " ".join(rng.choice(WORDS[:20], 1_000_000))
+    found = fitted.posterior([long, WORDS[0], " ".join([WORDS[1]] * 1_000_000)])
+    assert_defined(found)
+    assert found.length.tolist() == [1e6, 1, 1e6]
+    centre = some_vectors().matrix[:20].astype(float).mean(axis=0)
+    assert found.direction[0] @ centre / np.linalg.norm(centre) > 0.9999
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.eye(4)[:1],
+        np.tile(np.eye(4)[:1], (30, 1)),
+        np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]]),
+        np.concatenate([np.eye(4), -np.eye(4)]),
+        np.zeros((3, 4)) + np.eye(4)[:3] * 1e-300,
+        np.eye(4) * 1e150,
+    ],
+    ids=["one", "the same", "antipodal", "all around", "tiny", "huge"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_odd_corpora_are_defined(rows: NDArray[np.float64], strength: float) -> None:
+    fitted = model(vectors=None, prior_strength=strength, max_iter=50).fit(rows)
+    assert np.isfinite(fitted.evidence_).all()
+    assert np.linalg.norm(fitted.mean_direction_) == pytest.approx(1.0, rel=1e-14)
+    assert_defined(fitted.posterior(np.concatenate([rows, -rows, np.zeros((1, 4))])))
+
+
+@pytest.mark.parametrize("dim", [2, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_dimensions_and_mixed_lengths(dim: int, dtype: type) -> None:
+    drawn = em.draw(Prior(np.eye(dim)[0], 2.0 * dim, 0.5, 0.0), 40, [1, 10, 100, 1000] * 10, 1.0 * dim,
+                    np.random.default_rng(0)).bags  # fmt: skip
+    sums = np.concatenate([drawn.sums, [1e6 * np.eye(dim)[1], 100.0 * np.eye(dim)[1]]]).astype(dtype)
+    lengths = np.append(drawn.lengths, [1e6, 1e6])
+    bags = Bags(sums, lengths, (sums.astype(float) ** 2).sum(axis=1), np.zeros(len(sums), np.int64))
+    for strength in (0.0, 10.0, math.inf):
+        fitted = model(vectors=None, prior_strength=strength).fit(bags)
+        found = fitted.posterior(bags)
+        assert found.direction.dtype == dtype
+        assert_defined(found)
+
+
+# ---------------------------------------------------------------------------------------------------
+# The same bits everywhere
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+def test_alone_in_a_batch_and_in_threads(strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parasphere.bags.STEP_BYTES", 200)  # many steps, so that threads have something to share
+    fitted = model(prior_strength=strength).fit(TEXTS)
+    together = fitted.posterior([*TEXTS, *ODD])
+    for i, text in enumerate([*TEXTS, *ODD]):
+        alone = fitted.posterior([text])
+        assert alone.direction[0].tobytes() == together.direction[i].tobytes()
+        for name in ("concentration", "word_concentration", "log_evidence"):
+            assert getattr(alone, name)[0] == getattr(together, name)[i]
+    threads = model(prior_strength=strength, n_jobs=2).fit(TEXTS)
+    assert threads.mean_direction_.tobytes() == fitted.mean_direction_.tobytes()
+    assert same_bits(threads.posterior([*TEXTS, *ODD]), together)
+    assert same_bits(fitted.posterior([text.split() for text in [*TEXTS, *ODD]]), together)
+
+
+IN_ANOTHER_PROCESS = """
+import hashlib, sys
+sys.path.insert(0, sys.argv[1])
+from test_model import ODD, TEXTS, model
+fitted = model().fit(TEXTS)
+print(hashlib.sha256(fitted.transform([*TEXTS, *ODD]).tobytes()).hexdigest())
+"""
+
+
+def test_in_another_process(fitted: SphericalParagraphModel) -> None:
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(Path(__file__).parent)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert said == hashlib.sha256(fitted.transform([*TEXTS, *ODD]).tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize("max_iter", [3, 1000])
+def test_fit_transform_is_fit_and_transform(strength: float, max_iter: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        options = {"prior_strength": strength, "max_iter": max_iter, "tol": 1e-8 if max_iter == 3 else 1e-5}
+        at_once = model(**options).fit_transform(TEXTS)
+        one, other = model(**options).fit(TEXTS), model(**options).fit(TEXTS)
+    assert one.converged_ == (max_iter == 1000)
+    assert at_once.tobytes() == one.transform(TEXTS).tobytes() == other.transform(TEXTS).tobytes()
+
+
+def test_a_pickle_is_the_same_model(fitted: SphericalParagraphModel) -> None:
+    again = pickle.loads(pickle.dumps(fitted))
+    assert same_bits(again.posterior([*TEXTS, *ODD]), fitted.posterior([*TEXTS, *ODD]))
+
+
+def test_bags_rows_and_streams_are_the_same_documents(fitted: SphericalParagraphModel) -> None:
+    whole = fitted.posterior(TEXTS)
+    bags = fitted.read(TEXTS)
+    assert same_bits(fitted.posterior(bags), whole)
+    parts = [part for _, part in fitted.stream(TEXTS, block_bytes=500)]
+    assert len(parts) > 1
+    assert np.concatenate([part.direction for part in parts]).tobytes() == whole.direction.tobytes()
+    rows = np.random.default_rng(0).normal(size=(5, DIM))
+    np.testing.assert_allclose(fitted.transform(rows), fitted.transform(3.0 * rows), rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Online
+
+
+def in_blocks(bags: Bags, order: NDArray[np.int64], sizes: list[int], **options) -> SphericalParagraphModel:
+    online, begin, turn = model(vectors=None, **options), 0, 0
+    while begin < len(bags):
+        end = begin + sizes[turn % len(sizes)]
+        online.partial_fit(bags[order[begin:end]])
+        begin, turn = end, turn + 1
+    return online
+
+
+@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize("sizes", [[50], [10, 200, 37, 90]], ids=["equal", "unequal"])
+@pytest.mark.parametrize("order", ["random", "by topic", "by topic, backwards"])
+@pytest.mark.parametrize("dim", [10, 50])
+def test_one_pass_in_any_order_comes_close_to_em(dim: int, order: str, sizes: list[int], strength: float) -> None:
+    bags = topics(dim, 4, 300, 0.5 * dim, 2.0 * dim, 1.0 * dim)
+    places = {
+        "random": np.random.default_rng(0).permutation(len(bags)),
+        "by topic": np.arange(len(bags)),
+        "by topic, backwards": np.arange(len(bags))[::-1],
+    }[order]
+    batch = model(vectors=None, prior_strength=strength).fit(bags)
+    online = in_blocks(bags, places, sizes, prior_strength=strength)
+    assert online.score(bags) == pytest.approx(batch.score(bags), rel=0.01)
+    assert online.word_cosine_ == pytest.approx(batch.word_cosine_, rel=1e-12)
+    assert online.mean_direction_ @ batch.mean_direction_ > 0.98
+    assert online.concentration_ == pytest.approx(batch.concentration_, rel=0.15)
+
+
+def test_blocks_without_words_and_of_any_kind() -> None:
+    online = model().partial_fit(TEXTS[:30])
+    before = online.mean_direction_.copy()
+    online.partial_fit(["", "nowhere"])
+    assert np.array_equal(online.mean_direction_, before)
+    online.partial_fit(iter(TEXTS[30:]))
+    assert not np.array_equal(online.mean_direction_, before)
+    assert_defined(online.posterior([*TEXTS, *ODD]))
+
+
+@pytest.mark.parametrize("source", [iter, lambda texts: (text for text in texts)], ids=["iterator", "generator"])
+def test_a_first_block_that_can_be_read_only_once(source) -> None:
+    once = model().partial_fit(source(TEXTS[:30])).partial_fit(source(TEXTS[30:]))
+    again = model().partial_fit(TEXTS[:30]).partial_fit(TEXTS[30:])
+    assert np.array_equal(once.mean_direction_, again.mean_direction_)
+    assert once.concentration_ == again.concentration_
+
+
+# ---------------------------------------------------------------------------------------------------
+# Checkpoints (a real kill is in test_em.py)
+
+
+def test_a_fit_with_a_checkpoint_is_the_same_fit(
+    tmp_path: Path, fitted: SphericalParagraphModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(em, "CHECKPOINT_SECONDS", 0.0)
+    folder = tmp_path / "checkpoint"
+    kept = model().fit(TEXTS, checkpoint=folder)
+    assert kept.mean_direction_.tobytes() == fitted.mean_direction_.tobytes()
+    assert kept.evidence_.tobytes() == fitted.evidence_.tobytes()
+    assert not folder.exists()
+
+
+def test_a_fit_that_was_interrupted(
+    tmp_path: Path, fitted: SphericalParagraphModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(em, "CHECKPOINT_SECONDS", 0.0)
+    keep = em.Checkpoint.keep
+
+    def interrupted(self: em.Checkpoint, state: em.State) -> None:
+        keep(self, state)
+        if len(state.trace) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(em.Checkpoint, "keep", interrupted)
+        model().fit(TEXTS, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(StoreError, match="other documents"):
+        model().fit(TEXTS[1:], checkpoint=tmp_path / "checkpoint")
+    resumed = model().fit(TEXTS, checkpoint=tmp_path / "checkpoint")
+    assert resumed.evidence_.tobytes() == fitted.evidence_.tobytes()
+    assert not (tmp_path / "checkpoint").exists()
+
+
+# ---------------------------------------------------------------------------------------------------
+# scikit-learn
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([SphericalParagraphModel(vectors=None)])
+def test_scikit_learns_own_checks(estimator, check) -> None:
+    check(estimator)
+
+
+def test_a_pipeline_and_a_grid() -> None:
+    pipeline = make_pipeline(model(), LinearSVC())
+    assert pipeline.fit(TEXTS, LABELS).score(*some_texts(seed=1)) > 0.9
+    grid = GridSearchCV(pipeline, {"sphericalparagraphmodel__prior_strength": [0.0, 10.0, math.inf]}, cv=3)
+    grid.fit(TEXTS, LABELS)
+    assert grid.best_score_ > 0.9
+    alone = GridSearchCV(model(), {"prior_strength": [0.0, 10.0, math.inf]}, cv=3).fit(TEXTS)  # by its own score
+    assert np.isfinite(alone.cv_results_["mean_test_score"]).all()
+    GridSearchCV(model(vectors=None), {"prior_strength": [1.0]}, cv=2).fit(model().read(TEXTS))
+
+
+def test_clones_are_unfitted(fitted: SphericalParagraphModel) -> None:
+    copy = clone(fitted)
+    assert {k: v for k, v in copy.get_params().items() if k != "vectors"} == {
+        k: v for k, v in fitted.get_params().items() if k != "vectors"
+    }
+    with pytest.raises(NotFittedError):
+        copy.transform(TEXTS)
+    for use in (copy.posterior, copy.score, copy.log_evidence, lambda texts: list(copy.stream(texts))):
+        with pytest.raises(NotFittedError):
+            use(TEXTS)
+    assert np.array_equal(copy.fit(TEXTS).transform(TEXTS), fitted.transform(TEXTS))
+
+
+def test_a_column_of_a_table(fitted: SphericalParagraphModel) -> None:
+    table = pd.DataFrame({"text": TEXTS, "number": np.arange(60.0)})
+    columns = ColumnTransformer([("spm", model(), "text"), ("rest", "passthrough", ["number"])])
+    found = columns.fit_transform(table)
+    assert found.shape == (60, DIM + 1)
+    assert np.array_equal(found[:, :DIM], fitted.transform(TEXTS))
+    assert columns.get_feature_names_out()[0] == "spm__sphericalparagraphmodel0"
+
+
+def test_tables_come_out(fitted: SphericalParagraphModel) -> None:
+    names = [f"sphericalparagraphmodel{i}" for i in range(DIM)]
+    assert fitted.get_feature_names_out().tolist() == names
+    plain = fitted.transform(TEXTS)
+    table = clone(fitted).set_output(transform="pandas").fit(TEXTS).transform(pd.Series(TEXTS, index=range(100, 160)))
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.columns) == names
+    assert table.index[0] == 100
+    assert np.array_equal(table.to_numpy(), plain)
+    table = clone(fitted).set_output(transform="polars").fit(TEXTS).transform(pl.Series(TEXTS))
+    assert isinstance(table, pl.DataFrame)
+    assert np.array_equal(table.to_numpy(), plain)
+
+
+def test_a_model_may_be_fitted_again_to_other_vectors() -> None:
+    again = model().fit(TEXTS).set_params(vectors=some_vectors(5)).fit(TEXTS)
+    assert again.transform(TEXTS).shape == (60, 5)
+    again.set_params(vectors=None).fit(np.random.default_rng(0).normal(size=(20, 3)))
+    assert again.mean_direction_.shape == (3,)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior_strength": -1.0}, "prior_strength must be 0 or more, not -1.0"),
+        ({"prior_strength": math.nan}, "prior_strength must be 0 or more, not nan"),
+        ({"kappa_method": "guess"}, "kappa_method must be 'newton' or 'banerjee', not 'guess'"),
+        ({"init": "random"}, "init must be 'data' or 'paper', not 'random'"),
+        ({"max_iter": 0}, "max_iter must be at least 1, not 0"),
+    ],
+)
+def test_wrong_parameters_are_named(options: dict, message: str) -> None:
+    wrong = model(**options)  # nothing is checked before fit
+    for learn in (wrong.fit, wrong.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            learn(TEXTS)
+
+
+def test_documents_of_another_kind(fitted: SphericalParagraphModel) -> None:
+    rows = np.random.default_rng(0).normal(size=(20, 5))
+    with pytest.raises(ValueError, match="these bags have 5 dimensions; the model was fitted to 8"):
+        fitted.transform(Bags.from_rows(rows))
+    with pytest.raises(ValueError, match="X has 5 features, but SphericalParagraphModel is expecting 8"):
+        fitted.transform(rows)
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.transform(np.full((2, DIM), np.nan))
+    with pytest.raises(ValueError, match="texts need word vectors, and this model was made with vectors=None"):
+        model(vectors=None).fit(TEXTS)
+    bare = model(vectors=None).fit(rows)
+    with pytest.raises(ValueError, match="texts need word vectors"):
+        bare.transform(TEXTS)
+    with pytest.raises(ValueError, match="the word vectors have 8 dimensions; the model was fitted to 5"):
+        model().fit(rows).transform(TEXTS)
+    with pytest.raises(CorpusError, match="one str is not a corpus"):
+        fitted.transform(TEXTS[0])
+    assert fitted.transform([]).shape == (0, DIM)
+    assert fitted.score([]) == 0.0
+
+
+def test_another_device_needs_torch(fitted: SphericalParagraphModel) -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match=r"device='cpu' needs torch.*parasphere\[torch\]"):
+            model(device="cpu").fit(TEXTS)
+    else:
+        there = model(device="cpu").fit(TEXTS)
+        np.testing.assert_allclose(there.transform(TEXTS), fitted.transform(TEXTS), atol=1e-6)
+        assert there.concentration_ == pytest.approx(fitted.concentration_, rel=1e-9)
