@@ -18,7 +18,7 @@ endif
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-demo: .venv/installed-core ## the main job on embedded data, in seconds
+demo: .venv/installed-plots ## the main job on embedded data, in seconds
 	$(BIN)/parasphere demo
 
 test: .venv/installed-test ## every test and every docstring example
@@ -46,10 +46,6 @@ clean: ## remove the environment and caches
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-
-.venv/installed-core: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
-	@touch $@
 
 .venv/installed-%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"

@@ -26,5 +26,5 @@ def test_docstrings_are_the_same_in_every_process() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="no corpus is called 'doctrings'; there are: docstrings"):
+    with pytest.raises(ValueError, match="no corpus is called 'doctrings'; there are: docstrings, 20news-different"):
         datasets.load("doctrings")

@@ -1,7 +1,7 @@
-"""Corpora, ready to use: ``load("docstrings")`` needs no download, no network and no file of its own.
+"""An embedded corpus: the docstrings of the numeric libraries that parasphere itself stands on.
 
-``docstrings`` are the docstrings of the numeric libraries that parasphere itself stands on (numpy, scipy and
-scikit-learn), each labelled by the area of the library in which it is found. Nobody wrote them for this purpose.
+Each is labelled by the area of the library in which it is found. Nobody wrote them for this purpose, and nothing is
+downloaded.
 """
 
 import importlib
@@ -9,14 +9,14 @@ import inspect
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .dataset import Dataset
 
 MIN_WORDS = 20  # a shorter docstring ("Alias of ...") says too little
 
@@ -41,54 +41,8 @@ AREAS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Labelled documents.
-
-    Attributes
-    ----------
-    name : str
-    texts : list of str
-    labels : (n_docs,) int array
-        Each document's place in ``label_names``.
-    label_names : list of str
-    ids : list of str
-        What each document is called where it comes from.
-    licence, citation : str
-    """
-
-    name: str
-    texts: list[str]
-    labels: NDArray[np.int64]
-    label_names: list[str]
-    ids: list[str]
-    licence: str
-    citation: str
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __repr__(self) -> str:
-        return f"Dataset {self.name!r}: {len(self):,} documents, {len(self.label_names)} labels"
-
-
-def load(name: str) -> Dataset:
-    """Load a corpus by its name.
-
-    Examples
-    --------
-    >>> corpus = load("docstrings")
-    >>> len(corpus) > 1500, len(corpus.label_names)
-    (True, 13)
-    >>> corpus.ids[0], corpus.label_names[corpus.labels[0]]
-    ('numpy.abs', 'arrays')
-    """
-    if name not in _LOADERS:
-        raise ValueError(f"no corpus is called {name!r}; there are: {', '.join(_LOADERS)}")
-    return _LOADERS[name]()
-
-
-def _docstrings() -> Dataset:
+def docstrings() -> Dataset:
+    """Return the docstrings of numpy, scipy and scikit-learn."""
     areas = sorted(AREAS)
     found: dict[str, tuple[str, str, int]] = {}  # text -> name, text, label: an alias repeats another's docstring
     for label, area in enumerate(areas):
@@ -128,6 +82,3 @@ def _settled(text: str) -> str:
     text = re.sub(r".*# may vary\n?", "", text)
     text = re.sub(r"\bat 0x[0-9a-f]+", "", text)
     return re.sub(r"\{'[\w', ]+'\}", lambda found: str(sorted(re.findall(r"\w+", found[0]))), text)
-
-
-_LOADERS: dict[str, Callable[[], Dataset]] = {"docstrings": _docstrings}

@@ -1,0 +1,50 @@
+"""Corpora, ready to use: ``load("docstrings")`` needs no download; the paper's come from the caches people have.
+
+20 Newsgroups is read by scikit-learn's own loader, Reuters, Subj and MR by NLTK's: downloads that these libraries have
+made serve, wherever ``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` say they are.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from .corpora import SUBSETS, movie_reviews, newsgroups, reuters, subjectivity
+from .dataset import Dataset
+from .docstrings import docstrings
+
+__all__ = ["Dataset", "load", "names"]
+
+_LOADERS: dict[str, Callable[[], Dataset]] = {
+    "docstrings": docstrings,
+    **{f"20news-{name}": partial(newsgroups, name) for name in SUBSETS},
+    "20news": partial(newsgroups, None),
+    "reuters-10": reuters,
+    "subj": subjectivity,
+    "mr": movie_reviews,
+}
+
+
+def names() -> list[str]:
+    """Return the names that :func:`load` knows."""
+    return list(_LOADERS)
+
+
+def load(name: str) -> Dataset:
+    """Load a corpus by its name.
+
+    Parameters
+    ----------
+    name : str
+        "docstrings" (embedded), "20news-different", "20news-similar", "20news-same", "20news" (all 20 groups),
+        "reuters-10", "subj" or "mr".
+
+    Examples
+    --------
+    >>> corpus = load("docstrings")
+    >>> len(corpus) > 1500, len(corpus.label_names)
+    (True, 13)
+    >>> corpus.ids[0], corpus.label_names[corpus.labels[0]]
+    ('numpy.abs', 'arrays')
+    """
+    if name not in _LOADERS:
+        raise ValueError(f"no corpus is called {name!r}; there are: {', '.join(_LOADERS)}")
+    return _LOADERS[name]()
