@@ -1,18 +1,18 @@
 """What a document's vector is made of, and how alike two documents are, doubt included."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from .bags import Bagger
+from .corpus import Block
 from .posterior import Posterior
+from .spm import Prior
 from .tokens import split_texts
-
-if TYPE_CHECKING:
-    from .model import SphericalParagraphModel
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,8 @@ class Match(NamedTuple):
     text: str | None
 
 
-def explain(model: "SphericalParagraphModel", text: str) -> Explanation:
-    """Return each word's share in the direction of a text; see ``SphericalParagraphModel.explain``."""
-    posterior = model.posterior([text])
-    bagger = model._bagger()
+def explain(text: str, posterior: Posterior, bagger: Bagger, prior: Prior) -> Explanation:
+    """Return each word's share in the direction of a text whose posterior is given."""
     tokens: list[str] = split_texts(pa.array([text], pa.large_string()), bagger.lookup.tokenizer)[0].as_py()
     rows = bagger.lookup.vocabulary.get_many(tokens)
     direction = np.asarray(posterior.direction[0], np.float64)
@@ -60,19 +58,26 @@ def explain(model: "SphericalParagraphModel", text: str) -> Explanation:
     known = [(token, row) for token, row in zip(tokens, rows, strict=True) if row >= 0]
     return Explanation(
         words=[(token, float(kappa * scale * (bagger.matrix[row] @ direction))) for token, row in known],
-        prior=float(model.concentration_ * scale * (model.mean_direction_ @ direction)),
+        prior=float(prior.concentration * scale * (prior.mean_direction @ direction)),
         unknown=[token for token, row in zip(tokens, rows, strict=True) if row < 0],
         concentration=whole,
         word_concentration=kappa,
     )
 
 
-def similar(model: "SphericalParagraphModel", query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
-    """Return the ``k`` documents with the largest expected cosine; see ``SphericalParagraphModel.similar``."""
-    wanted = model.posterior([query]).mean[0]
+def similar(wanted: Posterior, among: Iterable[tuple[Block | None, Posterior]], k: int) -> list[Match]:
+    """Return the ``k`` documents with the largest expected cosine with the one ``wanted``, best first.
+
+    Ties go to the earlier document. Only the best so far are held in memory.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    mean = wanted.mean[0]
     best: list[tuple[float, int, Match]] = []
-    for start, posterior, ids, texts in _parts(model, among, columns):
-        scores = posterior.mean @ wanted
+    for block, posterior in among:
+        scores = posterior.mean @ mean
+        start = 0 if block is None else block.start
+        ids, texts = (None, None) if block is None else (block.ids, None if block.tokenised else block.texts)
         for i in np.argsort(-scores, kind="stable")[:k]:
             score, position = float(scores[i]), start + int(i)
             if len(best) == k and score <= best[0][0]:
@@ -80,16 +85,6 @@ def similar(model: "SphericalParagraphModel", query: str, among: Any, k: int = 1
             match = Match(position, score, _item(ids, i), _item(texts, i))
             (heapq.heappushpop if len(best) == k else heapq.heappush)(best, (score, -position, match))
     return [match for _, _, match in sorted(best, reverse=True)]
-
-
-def _parts(
-    model: "SphericalParagraphModel", among: Any, columns: dict[str, Any]
-) -> Iterator[tuple[int, Posterior, Any, Any]]:
-    if isinstance(among, Posterior):
-        yield 0, among, None, None
-        return
-    for block, posterior in model.stream(among, **columns):
-        yield block.start, posterior, block.ids, None if block.tokenised else block.texts
 
 
 def _item(column: Any, i: Any) -> str | None:

@@ -267,8 +267,7 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         >>> round(sum(share for _, share in told.words) + told.prior, 6)
         1.0
         """
-        check_is_fitted(self, "mean_direction_")
-        return explain(self, text)
+        return explain(text, self.posterior([text]), self._bagger(), self._prior)
 
     def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
         """Return the ``k`` documents most like a query, best first, by their expected cosine.
@@ -282,8 +281,8 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        check_is_fitted(self, "mean_direction_")
-        return similar(self, query, among, k, **columns)
+        parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
+        return similar(self.posterior([query]), parts, k)
 
     def compare(self, a: str, b: str) -> float:
         """Return the expected cosine of two texts' directions under both posteriors, ``E[d_a].E[d_b]``.

@@ -1,8 +1,9 @@
 """A fitted model on disk: what is written, and what must fit when it is read again."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,12 @@ from .tokens import Tokenizer
 from .vectors import WordVectors
 from .vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from .model import SphericalParagraphModel
-
 KIND = "spherical-paragraph-model"
 _PLAIN = ("kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
 _VECTORS = ("data", "offsets", "matrix", "norms")
 
 
-def save_model(model: "SphericalParagraphModel", folder: str | Path, embed_vectors: bool | None) -> None:
+def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:
     """Write a fitted model; see ``SphericalParagraphModel.save``."""
     vectors = model.vectors_
     source = str(model.vectors) if isinstance(model.vectors, str | Path) else None
@@ -57,9 +55,7 @@ def save_model(model: "SphericalParagraphModel", folder: str | Path, embed_vecto
     store.save(folder, KIND, arrays, meta)
 
 
-def load_model(
-    cls: type["SphericalParagraphModel"], folder: str | Path, vectors: Any, tokenizer: Any
-) -> "SphericalParagraphModel":
+def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, tokenizer: Any) -> Any:
     """Read a model; see ``SphericalParagraphModel.load``."""
     arrays, meta = store.load(folder, KIND)
     try:
@@ -70,7 +66,7 @@ def load_model(
             raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
         if tokenizer is None and kept is not None:
             tokenizer = Tokenizer(**kept)
-        model = cls(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)
+        model = make(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)
         model.mean_direction_ = np.array(arrays["mean_direction"])
         model.concentration_, model.word_cosine_ = numbers[0], numbers[1]
         model.evidence_ = np.array(arrays["evidence"])
