@@ -126,7 +126,7 @@ def test_shrinkage_helps_where_texts_are_short() -> None:
 # What EM climbs
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(
     dim=st.sampled_from([2, 3, 10, 50, 300]),
     n_docs=st.integers(1, 25),
@@ -140,7 +140,7 @@ def test_shrinkage_helps_where_texts_are_short() -> None:
 )
 def test_the_evidence_never_falls(dim, n_docs, kappa0, kappa, longest, strength, start, seed, dtype) -> None:
     bags = corpus(dim, n_docs, kappa0, kappa, (1, longest), seed, dtype)
-    found = learn(bags, strength, start=start, max_iter=60, tol=0.0, random_state=seed)
+    found = learn(bags, strength, start=start, max_iter=30, tol=0.0, random_state=seed)
     trace = np.array(found.trace)
     assert np.isfinite(trace).all()
     # Rounding only: each document's terms are of the size of (words + 1) * kappa.
@@ -233,9 +233,9 @@ def test_drawn_corpora_have_the_models_moments() -> None:
     words = np.vecdot(drawn.bags.sums[:2000], drawn.directions[:2000]) / 3
     assert abs(words.mean() - 0.7) < 3.5 * words.std() / math.sqrt(2000)  # by default that of the pooled cosine
     np.testing.assert_allclose(drawn.bags.squared_norms, (drawn.bags.sums**2).sum(axis=1))
-    with pytest.raises(ValueError, match="at least one document"):
+    with pytest.raises(ValueError, match="at least"):
         draw(prior, 0, 3, None, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="no length may be negative"):
+    with pytest.raises(ValueError, match="negative"):
         draw(prior, 2, [3, -1], None, np.random.default_rng(0))
 
 

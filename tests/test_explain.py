@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors, vmf
 
 WORDS = ["north", "east", "up", "west"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]
@@ -39,8 +39,6 @@ def test_compare_is_the_expected_cosine(model: SphericalParagraphModel) -> None:
 
 
 def test_compare_by_monte_carlo(model: SphericalParagraphModel, rng: np.random.Generator) -> None:
-    from parasphere import vmf
-
     found = model.posterior(["north", "west west"])
     direction = found.direction.astype(np.float64)
     a, b = (
@@ -52,13 +50,34 @@ def test_compare_by_monte_carlo(model: SphericalParagraphModel, rng: np.random.G
 
 def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:
     posterior = model.posterior(TEXTS)
-    scores = posterior.mean @ model.posterior(["north up"]).mean[0]
+    # Evidence of both texts as one document with the word concentrations they have, less that of each.
+    prior, query = model._prior, model.posterior(["north up"])
+    scores = np.empty(len(TEXTS))
+    eta0 = prior.concentration * prior.mean_direction
+    phi = lambda eta: float(vmf.log_partition(float(np.linalg.norm(eta)), 6))  # noqa: E731
+    own = query.concentration[0] * query.direction[0]
+    for i in range(len(TEXTS)):
+        eta = posterior.concentration[i] * posterior.direction[i]
+        scores[i] = phi(own + eta - eta0) + phi(eta0) - phi(own) - phi(eta)
     expected = np.argsort(-scores, kind="stable")[:4].tolist()
     for among in (TEXTS, posterior, iter(TEXTS)):
         found = model.similar("north up", among, 4)
         assert [match.position for match in found] == expected
-        assert [match.score for match in found] == pytest.approx(scores[expected].tolist())
+        assert [match.score for match in found] == pytest.approx(scores[expected].tolist(), abs=1e-4)
+        cosines = posterior.mean @ query.mean[0]
+        assert [match.cosine for match in found] == pytest.approx(cosines[expected].tolist(), rel=1e-5)
     assert model.similar("north up", TEXTS, 4)[0].text == TEXTS[expected[0]]
     assert len(model.similar("north", TEXTS, 99)) == len(TEXTS)
     small = model.similar("north up", TEXTS, 4, block_bytes=8)
     assert [match.position for match in small] == expected
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        model.similar("north", TEXTS, 0)
+    with pytest.raises(ParasphereError, match="no word of the query"):
+        model.similar("unheard of", TEXTS)
+
+
+def test_an_unrelated_text_is_no_match(model: SphericalParagraphModel) -> None:
+    # A text without words says nothing for or against: its score is 0.
+    scores = {match.text: match.score for match in model.similar("north north", TEXTS, 99)}
+    assert scores[""] == pytest.approx(0.0, abs=1e-4)  # float32 directions
+    assert scores["north"] > 0

@@ -125,7 +125,7 @@ def test_too_few_iterations_are_said() -> None:
 
 def test_no_words_at_all_is_an_error() -> None:
     for texts in ([], [""], ["", "nowhere to be found", " "]):
-        with pytest.raises(CorpusError, match="documents has a word with a vector"):
+        with pytest.raises(CorpusError, match=r"documents has a word with a vector|the corpus is empty"):
             model().fit(texts)
     with pytest.raises(CorpusError, match="none of the 3 documents"):
         model(vectors=None).fit(np.zeros((3, 4)))
@@ -155,6 +155,8 @@ def test_odd_documents_are_defined(strength: float, method: str) -> None:
         assert np.array_equal(found.direction[empty], fitted.mean_direction_.astype(np.float32))
         assert found.concentration[empty] == fitted.concentration_
         assert found.log_evidence[empty] == 0.0
+        if not math.isinf(strength):  # where all share one concentration, these do too
+            assert found.word_concentration[empty] == 0.0
     word = some_vectors().matrix[WORDS.index(WORDS[3])]
     if strength <= 10:
         assert found.direction[3] @ word > 0.999
@@ -180,7 +182,7 @@ def test_documents_of_one_and_of_a_million_words(strength: float) -> None:
         np.tile(np.eye(4)[:1], (30, 1)),
         np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]]),
         np.concatenate([np.eye(4), -np.eye(4)]),
-        np.zeros((3, 4)) + np.eye(4)[:3] * 1e-300,
+        np.eye(4)[:3] * 1e-150,
         np.eye(4) * 1e150,
     ],
     ids=["one", "the same", "antipodal", "all around", "tiny", "huge"],
@@ -284,12 +286,11 @@ def in_blocks(bags: Bags, order: NDArray[np.int64], sizes: list[int], **options)
     return online
 
 
-@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
+@pytest.mark.parametrize(("dim", "strength"), [(10, 0.0), (10, 10.0), (10, math.inf), (50, 10.0)])
 @pytest.mark.parametrize("sizes", [[50], [10, 200, 37, 90]], ids=["equal", "unequal"])
 @pytest.mark.parametrize("order", ["random", "by topic", "by topic, backwards"])
-@pytest.mark.parametrize("dim", [10, 50])
 def test_one_pass_in_any_order_comes_close_to_em(dim: int, order: str, sizes: list[int], strength: float) -> None:
-    bags = topics(dim, 4, 300, 0.5 * dim, 2.0 * dim, 1.0 * dim)
+    bags = topics(dim, 4, 200, 0.5 * dim, 2.0 * dim, 1.0 * dim)
     places = {
         "random": np.random.default_rng(0).permutation(len(bags)),
         "by topic": np.arange(len(bags)),
@@ -347,9 +348,10 @@ def test_a_fit_that_was_interrupted(
         if len(state.trace) == 3:
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(em.Checkpoint, "keep", interrupted)
-        model().fit(TEXTS, checkpoint=tmp_path / "checkpoint")
+        with pytest.raises(KeyboardInterrupt):
+            model().fit(TEXTS, checkpoint=tmp_path / "checkpoint")
     with pytest.raises(StoreError, match="other documents"):
         model().fit(TEXTS[1:], checkpoint=tmp_path / "checkpoint")
     resumed = model().fit(TEXTS, checkpoint=tmp_path / "checkpoint")

@@ -150,7 +150,7 @@ def test_solve_ends_where_endless_em_ends(dim: int, strength: float, method: spm
     kappa = spm.solve(found, prior, dim, method)
     assert (kappa >= 0).all()
     np.testing.assert_allclose(image(found, kappa, prior, dim, method), kappa, rtol=1e-9, atol=1e-9)
-    slow = plain_em(found, prior, dim, method, 3000)
+    slow = plain_em(found, prior, dim, method, 2000)
     np.testing.assert_allclose(kappa, slow, rtol=1e-6, atol=1e-6)
 
 

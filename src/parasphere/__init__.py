@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from . import datasets, vmf
+    from . import corpus, datasets, vmf
     from .bags import Bags
     from .errors import CorpusError, MissingExtraError, ParasphereError, StoreError, VectorsError
     from .model import SphericalParagraphModel
@@ -42,6 +42,7 @@ __all__ = [
     "VectorsError",
     "Vocabulary",
     "WordVectors",
+    "corpus",
     "count_matrix",
     "count_words",
     "datasets",
@@ -52,7 +53,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in ("datasets", "vmf"):
+    if name in ("corpus", "datasets", "vmf"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -73,6 +73,8 @@ class Bags:
         if self.sums.ndim != 2 or any(len(column) != len(self.sums) for column in self._columns()):
             shapes = ", ".join(f"{field.name} {getattr(self, field.name).shape}" for field in fields(self))
             raise ValueError(f"bags need sums (n_docs, dim) and one number a document in the others, not {shapes}")
+        if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
+            raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
 
     def _columns(self) -> list[NDArray[Any]]:
         return [getattr(self, field.name) for field in fields(self)]
@@ -129,6 +131,8 @@ class Bags:
                [0. , 0. ]])
         """
         array = np.asarray(rows, np.float64)
+        largest = np.abs(array).max(axis=1, initial=0.0)
+        array = array / np.where(largest > 0, largest, 1)[:, None]  # the squares of tiny numbers would vanish
         norms = np.linalg.norm(array, axis=1)
         sums = array / np.where(norms > 0, norms, 1)[:, None]
         lengths = (norms > 0).astype(np.float64)

@@ -154,7 +154,7 @@ def blocks(
     ids, id_name = _values_or_name(id, "id")
     if isinstance(source, (str, os.PathLike)):
         parts = files.read(
-            Path(source),
+            Path(source).expanduser(),
             text=text,
             label=label_name,
             id=id_name,

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +61,8 @@ def fit_prior(
     checkpoint: str | Path | None = None,
 ) -> Fit:
     """Run EM on documents that all have words; parameters are those of ``SphericalParagraphModel``."""
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), bags, (strength, method, start, random_state))
+    seed = random_state if isinstance(random_state, int) else None  # a generator has no name to be known again by
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), bags, (strength, method, start, seed))
     state = (kept and kept.resume()) or first_guess(bags, strength, method, start, random_state)
     sums, squared, lengths = (moved(array, device) for array in (bags.sums, bags.squared_norms, bags.lengths))
     prior = state.prior._replace(mean_direction=moved(state.prior.mean_direction, device))
@@ -127,16 +127,16 @@ class Online(NamedTuple):
     pairs: float
 
     @classmethod
-    def after_fit(cls, bags: Bags, prior: Prior, method: Method) -> "Online":
-        """Begin where a fit to the first block ended."""
-        mean, _ = moments(bags, prior, method)
+    def after_fit(cls, bags: Bags, prior: Prior) -> "Online":
+        """Begin where a fit ended: its prior's mean is that of the posteriors."""
+        mean = float(vmf.mean_length(prior.concentration, bags.dim)) * prior.mean_direction
         return cls(0, mean, 0.0, 0.0)._with_words_of(bags)
 
     def step(self, bags: Bags, prior: Prior, method: Method) -> tuple["Online", Prior, float]:
         """Learn from one more block: return the new state, the new prior, and the block's objective a word."""
         online = self._with_words_of(bags)
         prior = prior._replace(cosine=spm.cosine_of_pairs(online.agreement, online.pairs))
-        share = (len(bags) / online.seen) ** 0.7
+        share = len(bags) / online.seen
         # Twice over the block: its posteriors then reflect what it has just taught.
         for _ in range(2):
             mean, gained = moments(bags, prior, method)
@@ -157,9 +157,10 @@ def draw(
     dim = len(prior.mean_direction)
     if kappa is None:
         kappa = float(vmf.concentration(prior.cosine, dim))
-    counts = np.broadcast_to(np.asarray(lengths, np.int64), (n_docs,))
-    if n_docs < 1 or counts.min() < 0:
-        raise ValueError("at least one document is needed, and no length may be negative")
+    counts = np.asarray(lengths, np.int64)
+    if n_docs < 1 or counts.shape not in ((), (n_docs,)) or counts.min() < 0:
+        raise ValueError(f"n_docs must be at least 1, and lengths one number or {n_docs}, none negative; not {lengths}")
+    counts = np.broadcast_to(counts, (n_docs,))
     directions = vmf.sample(prior.mean_direction, prior.concentration, n_docs, rng)
     sums = np.zeros((n_docs, dim))
     for doc, count in enumerate(counts):
@@ -174,8 +175,8 @@ class Checkpoint:
 
     def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
         self.folder = folder
-        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).tobytes())
-        numbers.update(np.ascontiguousarray(bags.squared_norms).tobytes())
+        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths))
+        numbers.update(np.ascontiguousarray(bags.sums))
         numbers.update(repr((options, bags.sums.shape)).encode())
         self.key = numbers.hexdigest()
         self.last = time.monotonic()
@@ -196,6 +197,7 @@ class Checkpoint:
 
     def resume(self) -> State | None:
         """Return the state that an earlier run left, if there is one."""
+        store.check_target(self.folder, CHECKPOINT)
         if not store.is_saved(self.folder, CHECKPOINT):
             return None
         arrays, meta = store.load(self.folder, CHECKPOINT, verify=True)
@@ -211,7 +213,7 @@ class Checkpoint:
     def discard(self) -> None:
         """Remove the folder: the fit is done."""
         if store.is_saved(self.folder, CHECKPOINT):
-            shutil.rmtree(self.folder)
+            store.remove(self.folder)
 
 
 def _total(numbers: Array) -> float:
@@ -226,7 +228,8 @@ def moved(array: Any, device: str | None) -> Array:
         import torch
     except ImportError:
         raise MissingExtraError("torch", "torch", f"device={device!r}") from None
-    return torch.asarray(np.ascontiguousarray(array), device=device)
+    array = np.ascontiguousarray(array)
+    return torch.asarray(array if array.flags.writeable else array.copy(), device=device)
 
 
 def on_host(array: Array) -> NDArray[Any]:

@@ -30,11 +30,15 @@ def writer(path: str | Path, dim: int) -> Iterator[Write]:
     """
     path = Path(path)
     openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
-    if path.suffix not in openers:
+    kind = path.suffix.lower()
+    if kind not in openers:
         raise ParasphereError(f"{path} must end in {', '.join(openers)}: vectors are written in these formats.")
+    if path.is_dir():
+        raise ParasphereError(f"{path} is a folder; a file is written here.")
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        with openers[path.suffix](part, dim) as write:
+        with openers[kind](part, dim) as write:
             yield write
         part.replace(path)
     finally:

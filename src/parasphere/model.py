@@ -1,6 +1,7 @@
 """The Spherical Paragraph Model as an estimator: texts in, unit vectors out, and how sure each one is."""
 
 import math
+import numbers
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import spm
 from .bags import Bagger, Bags
 from .corpus import Block
-from .em import Fit, Online, Sampled, Start, draw, fit_prior
+from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
 from .explain import Explanation, Match, explain, similar
 from .persistence import load_model, save_model
@@ -29,7 +30,7 @@ from .vectors import GLOVE, WordVectors
 Floats = NDArray[np.float64]
 
 
-class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
     Parameters
@@ -153,13 +154,22 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             A folder in which the state is kept while EM runs; a fit that was killed goes on from it and ends with
             the very same result.
         """
-        self._check_parameters()
+        return self._fit(self._bags(X, reset=True), checkpoint)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002, N803
+        """Fit, and return the directions of the same documents; the corpus is read once."""
         bags = self._bags(X, reset=True)
+        self._fit(bags, **fit_params)
+        return self._directions(bags, self._solved(bags)[1])
+
+    def _fit(self, bags: Bags, checkpoint: str | Path | None = None) -> Self:
+        self._check_parameters()
         known = bags.lengths > 0
         if not known.any():
-            raise CorpusError(f"none of the {len(bags):,} documents has a word with a vector; at least one must")
+            raise CorpusError(_nothing_known(len(bags)))
+        bags = bags if known.all() else bags[known]
         found = fit_prior(
-            bags if known.all() else bags[known],
+            bags,
             strength=float(self.prior_strength),
             method=self.kappa_method,
             start=self.init,
@@ -169,33 +179,36 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             device=self.device,
             checkpoint=checkpoint,
         )
-        self._learned(found, bags)
+        self._set_prior(found.prior)
+        self.evidence_ = np.array(found.trace)
+        self.n_iter_ = len(found.trace) - 1
+        self.converged_ = found.converged
+        self.n_features_in_ = self._n_features_out = bags.dim
+        self._online = Online.after_fit(bags, found.prior)
         if not found.converged:
             gain = found.trace[-1] - found.trace[-2] if len(found.trace) > 1 else math.nan
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {gain:.2g} nats a word, "
                 f"more than tol={self.tol:g}. Allow more iterations or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803
         """Learn from one more block of documents (online EM); blocks may come in any order.
 
-        The first block is fitted by EM to its end. For every further block the posteriors of its documents are found
-        under the current prior, and the running mean of E[d] moves towards theirs by a step of
-        ``(n_block / n_so_far) ** 0.7``: large enough to forget the early, worse posteriors, small enough to settle.
+        The first block is fitted by EM to its end, as :meth:`fit` does it; after a :meth:`fit`, learning goes on from
+        there. For every further block the posteriors of its documents are found under the current prior, and the
+        running mean of E[d] moves towards theirs by a step of ``n_block / n_so_far``: every document counts alike, so
+        the order of the blocks hardly matters.
         """
-        first = not hasattr(self, "_online")
-        if first:
-            self.fit(X)
+        if not hasattr(self, "_online"):
+            return self._fit(self._bags(X, reset=True))
         self._check_parameters()
         bags = self._bags(X)
         bags = bags[bags.lengths > 0]
-        if first:
-            self._online = Online.after_fit(bags, self._prior, self.kappa_method)
-        elif len(bags):
+        if len(bags):
             self._online, prior, objective = self._online.step(bags, self._prior, self.kappa_method)
             self._set_prior(prior)
             self.evidence_ = np.append(self.evidence_, objective)
@@ -217,10 +230,8 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def read(self, source: Any, **columns: Any) -> Bags:
         """Read a corpus into the bags that :meth:`fit` takes; ``columns`` are those of ``corpus.blocks``."""
-        self.vectors_ = self._load_vectors()
-        return Bags.concatenate(
-            [self._bagger().empty(), *(bags for _, bags in self._bagger().stream(source, **columns))]
-        )
+        bagger = self._bagger(reset=True)
+        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(source, **columns))])
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
         """Read a corpus block by block, in constant memory; yield each block and its posterior."""
@@ -235,7 +246,7 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803
         """Return the mean log-evidence of a known word, in nats."""
         found = self.posterior(X)
-        return float(found.log_evidence.sum() / max(1.0, found.length.sum()))
+        return float(found.log_evidence.sum() / (found.length.sum() or 1.0))
 
     def sample(
         self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
@@ -270,19 +281,25 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return explain(text, self.posterior([text]), self._bagger(), self._prior)
 
     def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
-        """Return the ``k`` documents most like a query, best first, by their expected cosine.
+        """Return the ``k`` documents most like a query, best first.
+
+        They are ranked by the log Bayes factor that query and document share one direction rather than having one
+        each, ``Phi(|eta_q + eta_d - kappa0 mu0|) + Phi(kappa0) - Phi(|eta_q|) - Phi(|eta_d|)``: exact, and not swayed
+        by what all documents of the corpus have in common. Each match also has its expected cosine.
 
         Parameters
         ----------
         query : str
-        among : texts, columns, a Path, or a Posterior found before
+        among : texts, columns, a Path, Bags, or a Posterior found before
             Streamed: the corpus may be larger than memory.
         k : int
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
+        if isinstance(among, Bags):
+            among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
-        return similar(self.posterior([query]), parts, k)
+        return similar(self.posterior([query]), parts, self._prior, k)
 
     def compare(self, a: str, b: str) -> float:
         """Return the expected cosine of two texts' directions under both posteriors, ``E[d_a].E[d_b]``.
@@ -331,16 +348,6 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.concentration_ = float(prior.concentration)
         self.word_cosine_ = float(prior.cosine)
 
-    def _learned(self, found: Fit, bags: Bags) -> None:
-        self._set_prior(found.prior)
-        self.evidence_ = np.array(found.trace)
-        self.n_iter_ = len(found.trace) - 1
-        self.converged_ = found.converged
-        self.n_features_in_ = bags.dim
-        self._n_features_out = bags.dim
-        if hasattr(self, "_online"):
-            del self._online
-
     def _posterior(self, bags: Bags) -> Posterior:
         prior = self._prior
         found, kappa = self._solved(bags)
@@ -373,20 +380,35 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if scipy.sparse.issparse(X) or _is_numeric(X):
             if reset:
                 self.vectors_ = None
-            rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
+            rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
             return Bags.from_rows(rows)
-        if reset:
-            return self.read(X)
-        return Bags.concatenate([self._bagger().empty(), *(bags for _, bags in self._bagger().stream(X))])
+        bagger = self._bagger(reset=reset)
+        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(_as_texts(X)))])
 
-    def _bagger(self) -> Bagger:
-        """Return what reads texts; its tables are built once for these vectors and this tokenizer."""
-        vectors = getattr(self, "vectors_", None) or self._load_vectors()
-        facts = (vectors, self.tokenizer, self.n_jobs)
-        if getattr(self, "_bagger_facts", None) != facts:
-            self.vectors_, self._bagger_facts = vectors, facts
-            self._reader = Bagger(vectors, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
+    def _bagger(self, *, reset: bool = False) -> Bagger:
+        """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
+        if reset or getattr(self, "vectors_", None) is None:
+            vectors = self._load_vectors()
+            if not reset and vectors.dim != self.n_features_in_:
+                raise ValueError(
+                    f"the word vectors have {vectors.dim} dimensions; the model was fitted to {self.n_features_in_}"
+                )
+            self.vectors_ = vectors
+        facts = (self.vectors_, self.tokenizer, self.n_jobs)
+        if getattr(self, "_reader_facts", None) != facts:
+            assert self.vectors_ is not None
+            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
+            self._reader_facts = facts
         return self._reader
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out of a pickle what is built anew when it is needed, and vectors that can be loaded by their name."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        for name in ("_reader", "_reader_facts", "_loaded"):
+            state.pop(name, None)
+        if not isinstance(self.vectors, WordVectors):
+            state.pop("vectors_", None)
+        return state
 
     def _tokenizer(self) -> AnyTokenizer:
         return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
@@ -394,10 +416,12 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _load_vectors(self) -> WordVectors:
         if self.vectors is None:
             raise ValueError("texts need word vectors, and this model was made with vectors=None")
-        vectors = self.vectors if isinstance(self.vectors, WordVectors) else WordVectors.load(self.vectors)
-        dim = getattr(self, "n_features_in_", vectors.dim)
-        if hasattr(self, "mean_direction_") and dim != vectors.dim:
-            raise ValueError(f"the word vectors have {vectors.dim} dimensions; the model was fitted to {dim}")
+        if isinstance(self.vectors, WordVectors):
+            return self.vectors
+        source, vectors = getattr(self, "_loaded", (None, None))
+        if vectors is None or source != self.vectors:
+            vectors = WordVectors.load(self.vectors)
+            self._loaded = (self.vectors, vectors)
         return vectors
 
     def _vectors_for(self, dim: int) -> WordVectors | None:
@@ -406,14 +430,22 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return known if known is not None and known.dim == dim else None
 
     def _check_parameters(self) -> None:
-        if not self.prior_strength >= 0:
+        strength: Any = self.prior_strength
+        if not isinstance(strength, numbers.Real) or not float(strength) >= 0:
             raise ValueError(f"prior_strength must be 0 or more, not {self.prior_strength!r}")
         if self.kappa_method not in ("newton", "banerjee"):
             raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
         if self.init not in ("data", "paper"):
             raise ValueError(f"init must be 'data' or 'paper', not {self.init!r}")
-        if self.max_iter < 1:
+        most: Any = self.max_iter
+        if not isinstance(most, numbers.Integral) or int(most) < 1:
             raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Return a name for each dimension; the names of what comes in (a column of texts) say nothing of them."""
+        check_is_fitted(self, "mean_direction_")
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -425,10 +457,31 @@ class SphericalParagraphModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 def _is_numeric(x: Any) -> bool:
     """Tell whether x is a table of numbers, rather than texts or tokens."""
     if isinstance(x, np.ndarray):
-        return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2)
+        return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
     if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
         return not isinstance(x[0][0], str)
-    return hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2
+    if hasattr(x, "__array__") and not hasattr(x, "__iter__"):  # something only numpy can look into
+        return _is_numeric(np.asarray(x))
+    if hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2:  # a pandas DataFrame
+        return not _has_text(x.iloc[:1].to_numpy().ravel())
+    return False
+
+
+def _has_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def _as_texts(x: Any) -> Any:
+    """Take a table of one column of texts, as ``ColumnTransformer`` hands it over, as that column."""
+    if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
+        return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
+    return x
+
+
+def _nothing_known(n_docs: int) -> str:
+    if n_docs == 0:
+        return "the corpus is empty: there is not one document to learn from"
+    return f"none of the {n_docs:,} documents has a word with a vector; at least one must"
 
 
 def _generator(random_state: Any) -> np.random.Generator:

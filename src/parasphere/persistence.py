@@ -13,27 +13,27 @@ from .em import Online
 from .errors import ParasphereError, StoreError
 from .tokens import Tokenizer
 from .vectors import WordVectors
-from .vocabulary import Vocabulary
 
 KIND = "spherical-paragraph-model"
 _PLAIN = ("kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
-_VECTORS = ("data", "offsets", "matrix", "norms")
 
 
 def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:
     """Write a fitted model; see ``SphericalParagraphModel.save``."""
     vectors = model.vectors_
-    source = str(model.vectors) if isinstance(model.vectors, str | Path) else None
+    if vectors is None and model.vectors is not None:  # fitted to bags: these are what texts will be read with
+        vectors = model._load_vectors()
+    source = _source(model.vectors)
     embed = source is None if embed_vectors is None else embed_vectors
-    seed = model.random_state if isinstance(model.random_state, int) else None
+    seed = model.random_state if isinstance(model.random_state, int | np.integer) else None
     arrays: dict[str, NDArray[Any]] = {
         "mean_direction": model.mean_direction_,
         "numbers": np.array([model.concentration_, model.word_cosine_, float(model.prior_strength)]),
         "evidence": model.evidence_,
     }
     meta: dict[str, Any] = {
-        "parameters": {name: getattr(model, name) for name in _PLAIN} | {"random_state": seed},
-        "tokenizer": _tokenizer_facts(model.tokenizer),
+        "parameters": {name: _plain(getattr(model, name)) for name in _PLAIN} | {"random_state": _plain(seed)},
+        "tokenizer": _tokenizer_facts(model._tokenizer()),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
         "source": source,
@@ -45,10 +45,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
             "name": vectors.name, "fingerprint": vectors.fingerprint, "embedded": embed,
         }  # fmt: skip
         if embed:
-            arrays |= {
-                "data": vectors.vocabulary.data, "offsets": vectors.vocabulary.offsets,
-                "matrix": vectors.matrix, "norms": vectors.norms,
-            }  # fmt: skip
+            arrays |= vectors.arrays()
     if hasattr(model, "_online"):
         meta["online"] = [model._online.seen, model._online.agreement, model._online.pairs]
         arrays["online_mean"] = model._online.mean
@@ -64,7 +61,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
         kept = meta["tokenizer"]
         if kept == "callable" and tokenizer is None:
             raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
-        if tokenizer is None and kept is not None:
+        if tokenizer is None:
             tokenizer = Tokenizer(**kept)
         model = make(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)
         model.mean_direction_ = np.array(arrays["mean_direction"])
@@ -88,9 +85,7 @@ def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str
     if facts is None:
         return None
     if given is None and facts["embedded"]:
-        data, offsets, matrix, norms = (np.asarray(arrays[name]) for name in _VECTORS)
-        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-        return WordVectors(vocabulary, matrix, norms, name=facts["name"], fingerprint=facts["fingerprint"])
+        return WordVectors.from_stored(arrays, folder, name=facts["name"], fingerprint=facts["fingerprint"])
     source = given if given is not None else meta["source"]
     if source is None:
         raise StoreError(f"{folder} was saved without its word vectors ({facts['name']}): load(folder, vectors=...).")
@@ -107,9 +102,19 @@ def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str
     return vectors
 
 
-def _tokenizer_facts(tokenizer: Any) -> Any:
-    if tokenizer is None:
+def _source(vectors: Any) -> str | None:
+    """Return the name or path that vectors are loaded by, good in any working directory; None if they have none."""
+    if not isinstance(vectors, str | Path):
         return None
+    path = Path(vectors).expanduser()
+    return str(path.resolve()) if path.exists() else str(vectors)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _tokenizer_facts(tokenizer: Any) -> Any:
     if not isinstance(tokenizer, Tokenizer):
         return "callable"
     return asdict(tokenizer) | {"stop_words": sorted(tokenizer.stop_words) or None}

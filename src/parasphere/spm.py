@@ -104,49 +104,65 @@ def update(found: Statistics, step: Step, prior: Prior, dim: int, method: Method
 def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") -> Array:
     """Return the word concentrations that an endless EM with this prior would end at, (n_docs,).
 
-    EM is a map ``kappa -> M(kappa)`` that rises with kappa. It is begun above its largest fixed point, where the
-    document's direction is that of its words alone, and made quick by Newton's method: ``M`` has the slope
-    ``M' = (E[d].s)' / ((l + a) A'(M))``, and the next point is where the tangent meets the diagonal. Each document
-    stops by itself, so its bits do not depend on the others.
+    EM is a map ``kappa -> M(kappa)`` that rises with kappa. The search begins above its largest fixed point, where the
+    document's direction is that of its words alone, and goes down by Newton's method on ``A(M(kappa)) - A(kappa)``,
+    or on ``M(kappa) - kappa`` with Banerjee's inverse. Where ``M(kappa) > kappa`` a fixed point lies above, so that
+    two bounds close in on it; a step that leaves them, or a tangent that leads upwards, is replaced by a cut between
+    them. Each document stops by itself, so its bits do not depend on the others.
     """
     kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, method)
     if math.isinf(prior.strength):
         return kappa
     kappa = kappa * (found.lengths > 0.0)
     xp = array_namespace(kappa)
+    low, high = 0.0 * kappa, 1.0 * kappa
     still = xp.nonzero(kappa > 0.0)[0]
     for _ in range(MOST_STEPS):
         if still.shape[0] == 0:
             break
         now = kappa[still]
-        part = Statistics(*(numbers[still] for numbers in found))
-        after, left = _towards_fixed_point(part, now, prior, dim, method)
-        kappa[still] = after
-        still = still[left > SOLVED]
+        gap, slope, away = _gap(Statistics(*(numbers[still] for numbers in found)), now, prior, dim, method)
+        below, above = xp.where(gap > 0.0, now, low[still]), xp.where(gap > 0.0, high[still], now)
+        jump = now - gap / xp.where(slope < 0.0, slope, -1.0)
+        # A long way down in one step could pass the largest fixed point.
+        floor = xp.where(gap > 0.0, below, xp.where(0.7 * now > below, 0.7 * now, below))
+        sound = (slope < 0.0) & (jump > floor) & (jump < above)
+        cut = xp.where(below > 0.0, (below * above) ** 0.5, 0.7 * now)
+        after = xp.where(gap == 0.0, now, xp.where(sound, jump, cut)) * ~away
+        low[still], high[still], kappa[still] = below, above, after
+        # Newton's method squares what is left, up to a factor.
+        left = abs(after - now) / now
+        still = still[(left ** (1.0 + sound) > SOLVED) & ~away]
     return kappa
 
 
-def _towards_fixed_point(
-    found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method
-) -> tuple[Array, Array]:
-    """Return better word concentrations, and about what share of them is left to go."""
+def _gap(found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method) -> tuple[Array, Array, Array]:
+    """Return how far EM would move, up to a positive factor, its derivative, and where the words point away.
+
+    Close to 1, cosines are compared by what they lack of 1: the word concentration of a single word is otherwise lost
+    in rounding.
+    """
     along, squared, lengths = found
-    step = e_step(found, kappa, prior, dim)
-    image = update(found, step, prior, dim, method)
-    if method != "newton":  # the slope below is that of the exact inverse
-        return image, abs(image / kappa - 1.0)
-    k0, norm, order = prior.concentration, step.concentration.clip(1e-300), order_of(dim)
-    cosine = (k0 * along + kappa * squared) / norm
-    across = k0 * k0 * (squared - along * along).clip(0.0) / (norm * norm)
-    pull_slope = apply(bessel.mean_length_slope, step.concentration, order) * cosine * cosine + step.ratio * across
-    slope = pull_slope / ((lengths + prior.strength) * apply(bessel.mean_length_slope, image, order))
-    # At the ceiling of kappa the tangent means nothing; and a jump far from the image could miss the fixed point.
-    tangent = (slope < 0.99) & (image < 0.1 * vmf.MAX_KAPPA)
-    jump = kappa + (image - kappa) / (1.0 - slope * tangent)
-    after = image + (jump - image).clip(-0.5 * image, image)
-    moved = abs(after / kappa - 1.0)
-    # Newton's method squares what is left, up to a factor; plain EM steps may leave many more like the last.
-    return after, moved ** (1.0 + tangent)
+    xp, order, k0, total = array_namespace(kappa), order_of(dim), prior.concentration, lengths + prior.strength
+    norm = (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(1e-300) ** 0.5
+    length = squared**0.5
+    cosine = ((k0 * along + kappa * squared) / (norm * length).clip(1e-300)).clip(-1.0, 1.0)
+    sine2 = k0 * k0 * (1.0 - (along / length.clip(1e-300)) ** 2).clip(0.0) / (norm * norm)
+    versine = xp.where(cosine > 0.0, sine2 / (1.0 + abs(cosine)), 1.0 - cosine)
+    mean = apply(bessel.mean_length, norm, order)
+    r = (mean * cosine * length + prior.strength * prior.cosine) / total
+    lack = (lengths - length).clip(0.0) + length * (apply(bessel.shortfall, norm, order) + mean * versine)
+    lack = (lack + prior.strength * (1.0 - prior.cosine)) / total
+    bend = apply(bessel.mean_length_slope, norm, order) * cosine * cosine + mean / norm * sine2
+    rise = squared * bend / total
+    if method == "newton":
+        near = apply(bessel.shortfall, kappa, order) - lack
+        gap = xp.where(r > 0.5, near, r - apply(bessel.mean_length, kappa, order))
+        return gap, rise - apply(bessel.mean_length_slope, kappa, order), r <= 0.0
+    rest = (lack * (2.0 - lack)).clip(1e-300)  # 1 - r^2
+    image = r * (dim - r * r) / rest
+    steep = (dim - 3.0 * r * r) / rest + 2.0 * r * r * (dim - r * r) / (rest * rest)
+    return image.clip(0.0, vmf.MAX_KAPPA) - kappa, steep * rise - 1.0, r <= 0.0
 
 
 def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:

@@ -52,12 +52,9 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     meta : mapping
         Anything JSON can hold.
     """
-    folder = Path(folder)
-    if folder.is_file():
-        raise StoreError(f"{folder} is a file; a folder is written here. Choose another name.")
+    folder = Path(folder).expanduser()
+    check_target(folder, kind)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / MANIFEST).exists() and any(not _ours(path.name) for path in folder.iterdir()):
-        raise StoreError(f"{folder} holds files that parasphere did not write. Choose a new or empty folder.")
     data, size, checksum = _write_data(folder, arrays)
     manifest = {
         "format": "parasphere", "version": VERSION, "kind": kind, "data": data, "size": size,
@@ -69,6 +66,38 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
         if _ours(stale.name) and stale.name not in (MANIFEST, data):
             with contextlib.suppress(OSError):  # another process may have been quicker
                 stale.unlink()
+
+
+def check_target(folder: str | Path, kind: str) -> None:
+    """Raise if :func:`save` could not or should not write to a folder; nothing is changed."""
+    folder = Path(folder).expanduser()
+    if folder.is_file():
+        raise StoreError(f"{folder} is a file; a folder is written here. Choose another name.")
+    if not folder.exists():
+        above = next(parent for parent in folder.absolute().parents if parent.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise StoreError(f"{folder} cannot be made: {above} is not a folder one may write to.")
+        return
+    if not (folder / MANIFEST).exists():
+        if any(not _ours(path.name) for path in folder.iterdir()):
+            raise StoreError(f"{folder} holds files that parasphere did not write. Choose a new or empty folder.")
+        return
+    try:
+        found = _read_manifest(folder)["kind"]
+    except StoreError:
+        return  # what is damaged may be replaced
+    if found != kind:
+        raise StoreError(f"{folder} holds {found!r}, which {kind!r} must not replace. Choose another folder.")
+
+
+def remove(folder: str | Path) -> None:
+    """Remove what :func:`save` wrote, and the folder if nothing else is in it."""
+    folder = Path(folder).expanduser()
+    for path in list(folder.iterdir()):
+        if _ours(path.name):
+            path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def load(folder: str | Path, kind: str, *, verify: bool | None = None) -> tuple[Arrays, dict[str, Any]]:
@@ -88,7 +117,7 @@ def load(folder: str | Path, kind: str, *, verify: bool | None = None) -> tuple[
         Pages are read when touched, and shared between processes.
     meta : dict
     """
-    folder = Path(folder)
+    folder = Path(folder).expanduser()
     manifest = _read_manifest(folder)
     if manifest["kind"] != kind:
         raise StoreError(f"{folder} holds {manifest['kind']!r}, not {kind!r}.")
@@ -109,7 +138,7 @@ def load(folder: str | Path, kind: str, *, verify: bool | None = None) -> tuple[
 
 def is_saved(folder: str | Path, kind: str | None = None) -> bool:
     """Tell whether a folder holds a save of ours (of this kind, if one is named)."""
-    folder = Path(folder)
+    folder = Path(folder).expanduser()
     if not (folder / MANIFEST).is_file():
         return False
     return kind is None or _read_manifest(folder)["kind"] == kind
@@ -128,19 +157,17 @@ def map_arrays(path: str | Path) -> Arrays:
             header = json.loads(file.read(length))
         except ValueError as error:
             raise StoreError(f"{path} has no readable safetensors header: {error}.") from None
-    begin = 8 + length
-    arrays: Arrays = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        dtype = np.dtype(_DTYPES[entry["dtype"]])
-        shape = tuple(entry["shape"])
-        if 0 in shape:  # an empty range cannot be mapped
-            arrays[name] = np.empty(shape, dtype)
-        else:
-            first = begin + entry["data_offsets"][0]
-            arrays[name] = np.memmap(path, dtype=dtype, mode="r", offset=first, shape=shape)
-    return arrays
+    try:
+        return {name: _mapped(path, 8 + length, entry) for name, entry in header.items() if name != "__metadata__"}
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"{path} has a header that does not fit its data ({error!r}): it is damaged.") from error
+
+
+def _mapped(path: Path, begin: int, entry: dict[str, Any]) -> NDArray[Any]:
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    if 0 in shape:  # an empty range cannot be mapped
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=begin + entry["data_offsets"][0], shape=shape)
 
 
 def _ours(name: str) -> bool:

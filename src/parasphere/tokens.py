@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .columns import strings
 from .corpus import blocks
 from .kernels import (
     CODE_POINTS,
@@ -79,7 +80,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        words: list[str] = self.split(pa.array([text], pa.large_string()))[0].as_py()
+        words: list[str] = self.split(strings([text]))[0].as_py()
         return words
 
     def split(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
@@ -107,7 +108,7 @@ class Tokenizer:
                 raise ValueError(f"stop_words must be 'english', a collection of words or None, not {given!r}")
             given = ENGLISH
         plain = Tokenizer(self.lowercase, self.digits, 1, None, self.english)
-        return frozenset(plain(" ".join(sorted(given))))
+        return frozenset(plain(" ".join(sorted(map(str, given)))))
 
 
 AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]
@@ -256,13 +257,15 @@ class WordCounter:
         fill_slots(self._slots, self._chunks, self._starts[: n + 1], self._lengths[:n], np.empty(n, np.int64))
 
 
-def count_words(source: Any, tokenizer: AnyTokenizer | None = None) -> tuple[list[str], NDArray[np.int64]]:
+def count_words(
+    source: Any, tokenizer: AnyTokenizer | None = None, **columns: Any
+) -> tuple[list[str], NDArray[np.int64]]:
     """Count the words of a corpus.
 
     Parameters
     ----------
     source
-        Anything :func:`parasphere.corpus.blocks` takes.
+        Anything :func:`parasphere.corpus.blocks` takes; ``columns`` are passed to it.
     tokenizer : Tokenizer, callable or Hugging Face tokenizer, optional
 
     Returns
@@ -277,7 +280,7 @@ def count_words(source: Any, tokenizer: AnyTokenizer | None = None) -> tuple[lis
     (['be', 'to', 'not', 'or'], array([2, 2, 1, 1]))
     """
     counter = WordCounter(tokenizer)
-    for block in blocks(source):
+    for block in blocks(source, **columns):
         counter.add(block.texts)
     return counter.words_and_counts()
 
@@ -326,21 +329,23 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer.split(texts)
-    strings = texts.to_pylist()
+    plain = texts.to_pylist()
     if hasattr(tokenizer, "encode_batch"):  # Hugging Face tokenizers
-        lists = [encoding.tokens for encoding in tokenizer.encode_batch(strings, add_special_tokens=False)]
+        lists = [encoding.tokens for encoding in tokenizer.encode_batch(plain, add_special_tokens=False)]
     elif hasattr(tokenizer, "tokenize"):  # Hugging Face transformers
-        lists = [tokenizer.tokenize(text) for text in strings]
+        lists = [tokenizer.tokenize(text) for text in plain]
     elif callable(tokenizer):
-        lists = [list(tokenizer(text)) for text in strings]
+        lists = [list(tokenizer(text)) for text in plain]
     else:
         raise TypeError(
             f"a tokenizer must be a Tokenizer or a callable from str to words, not {type(tokenizer).__name__}"
         )
     try:
-        return pa.array(lists, pa.large_list(pa.large_string()))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        words = strings([word for words in lists for word in words])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise TypeError(f"the tokenizer must return strings: {error}") from None
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), words)
 
 
 def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -116,7 +116,7 @@ class WordVectors:
             return cls._from_gensim(source, errors)._warned()
         if source == GLOVE:
             return cls._glove(cache)
-        path = Path(source)
+        path = Path(source).expanduser()
         if not path.exists():
             raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Possible are {_WAYS}.")
         if path.is_dir():
@@ -137,6 +137,7 @@ class WordVectors:
         cls, corpus: Any, dim: int = 50, *, tokenizer: AnyTokenizer | None = None, window: int = 5, negative: int = 5,
         min_count: int = 5, sample: float = 1e-4, epochs: int = 5, skip_gram: bool = True, alpha: float = 0.025,
         seed: int = 0, workers: int = 1,
+        **columns: Any,
     ) -> "WordVectors":  # fmt: skip
         """Train word2vec on your own text, by gensim (the extra ``gensim``).
 
@@ -155,12 +156,14 @@ class WordVectors:
             Skip-gram; otherwise CBOW.
         seed, workers : int
             The same seed gives the same bits with one worker only.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks` (``text="column"``, ``encoding=...``).
         """
         try:
             from gensim.models import Word2Vec
         except ImportError:
             raise MissingExtraError("gensim", "gensim", "Training word vectors") from None
-        sentences = _Sentences(corpus, tokenizer)
+        sentences = _Sentences(corpus, tokenizer, columns)
         model = Word2Vec(
             vector_size=dim, window=window, negative=negative, min_count=min_count, sample=sample, epochs=epochs,
             sg=int(skip_gram), alpha=alpha, seed=seed, workers=workers,
@@ -225,8 +228,10 @@ class WordVectors:
         best = best[np.lexsort((best, -cosines[best]))]
         return [(self.vocabulary.word(int(i)), float(np.clip(cosines[i], -1, 1))) for i in best]
 
-    def coverage(self, texts: Any, tokenizer: AnyTokenizer | None = None, *, top: int = 10) -> Coverage:
+    def coverage(self, texts: Any, tokenizer: AnyTokenizer | None = None, *, top: int = 10, **columns: Any) -> Coverage:
         """Count which part of a corpus these vectors know, and the ``top`` words that they lack.
+
+        ``columns`` are passed to :func:`parasphere.corpus.blocks`.
 
         Examples
         --------
@@ -234,7 +239,7 @@ class WordVectors:
         >>> water.coverage(["The sea, the lake"])
         Coverage(tokens=4, known=2, unknown=[('the', 2)])
         """
-        words, counts = count_words(texts, tokenizer)
+        words, counts = count_words(texts, tokenizer, **columns)
         unknown = np.flatnonzero(self.vocabulary.get_many(words) < 0)
         total, lost = int(counts.sum()), int(counts[unknown].sum())
         return Coverage(total, total - lost, [(words[i], int(counts[i])) for i in unknown[:top]])
@@ -252,11 +257,10 @@ class WordVectors:
 
     def save(self, folder: str | Path) -> None:
         """Write the vectors to a folder; ``WordVectors.load(folder)`` maps them into memory."""
-        arrays: dict[str, NDArray[Any]] = {
-            "data": self.vocabulary.data, "offsets": self.vocabulary.offsets, "matrix": self.matrix, "norms": self.norms
-        }  # fmt: skip
         skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
-        store.save(folder, KIND, arrays, {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped})
+        store.save(
+            folder, KIND, self.arrays(), {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
+        )
 
     def write(self, path: str | Path) -> None:
         """Write the vectors, at their original lengths, to a file that other programs read.
@@ -269,21 +273,33 @@ class WordVectors:
         """
         writing.write(path, self.vocabulary, self.matrix, self.norms)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all that is needed to make these vectors again by :meth:`from_stored`."""
+        vocabulary = self.vocabulary
+        return {"data": vocabulary.data, "offsets": vocabulary.offsets, "matrix": self.matrix, "norms": self.norms}
+
+    @classmethod
+    def from_stored(cls, arrays: Mapping[str, NDArray[Any]], where: str | Path, **facts: Any) -> "WordVectors":
+        """Make vectors of the :meth:`arrays` that were read from a folder, which an error names."""
+        data, offsets, matrix, norms = (np.asarray(arrays[key]) for key in ("data", "offsets", "matrix", "norms"))
+        # Compiled code trusts these numbers, so they are looked at before it does.
+        sound = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(data) and (np.diff(offsets) > 0).all()
+        if not sound or matrix.ndim != 2 or not len(matrix) == len(norms) == len(offsets) - 1:
+            raise StoreError(f"{where}: the arrays of its word vectors do not fit each other: it is damaged.")
+        kinds = [np.dtype(kind) for kind in (np.uint8, np.int64, np.float32)]
+        if [data.dtype, offsets.dtype, matrix.dtype] != kinds:
+            raise StoreError(f"{where}: the arrays of its word vectors are of the wrong types: it is damaged.")
+        return cls(Vocabulary.from_buffers(data, offsets, trusted=True), matrix, norms, **facts)
+
     @classmethod
     def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
         arrays, meta = store.load(folder, KIND)
         try:
-            data, offsets, matrix, norms = (np.asarray(arrays[key]) for key in ("data", "offsets", "matrix", "norms"))
-            # Compiled code trusts these numbers, so they are looked at before it does.
-            sound = offsets[0] == 0 and offsets[-1] == len(data) and (np.diff(offsets) > 0).all()
-            if not sound or matrix.ndim != 2 or not len(matrix) == len(norms) == len(offsets) - 1:
-                raise StoreError(f"{folder}: the arrays do not fit each other: it is damaged.")
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
-            vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-            facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
+            facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"], "skipped": skipped}
+            return cls.from_stored(arrays, folder, **facts)
         except (KeyError, IndexError, TypeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
-        return cls(vocabulary, matrix, norms, skipped=skipped, **facts)
 
     @classmethod
     def _of_table(cls, table: formats.Table, name: str) -> "WordVectors":
@@ -350,12 +366,14 @@ class WordVectors:
 class _Sentences:
     """A corpus as lists of words, as often as gensim asks: files are read anew, all else is held as Arrow."""
 
-    def __init__(self, corpus: Any, tokenizer: AnyTokenizer | None) -> None:
-        self.source = corpus if isinstance(corpus, os.PathLike) else list(blocks(corpus))
+    def __init__(self, corpus: Any, tokenizer: AnyTokenizer | None, columns: dict[str, Any]) -> None:
+        again = isinstance(corpus, os.PathLike) and str(corpus) != "-"  # standard input comes only once
+        self.options = columns if again else {}
+        self.source = corpus if again else list(blocks(corpus, **columns))
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
 
     def __iter__(self) -> Iterator[list[str]]:
-        for block in blocks(self.source):
+        for block in blocks(self.source, **self.options):
             lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer)
             for words in lists.to_pylist():
                 for begin in range(0, len(words), _LONGEST_SENTENCE):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .columns import strings
 from .errors import VectorsError
 from .kernels import empty_slots, fill_slots, ids_of_words, pack_words
 
@@ -144,7 +145,7 @@ def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[Table, 
 
 
 def _utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    column = pa.array(words, pa.large_string())
+    column = strings(words)
     _, offsets, data = column.buffers()
     if not len(column) or data is None:
         return np.empty(0, np.uint8), np.zeros(len(column) + 1, np.int64)

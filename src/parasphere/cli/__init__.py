@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from .. import __version__
-from ..errors import MissingExtraError, ParasphereError
+from ..errors import MissingExtraError
 from ..progress import silence
 from .common import out
 from .model import add_model_commands
@@ -26,10 +26,14 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; an input at fault ends it with one sentence and exit code 1."""
+    arguments = sys.argv[1:]
+    if "--quiet" in arguments:  # taken before and after the command
+        arguments.remove("--quiet")
+        arguments.insert(0, "--quiet")
     try:
-        app(prog_name="parasphere")
+        app(arguments, prog_name="parasphere")
         sys.exit(0)
-    except (ParasphereError, MissingExtraError, OSError) as error:
+    except (ValueError, MissingExtraError, OSError) as error:
         Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)
 

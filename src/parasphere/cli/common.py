@@ -1,5 +1,6 @@
 """What the commands share: how arguments are spelled, how corpora are read, how facts are shown."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +30,19 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that 'par
 TextColumn = Annotated[str, typer.Option("--text-column", help="The column that holds the texts.")]
 LabelColumn = Annotated[str | None, typer.Option("--label-column", help="The column that holds labels.")]
 IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column that holds names of documents.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="txt, jsonl, csv, tsv or parquet, where the file's name does not say it (standard input is txt)."
+    ),
+]
+LoadVectors = Annotated[
+    str | None, typer.Option("--vectors", "-v", help="Where the model's word vectors are now, if they were moved.")
+]
 Encoding = Annotated[str, typer.Option(help="How the file's text is encoded.")]
-Threads = Annotated[int, typer.Option(help="Threads that read text; -1 for one a core. Results do not depend on it.")]
+Threads = Annotated[
+    int, typer.Option(min=-1, help="Threads that read text; -1 for one a core. Results do not depend on it.")
+]
 
 
 @contextmanager
@@ -46,6 +58,14 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
             before = position
 
         yield at
+
+
+def say(facts: dict[str, Any], sentence: str, as_json: bool) -> None:
+    """Print facts for programs, or a sentence for people."""
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
+    else:
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def facts_table(facts: dict[str, Any]) -> None:

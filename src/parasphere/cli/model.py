@@ -14,17 +14,22 @@ from rich.table import Table
 from rich.text import Text
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import store
+from ..errors import ParasphereError
 from ..explain import Explanation
 from ..exports import writer
 from ..model import SphericalParagraphModel
+from ..persistence import KIND
 from ..tokens import Tokenizer
 from ..vectors import GLOVE
 from .common import (
     AsJson,
     Corpus,
     Encoding,
+    Format,
     IdColumn,
     LabelColumn,
+    LoadVectors,
     Model,
     TextColumn,
     Threads,
@@ -32,6 +37,7 @@ from .common import (
     facts_table,
     out,
     reading,
+    say,
 )
 
 
@@ -48,14 +54,15 @@ def fit(
     vectors: VectorsOption = GLOVE,
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
     paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
     stop_words: Annotated[bool, typer.Option(help="Drop English stop words.")] = True,
     prior_strength: Annotated[
         float, typer.Option(min=0.0, help="Words that the corpus-wide scatter counts for in each text; inf is allowed.")
     ] = 10.0,
-    max_iter: Annotated[int, typer.Option(min=1, help="EM iterations at the most.")] = 200,
+    max_iter: Annotated[int, typer.Option(min=1, help="EM iterations at the most.")] = 500,
     tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats a word.")] = 1e-6,
-    seed: Annotated[int, typer.Option(help="Seeds the paper's initial values.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seeds the paper's initial values.")] = 0,
     threads: Threads = 1,
     embed_vectors: Annotated[
         bool, typer.Option("--embed-vectors", help="Copy the word vectors into the model's folder.")
@@ -64,6 +71,9 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
+    store.check_target(model, KIND)  # before the work rather than after it
+    if paper and (not stop_words or prior_strength != 10.0):
+        raise ParasphereError("--paper fixes the stop words and the prior strength: leave these options out.")
     if paper:
         estimator = SphericalParagraphModel.paper(vectors, seed, max_iter=max_iter, tol=tol, n_jobs=threads)
     else:
@@ -77,7 +87,7 @@ def fit(
             n_jobs=threads,
         )
     with reading("reading", corpus) as at:
-        bags = estimator.read(corpus, text=text_column, encoding=encoding, progress=at)
+        bags = estimator.read(corpus, text=text_column, encoding=encoding, format=format, progress=at)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(bags, checkpoint=checkpoint)
@@ -98,20 +108,24 @@ def transform(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
     threads: Threads = 1,
+    vectors: LoadVectors = None,
+    as_json: AsJson = False,
 ) -> None:
     """Turn texts into vectors, block by block, in constant memory."""
-    estimator = SphericalParagraphModel.load(model)
+    estimator = SphericalParagraphModel.load(model, vectors=vectors)
     estimator.n_jobs = threads
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator.n_features_in_) as write:
         stream = estimator.stream(
-            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, progress=at
+            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, format=format, progress=at
         )
         for block, posterior in stream:
             write(block, posterior)
             count += len(block)
-    out.print(f"{count:,} vectors of {estimator.n_features_in_} dimensions written to {escape(str(vectors_file))}")
+    facts = {"documents": count, "dim": estimator.n_features_in_, "file": str(vectors_file)}
+    say(facts, f"{count:,} vectors of {estimator.n_features_in_} dimensions written to {vectors_file}", as_json)
 
 
 def similar(
@@ -122,28 +136,36 @@ def similar(
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
+    vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the documents most like a query, by the cosine that is to be expected given all doubt."""
-    estimator = SphericalParagraphModel.load(model)
+    """Find the documents most like a query, by the evidence that both have one direction."""
+    estimator = SphericalParagraphModel.load(model, vectors=vectors)
     with reading("searching", corpus) as at:
-        found = estimator.similar(query, corpus, k, text=text_column, id=id_column, encoding=encoding, progress=at)
+        found = estimator.similar(
+            query, corpus, k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
+        )
     if as_json:
         print(json.dumps([match._asdict() for match in found], ensure_ascii=False))
         return
-    table = Table("cosine", "document", "text", box=None)
+    table = Table("evidence", "cosine", "document", "text", box=None)
     for match in found:
         name = match.id if match.id is not None else f"{match.position + 1:,}"
         start = " ".join((match.text or "").split())[:160]
-        table.add_row(f"{match.score:.3f}", escape(name), escape(start))
+        table.add_row(f"{match.score:+.1f}", f"{match.cosine:.3f}", escape(name), escape(start))
     out.print(table)
+    out.print("evidence: nats in favour of one shared direction; cosine: to be expected given all doubt", style="dim")
 
 
 def explain(
-    model: Model, text: Annotated[str, typer.Argument(help="The text to explain.")], as_json: AsJson = False
+    model: Model,
+    text: Annotated[str, typer.Argument(help="The text to explain.")],
+    vectors: LoadVectors = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show each word's pull on a text's direction, and that of the corpus."""
-    found = SphericalParagraphModel.load(model).explain(text)
+    found = SphericalParagraphModel.load(model, vectors=vectors).explain(text)
     if as_json:
         print(json.dumps(vars(found), ensure_ascii=False))
         return
@@ -167,9 +189,9 @@ def explain(
         out.print(f"No vector for: {escape(', '.join(dict.fromkeys(found.unknown)))}")
 
 
-def info(model: Model, as_json: AsJson = False) -> None:
+def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> None:
     """Describe a model: what it learned and with which vectors."""
-    _print(_facts(SphericalParagraphModel.load(model)), as_json)
+    _print(_facts(SphericalParagraphModel.load(model, vectors=vectors)), as_json)
 
 
 def plot(
@@ -180,23 +202,28 @@ def plot(
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
     title: Annotated[str | None, typer.Option(help="A line above the map.")] = None,
+    vectors: LoadVectors = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
     from ..plots import draw_map
 
-    estimator = SphericalParagraphModel.load(model)
+    estimator = SphericalParagraphModel.load(model, vectors=vectors)
     columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
     directions, certainty = [], []
     with reading("reading", corpus) as at:
         stream = estimator.stream(
-            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, progress=at
+            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, format=format, progress=at
         )
         for block, posterior in stream:
             directions.append(posterior.direction)
             certainty.append(posterior.mean_length)
             labels, names = block.labels, block.ids
-            columns["labels"] += [""] * len(block) if labels is None else [str(x) for x in labels.to_pylist()]
+            columns["labels"] += (
+                [""] * len(block) if labels is None else ["" if x is None else str(x) for x in labels.to_pylist()]
+            )
             columns["ids"] += range(block.start, block.start + len(block)) if names is None else names.to_pylist()
             columns["texts"] += [str(text)[:300] for text in block.texts.to_pylist()]
     draw_map(
@@ -209,7 +236,8 @@ def plot(
         ids=[str(name) for name in columns["ids"]],
         texts=columns["texts"],
     )
-    out.print(f"{len(columns['texts']):,} documents drawn to {escape(str(picture))}")
+    count = len(columns["texts"])
+    say({"documents": count, "file": str(picture)}, f"{count:,} documents drawn to {picture}", as_json)
 
 
 def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
@@ -220,7 +248,7 @@ def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
         "words_near_the_corpus_direction": near,
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
-        "prior_strength": float(model.prior_strength),
+        "prior_strength": "inf" if np.isinf(model.prior_strength) else float(model.prior_strength),
         "objective_a_word": round(float(model.evidence_[-1]), 6),
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
@@ -229,7 +257,7 @@ def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
     else:
         facts_table(facts)
 

@@ -9,9 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import ParasphereError
-from ..vectors import GLOVE, WordVectors
+from ..store import check_target
+from ..vectors import GLOVE, KIND, WordVectors
 from ..writing import EXTENSIONS
-from .common import AsJson, Corpus, VectorsOption, facts_table, out
+from .common import AsJson, Corpus, Encoding, Format, TextColumn, VectorsOption, facts_table, out, say
 
 vectors_app = typer.Typer(help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True)
 
@@ -29,6 +30,9 @@ def info(
     source: Source = GLOVE,
     corpus: Annotated[Path | None, typer.Option(help="Texts: how many of their words are known?")] = None,
     member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
+    text_column: TextColumn = "text",
+    encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
     skip_bad_rows: Skip = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +49,7 @@ def info(
         "fingerprint": vectors.fingerprint,
     }
     if corpus is not None:
-        found = vectors.coverage(corpus)
+        found = vectors.coverage(corpus, text=text_column, encoding=encoding, format=format)
         facts["coverage"] = {"tokens": found.tokens, "known": found.known, "share": round(found.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in found.unknown]
     if as_json:
@@ -69,6 +73,7 @@ def convert(
     keep: Annotated[Path | None, typer.Option(help="Keep only the words in this file, a word a line.")] = None,
     member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
     skip_bad_rows: Skip = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
     vectors = _load(source, skip_bad_rows, member)
@@ -79,26 +84,32 @@ def convert(
         vectors.write(target)
     else:
         vectors.save(target)
-    out.print(f"{len(vectors):,} words of {vectors.dim} dimensions written to {escape(str(target))}")
+    _written(vectors, target, "written", as_json)
 
 
 @vectors_app.command()
 def train(
     corpus: Corpus,
     folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    text_column: TextColumn = "text",
+    encoding: Encoding = "utf-8",
+    format: Format = None,  # noqa: A002
     dim: Annotated[int, typer.Option(min=2, help="Dimensions.")] = 50,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts.")] = 5,
     window: Annotated[int, typer.Option(min=1, help="How many words to either side are context.")] = 5,
     min_count: Annotated[int, typer.Option(min=1, help="Drop words that are rarer.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same seed and one worker give the same vectors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed and one worker give the same vectors.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Threads; more than one is faster and not repeatable.")] = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
+    check_target(folder, KIND)  # before the work rather than after it
     vectors = WordVectors.train(
-        corpus, dim, epochs=epochs, window=window, min_count=min_count, seed=seed, workers=workers
-    )
+        corpus, dim, epochs=epochs, window=window, min_count=min_count, seed=seed, workers=workers,
+        text=text_column, encoding=encoding, format=format,
+    )  # fmt: skip
     vectors.save(folder)
-    out.print(f"{len(vectors):,} words of {vectors.dim} dimensions learned and written to {escape(str(folder))}")
+    _written(vectors, folder, "learned and written", as_json)
 
 
 @vectors_app.command()
@@ -125,3 +136,8 @@ def nearest(
 
 def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -> WordVectors:
     return WordVectors.load(source, errors="skip" if skip_bad_rows else "raise", member=member)
+
+
+def _written(vectors: WordVectors, where: Path, done: str, as_json: bool) -> None:
+    facts = {"words": len(vectors), "dim": vectors.dim, "out": str(where)}
+    say(facts, f"{len(vectors):,} words of {vectors.dim} dimensions {done} to {where}", as_json)
