@@ -194,3 +194,28 @@ def test_demo(tmp_path: Path) -> None:
     assert "Which area is a docstring from?" in shown
     assert "Least sure" in shown
     assert (tmp_path / "map.png").stat().st_size > 20_000
+
+
+def test_vectors_are_trained_from_standard_input_as_from_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("the cat sat on the mat\nthe dog sat on the log\n" * 50)
+    run("vectors", "train", corpus, "--out", tmp_path / "file", "--dim", 8)
+    command = [sys.executable, "-m", "parasphere", "vectors", "train", "-", "--dim", "8", "--out", tmp_path / "stdin"]
+    subprocess.run(command, input=corpus.read_bytes(), check=True, capture_output=True)
+    assert np.array_equal(WordVectors.load(tmp_path / "file").matrix, WordVectors.load(tmp_path / "stdin").matrix)
+
+
+def test_quiet_goes_anywhere_and_json_is_pure(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    arguments = ["fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2, "--json", "--quiet"]
+    facts = json.loads(run(*arguments, "--prior-strength", "inf"))
+    assert facts["prior_strength"] == "inf"
+
+
+def test_a_bad_target_is_told_before_the_work(vectors_file: Path, corpus: Path) -> None:
+    assert "is a file" in run("fit", corpus, "-v", vectors_file, "--out", corpus, code=1)
+
+
+def test_options_that_exclude_each_other(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    arguments = ["fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--paper", "--no-stop-words"]
+    assert "--paper fixes" in run(*arguments, code=1)

@@ -117,3 +117,39 @@ def test_a_folder_without_a_key_is_damaged(tmp_path: Path) -> None:
     store.save(tmp_path / "m", "spherical-paragraph-model", {"numbers": np.zeros(3)}, {"parameters": {}})
     with pytest.raises(StoreError, match="lacks what a model needs"):
         SphericalParagraphModel.load(tmp_path / "m")
+
+
+def test_embedded_vectors_that_do_not_fit_are_named(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    arrays, meta = store.load(tmp_path / "m", "spherical-paragraph-model")
+    changed = {name: np.array(array) for name, array in arrays.items()}
+    changed["offsets"][1] = 10**9  # compiled code would read far beyond the words
+    store.save(tmp_path / "m", "spherical-paragraph-model", changed, meta)
+    with pytest.raises(StoreError, match="do not fit each other"):
+        SphericalParagraphModel.load(tmp_path / "m")
+
+
+def test_a_relative_path_is_good_from_anywhere(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    vectors.save("v")
+    SphericalParagraphModel("v").fit(TEXTS).save("m")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert SphericalParagraphModel.load(tmp_path / "m").transform(TEXTS).shape == (5, 6)
+
+
+def test_the_default_stop_words_are_saved_too(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = SphericalParagraphModel(vectors).fit(TEXTS)
+    model.save(tmp_path / "m")
+    monkeypatch.setattr("parasphere.tokens.ENGLISH", frozenset({"north"}))  # a later version has another list
+    assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
+
+
+def test_numbers_of_numpy_are_parameters_too(vectors: WordVectors, tmp_path: Path) -> None:
+    model = SphericalParagraphModel(vectors, max_iter=np.int64(400), tol=np.float32(1e-4), random_state=np.int64(3))
+    model.fit(TEXTS).save(tmp_path / "m")
+    assert SphericalParagraphModel.load(tmp_path / "m").random_state == 3

@@ -131,3 +131,32 @@ def test_a_kill_at_any_moment_leaves_a_whole_save(tmp_path: Path) -> None:
         writer.stdout.close()
         arrays, meta = store.load(folder, "thing", verify=True)
         assert (arrays["x"] == meta["number"]).all()
+
+
+def test_another_kind_is_never_replaced(saved: Path) -> None:
+    with pytest.raises(StoreError, match="'thing', which 'model' must not replace"):
+        store.save(saved, "model", {"x": np.ones(1)}, {})
+    assert store.load(saved, "thing")[1] == {"name": "é"}
+
+
+def test_removing_leaves_what_is_not_ours(saved: Path) -> None:
+    (saved / "notes.txt").write_text("mine")
+    store.remove(saved)
+    assert [path.name for path in saved.iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made"):
+        store.check_target(tmp_path / "file" / "below", "thing")
+    store.check_target(tmp_path / "new" / "deep", "thing")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_header_that_lies_is_named(saved: Path) -> None:
+    (data,) = saved.glob("*.safetensors")
+    raw = data.read_bytes()
+    for lie in (raw.replace(b'"F64"', b'"Q64"'), raw.replace(b"[2,3]", b"[9,9]")):
+        data.write_bytes(lie)
+        with pytest.raises(StoreError, match="does not fit its data"):
+            store.map_arrays(data)

@@ -175,8 +175,8 @@ class Checkpoint:
 
     def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
         self.folder = folder
-        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths))
-        numbers.update(np.ascontiguousarray(bags.sums))
+        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).data)
+        numbers.update(np.ascontiguousarray(bags.sums).data)
         numbers.update(repr((options, bags.sums.shape)).encode())
         self.key = numbers.hexdigest()
         self.last = time.monotonic()
