@@ -222,8 +222,9 @@ class Bagger:
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
-            ids, ends = self.lookup.ids(texts[begin:end])
-            part = bags[begin:end]
+            whole = end - begin == len(texts)
+            ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
+            part = bags if whole else bags[begin:end]
             sum_rows(ids, ends, self.matrix, self.weights, part.sums, part.lengths, part.squared_norms, part.unknown)
 
         if self.n_jobs == 1 or len(steps) == 1:
@@ -250,6 +251,8 @@ def _steps(texts: pa.Array) -> list[int]:
         offsets = np.asarray(texts.offsets) * 8  # about what a token takes
     else:
         _, offsets = string_buffers(texts)
+    if offsets[-1] - offsets[0] <= STEP_BYTES:
+        return [0, len(texts)]
     goals = np.arange(offsets[0], offsets[-1], STEP_BYTES)
     cuts = np.unique(np.searchsorted(offsets, goals))
     return [0, *cuts[(cuts > 0) & (cuts < len(texts))].tolist(), len(texts)]

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import spm
 from .bags import Bagger, Bags
+from .columns import strings
 from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
@@ -28,6 +29,7 @@ from .tokens import AnyTokenizer, Tokenizer
 from .vectors import GLOVE, WordVectors
 
 Floats = NDArray[np.float64]
+FEW = 64  # texts that are read at once
 
 
 class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -383,6 +385,8 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
             return Bags.from_rows(rows)
         bagger = self._bagger(reset=reset)
+        if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
+            return bagger.bags(strings(X))  # what comes one at a time should not wait for a stream to be set up
         return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(_as_texts(X)))])
 
     def _bagger(self, *, reset: bool = False) -> Bagger:

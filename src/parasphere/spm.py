@@ -121,11 +121,13 @@ def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") 
         if still.shape[0] == 0:
             break
         now = kappa[still]
-        gap, slope, away = _gap(Statistics(*(numbers[still] for numbers in found)), now, prior, dim, method)
-        below, above = xp.where(gap > 0.0, now, low[still]), xp.where(gap > 0.0, high[still], now)
+        part = found if still.shape[0] == kappa.shape[0] else Statistics(*(numbers[still] for numbers in found))
+        gap, slope, away = _gap(part, now, prior, dim, method)
+        rising = gap > 0.0
+        below, above = xp.where(rising, now, low[still]), xp.where(rising, high[still], now)
         jump = now - gap / xp.where(slope < 0.0, slope, -1.0)
         # A long way down in one step could pass the largest fixed point.
-        floor = xp.where(gap > 0.0, below, xp.where(0.7 * now > below, 0.7 * now, below))
+        floor = xp.where(rising | (below > 0.7 * now), below, 0.7 * now)
         sound = (slope < 0.0) & (jump > floor) & (jump < above)
         cut = xp.where(below > 0.0, (below * above) ** 0.5, 0.7 * now)
         after = xp.where(gap == 0.0, now, xp.where(sound, jump, cut)) * ~away
