@@ -12,7 +12,9 @@ export NLTK_DATA ?= $(abspath $(DATA)/nltk_data)
 endif
 ifneq ($(wildcard $(DATA)/vectors),)
 export PARASPHERE_TEST_VECTORS ?= $(abspath $(DATA)/vectors)
+VECTORS ?= $(DATA)/vectors/word2vec-wikipedia-{dim}d.bin.gz
 endif
+VECTORS ?= glove-6b-50d
 
 .PHONY: help demo test lint fix bench reproduce clean
 help: ## show this list
@@ -35,9 +37,10 @@ fix: .venv/installed-lint ## let ruff mend and format the code
 
 bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
 	$(BIN)/python -m benchmarks
-
-reproduce: bench ## every number and picture that this repository shows, made anew
 	$(BIN)/python -m benchmarks.picture
+
+reproduce: .venv/installed-experiments ## the paper's experiments; writes results/ (needs the corpora, see the error if not)
+	$(BIN)/parasphere reproduce --vectors '$(VECTORS)'
 
 clean: ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,6 +17,11 @@ def silence(quiet: bool = True) -> None:
     _quiet = quiet
 
 
+def silenced() -> bool:
+    """Tell whether bars are off."""
+    return _quiet
+
+
 @contextmanager
 def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
     """Yield a function ``advance(n)`` that moves a bar on by ``n`` bytes (or items, for another ``unit``).

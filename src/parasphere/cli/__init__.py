@@ -12,6 +12,7 @@ from .. import __version__
 from ..errors import MissingExtraError
 from ..progress import silence
 from .common import out
+from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .vectors import vectors_app
 
@@ -66,4 +67,5 @@ def demo(
 
 
 add_model_commands(app)
+add_experiment_commands(app)
 app.add_typer(vectors_app, name="vectors")

@@ -1,0 +1,119 @@
+"""``parasphere reproduce``: the paper's experiments, or the same protocol on a corpus of one's own."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import ParasphereError
+from ..vectors import GLOVE
+from .common import AsJson, Encoding, LabelColumn, TextColumn, out
+
+_TOLD = (
+    "encoder dataset dim vectors classifier transductive accuracy macro_f1 n_train n_test fit_seconds "
+    "transform_seconds texts_per_second dimensions C unconverged"
+).split()
+
+
+def add_experiment_commands(app: typer.Typer) -> None:
+    """Register every command of this module."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    encoders: Annotated[str, typer.Option(help="'all', or names with commas between: spm,spm-paper,cbow,bow.")] = "all",
+    datasets: Annotated[
+        str | None, typer.Option(help="'all' (the paper's six), or names with commas between. [default: all]")
+    ] = None,
+    dims: Annotated[
+        str | None,
+        typer.Option(help="Dimensions, the first for all corpora, all for Subj and MR. [default: those there are]"),
+    ] = None,
+    vectors: Annotated[
+        str,
+        typer.Option("--vectors", "-v", help=f"'{GLOVE}', a file or folder of word vectors, or a path with {{dim}}."),
+    ] = GLOVE,
+    classifier: Annotated[str, typer.Option(help="liblinear or libsvm-rbf.")] = "liblinear",
+    transductive: Annotated[
+        bool, typer.Option("--transductive", help="Fit encoders to all texts (never to labels), as many papers do.")
+    ] = False,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Labelled texts of your own: .csv, .tsv, .jsonl, .parquet, a folder of folders.")
+    ] = None,
+    text_column: TextColumn = "text",
+    label_column: LabelColumn = None,
+    encoding: Encoding = "utf-8",
+    seed: Annotated[int, typer.Option(help="For folds, initial values and the classifier.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("results"),
+    as_json: AsJson = False,
+) -> None:
+    """Run the paper's experiments and write a report; what was computed before is not computed again."""
+    from ..experiments import ENCODERS, PAPER_DATASETS, dataset_from, run_all
+    from ..experiments.protocol import Classifier
+    from ..experiments.report import write_report
+
+    if classifier not in get_args(Classifier):
+        raise ParasphereError(f"no classifier is called {classifier!r}; there are: {', '.join(get_args(Classifier))}")
+    chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all", PAPER_DATASETS)
+    if corpus is not None:
+        chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
+    results = run_all(
+        _names(encoders, ENCODERS),
+        chosen,
+        _numbers(dims),
+        vectors,
+        classifier=cast(Classifier, classifier),
+        transductive=transductive,
+        seed=seed,
+        jobs=jobs,
+        command=shlex.join(["parasphere", *sys.argv[1:]]),
+    )
+    write_report(results, folder)
+    if as_json:
+        print(json.dumps([{name: run[name] for name in _TOLD} for run in results["runs"]], ensure_ascii=False))
+        return
+    for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
+        out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
+    out.print(f"The report is in {escape(str(folder))}: begin with report.html")
+
+
+def _table(runs: list[dict[str, Any]], dim: int) -> Table:
+    """Return encoders by corpora: the paper's accuracy and ours, in per cent."""
+    from ..experiments.published import accuracy
+
+    datasets = list(dict.fromkeys(run["dataset"] for run in runs))
+    table = Table("", *map(escape, datasets), title=f"{dim} dimensions: the paper's accuracy / ours, in per cent")
+    found = {(run["encoder"], run["dataset"]): run for run in runs}
+    for encoder, title in {run["encoder"]: run["title"] for run in runs}.items():
+        cells = []
+        for dataset in datasets:
+            paper, run = accuracy(encoder, dataset, dim), found.get((encoder, dataset))
+            ours = "" if run is None else f"[bold]{100 * run['accuracy']:.1f}[/]"
+            cells.append(ours if paper is None else f"[dim]{paper:.1f}[/] / {ours}")
+        table.add_row(escape(title), *cells)
+    return table
+
+
+def _names(given: str, everything: Any) -> list[str]:
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    if not names:
+        raise ParasphereError(f"{given!r} names nothing; give 'all', or some of: {', '.join(everything)}")
+    return [name for part in names for name in (everything if part == "all" else [part])]
+
+
+def _numbers(given: str | None) -> list[int] | None:
+    if given is None:
+        return None
+    try:
+        numbers = [int(part) for part in given.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 2:
+        raise ParasphereError(f"--dims {given!r}: whole numbers from 2 on are needed, as in 50,100,300")
+    return numbers

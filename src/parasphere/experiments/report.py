@@ -1,0 +1,282 @@
+"""The report of an experiment: every number beside the paper's, as data, as text, as a picture and as a page."""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from ..errors import ParasphereError
+from . import figures, published
+from .published import Cell, Comparison, Condition, Table
+
+ANALYSIS = ("<!-- analysis -->", "<!-- /analysis -->")
+INVITATION = "\n_Nobody has written here yet. What stands between the two markers survives the next run._\n"
+EXCERPT = 600  # characters of a text that the page shows
+
+_CLASSIFIERS = {"liblinear": "linear SVM (liblinear)", "libsvm-rbf": "SVM with an RBF kernel (libsvm)"}
+_FITTED = ("the training texts alone", "all texts, without their labels (transductive)")
+_TESTS = (
+    "95 % intervals: Wilson's on a split, the corrected resampled one (Nadeau and Bengio) on folds. Paired tests "
+    "against SPM at p < 0.05, not corrected for their number: McNemar's exact one on a split, the corrected resampled "
+    "t-test on folds."
+)
+
+
+def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
+    """Write ``results.json``, ``README.md``, ``figure-dimensions.png`` and ``report.html``, each in one step.
+
+    Parameters
+    ----------
+    results : mapping
+        "made", how and by what it was made, and "runs", a mapping for each; accuracies between 0 and 1.
+    folder : path
+        What stands in its ``README.md`` between ``<!-- analysis -->`` and ``<!-- /analysis -->`` is kept. The figure
+        is drawn for Subj and MR, and for corpora that were run in more than one dimension; where there are none, that
+        of an earlier report is removed.
+    """
+    folder = Path(folder)
+    comparison = Comparison(results)
+    panels = figures.panels(comparison)
+    contents = {
+        "results.json": _pack(results).encode("ascii"),
+        "README.md": _readme(comparison, bool(panels), _analysis(folder / "README.md")).encode("utf-8", "replace"),
+        "report.html": _page(comparison, figures.draw_dimensions(panels, "svg").decode() if panels else ""),
+    }
+    if panels:
+        contents["figure-dimensions.png"] = figures.draw_dimensions(panels)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {name: folder / f"part-{uuid4().hex}-{name}" for name in contents}
+    try:
+        for name, part in parts.items():
+            part.write_bytes(contents[name])
+        for name, part in parts.items():
+            part.replace(folder / name)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+    if not panels:
+        (folder / "figure-dimensions.png").unlink(missing_ok=True)
+
+
+def read_results(path: str | Path) -> dict[str, Any]:
+    """Return what :func:`write_report` was given, from its ``results.json`` or the folder that holds it."""
+    path = Path(path)
+    results: dict[str, Any] = json.loads((path / "results.json" if path.is_dir() else path).read_text("ascii"))
+    for run in results["runs"]:
+        if isinstance(packed := run.get("correct"), dict):
+            octets = np.frombuffer(bytes.fromhex(packed["bits"]), np.uint8)
+            run["correct"] = np.unpackbits(octets, count=packed["n"]).tolist()
+    return results
+
+
+def _pack(results: Mapping[str, Any]) -> str:
+    """Spell results with a field a line, for the sake of diffs, and with four documents of ``correct`` a letter."""
+
+    def lines(fields: Mapping[str, Any]) -> str:
+        return "{\n" + ",\n".join(f" {json.dumps(name)}: {compact(value)}" for name, value in fields.items()) + "\n}"
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=lambda array: array.tolist())
+
+    runs = []
+    for run in results["runs"]:
+        fields = dict(run)
+        if fields.get("correct") is not None:
+            bits = np.asarray(fields["correct"])
+            if not np.isin(bits, (0, 1)).all():
+                where = f"{run['encoder']} on {run['dataset']}"
+                raise ParasphereError(f"{where}: `correct` must hold 0 and 1, one a test document")
+            fields["correct"] = {"n": len(bits), "bits": np.packbits(bits.astype(bool)).tobytes().hex()}
+        runs.append(lines(fields))
+    return f'{{\n"made": {lines(results["made"])},\n"runs": [\n' + ",\n".join(runs) + "\n]\n}\n"
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _signed(value: float | None) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "−")
+
+
+def _condition(condition: Condition) -> str:
+    classifier = _CLASSIFIERS.get(condition.classifier, condition.classifier)
+    return f"{classifier}; encoders fitted to {_FITTED[condition.transductive]}"
+
+
+def _heading(comparison: Comparison, condition: Condition) -> str:
+    dim = comparison.dim(condition)
+    text = _condition(condition) + ("" if dim is None else f"; {dim} dimensions, where an encoder leaves the choice")
+    return text[0].upper() + text[1:] + "."
+
+
+def _sentences(comparison: Comparison) -> dict[str, list[str]]:
+    """Say each difference from the paper in a sentence."""
+    found: dict[str, list[str]] = {}
+    for verdict, pairs in comparison.verdicts().items():
+        found[verdict] = []
+        for run, cell in pairs:
+            fixed = run["dim"] is None or run["encoder"] in published.FIXED
+            where = [run["title"], published.DATASETS[run["dataset"]], "" if fixed else f"{run['dim']} dimensions"]
+            where += [_condition(comparison.condition(run))] if len(comparison.conditions) > 1 else []
+            interval = "" if cell.low is None else f" ({_number(cell.low)} to {_number(cell.high)})"
+            found[verdict].append(
+                f"{' · '.join(filter(None, where))}: paper {_number(cell.paper)}, ours {_number(cell.ours)}{interval}, "
+                f"difference {_signed(cell.difference)}"
+            )
+    return found
+
+
+def _summary(said: Mapping[str, list[str]]) -> str:
+    total = sum(map(len, said.values()))
+    if not total:
+        return "The paper has no figure for anything that was run."
+    below, near, above = (len(said[verdict]) for verdict in ("below", "near", "above"))
+    return (
+        f"Of {total} accuracies that the paper prints too, {below} {'is' if below == 1 else 'are'} below the paper's "
+        f"by more than the interval, {near} within it, {above} above it."
+    )
+
+
+# -- README.md -----------------------------------------------------------------------------------------------------
+
+
+def _analysis(path: Path) -> str:
+    """Return what somebody wrote between the markers, or an invitation to write it."""
+    begin, end = ANALYSIS
+    text = path.read_text("utf-8") if path.exists() else begin + INVITATION + end
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(end) < text.index(begin):
+        raise ParasphereError(
+            f"{path}: it is written anew except for what stands between {begin} and {end}, and these must be there "
+            "once each. Put them around what is to be kept, or remove the file."
+        )
+    return text.partition(begin)[2].partition(end)[0]
+
+
+def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
+    said = _sentences(comparison)
+    blocks = [
+        "# Spherical Paragraph Model: the paper's experiments, and ours",
+        "All but the analysis is written by the command at the end. [report.html](report.html) shows more: times, "
+        "confusion matrices, certain and uncertain documents. [results.json](results.json) has every number.",
+        "In each cell: the paper's accuracy / ours / difference, in per cent, and below them the 95 % interval of "
+        "ours. **Bold**: our best. ▲ above SPM, ▼ below SPM in a paired test. –: not run, or not in the paper.",
+    ]
+    for condition in comparison.conditions:
+        for table in comparison.tables(condition):
+            blocks += [f"## {table.title}", _plain(_heading(comparison, condition)), _markdown(table)]
+    blocks.append(_TESTS)
+    if figure:
+        blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
+    blocks += ["## Where we do not reach the paper", _summary(said)]
+    headings = {
+        "below": "Below, by more than the interval",
+        "above": "Above, by more than the interval",
+        "near": "Within the interval",
+    }
+    for verdict, heading in headings.items():
+        if said[verdict]:
+            blocks += [f"### {heading}", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
+    blocks += ["## Analysis", f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}", "## How this was made"]
+    made = _made(comparison.made)
+    code = {name for name in ("command", "code") if "`" not in made.get(name, "")}  # to be copied as it is
+    lines = (f"- {name}: {f'`{text}`' if name in code else _plain(text)}" for name, text in made.items())
+    blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    def spell(cell: Cell) -> str:
+        ours = f"**{_number(cell.ours)}**" if cell.best else _number(cell.ours)
+        mark = {1: " ▲", 0: "", -1: " ▼"}[cell.sign]
+        interval = "" if cell.low is None else f"<br>{_number(cell.low)} to {_number(cell.high)}"
+        return f"{_number(cell.paper)} / {ours}{mark} / {_signed(cell.difference)}{interval}"
+
+    lines = [["encoder", "vector", *map(_plain, table.columns)], ["---", "--:", *["---"] * len(table.columns)]]
+    for row in table.rows:
+        dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
+        lines.append([_plain(row.title), dimensions, *map(spell, row.cells)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _made(made: Mapping[str, Any]) -> dict[str, str]:
+    """Return the provenance, a line a fact."""
+    facts = {}
+    for name, value in made.items():
+        found = ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
+        if found not in (None, ""):
+            facts[name] = str(found)
+    return facts
+
+
+def _plain(text: object) -> str:
+    """Keep Markdown and HTML from taking anything for markup."""
+    return re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", " ".join(str(text).split()))
+
+
+# -- report.html ---------------------------------------------------------------------------------------------------
+
+
+def _page(comparison: Comparison, figure: str) -> bytes:
+    said = _sentences(comparison)
+    data = {
+        "made": _made(comparison.made),
+        "tests": _TESTS,
+        "summary": _summary(said),
+        "said": said,
+        "conditions": [
+            {"name": _heading(comparison, condition), "tables": [_shown(t) for t in comparison.tables(condition)]}
+            for condition in comparison.conditions
+        ],
+        "runs": [_listed(comparison, run) for run in comparison.runs],
+        "styles": figures.styles(comparison.encoders),
+    }
+    content = json.dumps(data, allow_nan=False, ensure_ascii=False, default=lambda array: array.tolist())
+    # Without "<", nothing in a text can end the script or be read as markup; half a character is none.
+    content = content.replace("<", "\\u003c").encode("utf-8", "replace").decode()
+    page = resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
+    parts = {"DATA": content, "FIGURE": figure}
+    return re.sub("DATA|FIGURE", lambda found: parts[found[0]], page).encode()
+
+
+def _shown(table: Table) -> dict[str, Any]:
+    rows = [
+        row._asdict() | {"cells": [c._asdict() | {"difference": c.difference, "verdict": c.verdict} for c in row.cells]}
+        for row in table.rows
+    ]
+    return table._asdict() | {"rows": rows}
+
+
+def _listed(comparison: Comparison, run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page tells of a run; the ``main`` ones are those of the first tables."""
+    condition, first = comparison.condition(run), comparison.conditions[0]
+    certain = run.get("certain") and {
+        end: [document | {"text": str(document["text"])[:EXCERPT]} for document in run["certain"][end]]
+        for end in ("most", "least")
+    }
+    names = "encoder title dim vectors dimensions macro_f1 fit_seconds transform_seconds texts_per_second C".split()
+    return {name: run.get(name) for name in names} | {
+        "dataset": published.DATASETS.get(run["dataset"], run["dataset"]),
+        "condition": _condition(condition),
+        "first": condition == first,
+        "main": run is comparison.get(first, run["encoder"], run["dataset"], comparison.dim(first)),
+        "cell": comparison.beside(run, run["dim"])._asdict(),
+        "n_train": run.get("n_train"),
+        "n_test": run.get("n_test"),
+        "folds": len(run.get("folds") or ()),
+        "unconverged": sum((run.get("unconverged") or {}).values()),
+        "label_names": run.get("label_names"),
+        "confusion": run.get("confusion"),
+        "certain": certain,
+    }

@@ -1,0 +1,320 @@
+"""Runs the experiments: what was computed before is read back, what is missing runs on all cores and is kept.
+
+A run is one encoder on one corpus. Its result is kept in a folder of its own, written whole or not at all, whose name
+is a hash of all that it depends on: the texts and labels, the encoder's parameters, the word vectors' content, the
+protocol's options, the code that the encoder and the protocol consist of, and the versions of the libraries below it.
+"""
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .. import __version__, store
+from .. import progress as bars
+from ..cache import cache_folder as user_cache
+from ..datasets import load
+from ..datasets import names as known_datasets
+from ..datasets.dataset import Dataset
+from ..errors import ParasphereError, StoreError
+from ..tokens import Tokenizer
+from ..vectors import GLOVE, WordVectors
+from . import protocol
+from .encoders import DIMS, ENCODERS, Encoder, code_version, find_vectors
+from .protocol import Classifier, Fold, Options, Outcome, counted, evaluate, folds, summarise
+
+KIND = "experiment"
+PAPER_DATASETS = ("20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr")
+FIGURE_2 = ("subj", "mr")  # the corpora of which the paper shows all dimensions
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One encoder, one corpus, one dimension, and how it is judged."""
+
+    encoder: Encoder
+    dataset: Dataset
+    dim: int
+    vectors: WordVectors | None
+    options: Options
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return f"{self.encoder.name} · {self.dataset.name} · {self.dim}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was asked for, as the results tell it."""
+        return {
+            "encoder": self.encoder.name, "title": self.encoder.title, "kind": self.encoder.kind,
+            "dataset": self.dataset.name, "dim": self.dim,
+            "vectors": None if self.vectors is None else self.vectors.name, **asdict(self.options),
+        }  # fmt: skip
+
+    def build(self) -> Any:
+        """Return the encoder's transformer, unfitted."""
+        return self.encoder.build(self.vectors, self.dim, self.options.seed)
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of all that the result depends on."""
+        transformer = self.build()
+        facts = {
+            "encoder": [type(transformer).__qualname__, _plain(transformer.get_params(deep=False))],
+            "tells_certainty": self.encoder.tells_certainty,
+            "dataset": _fingerprint(self.dataset),
+            "options": asdict(self.options),
+            "code": code_version(protocol, type(transformer)),
+            "libraries": {library: version(library) for library in LIBRARIES},
+            "store": store.VERSION,
+        }
+        return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def run_all(
+    encoders: Iterable[str] = tuple(ENCODERS),
+    datasets: Iterable[str | Dataset] = PAPER_DATASETS,
+    dims: Sequence[int] | None = None,
+    vectors: Any = GLOVE,
+    *,
+    classifier: Classifier = "liblinear",
+    transductive: bool = False,
+    seed: int = 0,
+    cache_folder: str | Path | None = None,
+    jobs: int = -1,
+    progress: bool = True,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Run every encoder on every corpus, or recall what was run before.
+
+    Parameters
+    ----------
+    encoders : names in ``ENCODERS``
+    datasets : names that ``parasphere.datasets`` knows, or Datasets
+    dims : ints, optional
+        The first is used for all corpora; all of them for Subj and MR, as in the paper's Figure 2, and for corpora
+        given as Datasets. By default 50, 100 and 300, or the dimension of the vectors if there is only one file.
+    vectors : str, path or WordVectors
+        What ``WordVectors.load`` takes, or a path with ``{dim}`` in it.
+    classifier : "liblinear" or "libsvm-rbf"
+    transductive : bool
+        Fit encoders to all texts instead of the training texts; labels are never shown to them.
+    seed : int
+    cache_folder : path, optional
+        Where results are kept; by default "experiments" in the user's cache folder.
+    jobs : int
+        Processes; -1 for one a core. Results (times apart) do not depend on it.
+    progress : bool
+        Show a bar on a terminal.
+    command : str, optional
+        What was typed, for the record.
+
+    Returns
+    -------
+    dict
+        "made", how and by what it was made, and "runs", a dict for each; JSON-able.
+    """
+    options = Options(classifier, transductive, seed)
+    chosen = _chosen(encoders)
+    corpora = _corpora(datasets)
+    found = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
+    sizes = list(found or dims or DIMS)
+    plan = [
+        Run(encoder, corpus, dim, found[dim] if encoder.needs_vectors else None, options)
+        for corpus, everywhere in corpora
+        for encoder in chosen
+        for dim in _dims(encoder, sizes, everywhere=everywhere)
+    ]
+    folder = Path(cache_folder) if cache_folder is not None else user_cache() / "experiments"
+    kept = {run.key: _recall(folder / run.key) for run in plan}
+    missing = {run.key: run for run in plan if kept[run.key] is None}
+    kept.update(_compute(missing, folder, jobs, progress))
+    made = {
+        "command": command or "parasphere.experiments.run_all(...)",
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "versions": {
+            "parasphere": __version__,
+            "python": platform.python_version(),
+            **{library: version(library) for library in LIBRARIES},
+        },
+        "seed": seed,
+        "code": code_version(protocol, *dict.fromkeys(type(run.build()) for run in plan)),
+        "vectors": {str(dim): loaded.name for dim, loaded in found.items()},
+    }
+    return {"made": made, "runs": [{**run.facts, **(kept[run.key] or {})} for run in plan]}
+
+
+# ------------------------------------------------------------------------------------- inside
+
+
+def _chosen(names: Iterable[str]) -> list[Encoder]:
+    names = list(dict.fromkeys(names))
+    unknown = [name for name in names if name not in ENCODERS]
+    if unknown:
+        raise ParasphereError(f"no encoder is called {unknown[0]!r}; there are: {', '.join(ENCODERS)}")
+    return [ENCODERS[name] for name in names]
+
+
+def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
+    """Return the corpora, and whether all dimensions are wanted of each."""
+    names = list(names)
+    unknown = [name for name in names if isinstance(name, str) and name not in known_datasets()]
+    if unknown:
+        raise ParasphereError(f"no corpus is called {unknown[0]!r}; there are: {', '.join(known_datasets())}")
+    return [(load(name), name in FIGURE_2) if isinstance(name, str) else (name, True) for name in names]
+
+
+def _dims(encoder: Encoder, dims: list[int], *, everywhere: bool) -> list[int]:
+    return dims if everywhere and encoder.by_dim else dims[:1]
+
+
+def _compute(
+    missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Run the folds of all runs side by side; keep each run as soon as its last fold is done, and yield it."""
+    tasks = [
+        (key, number, run, fold)
+        for key, run in missing.items()
+        for number, fold in enumerate(folds(run.dataset, run.options.seed))
+    ]
+    waiting: dict[str, dict[int, Outcome | None]] = {key: {} for key in missing}
+    for key, number, _, _ in tasks:
+        waiting[key][number] = None
+    labels = [f"{run.label}" + (f", fold {n + 1}" if len(waiting[key]) > 1 else "") for key, n, run, _ in tasks]
+    costs = [len(fold.train) * run.dim for _, _, run, fold in tasks]
+    workers = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+    todo = (delayed(_fold)(place, run, fold) for place, (_, _, run, fold) in enumerate(tasks))
+    with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch:
+        for place, outcome in workers(todo):
+            key, number, run, _ = tasks[place]
+            watch.done(place)
+            waiting[key][number] = outcome
+            if all(waiting[key].values()):
+                outcomes = [found for found in waiting.pop(key).values() if found is not None]
+                facts, arrays = summarise(run.dataset, outcomes)
+                store.save(folder / key, KIND, arrays, {"run": run.facts, "found": facts})
+                yield key, facts
+
+
+def _fold(place: int, run: Run, fold: Fold) -> tuple[int, Outcome]:
+    """Evaluate one fold, perhaps in a process of its own; its place tells which one it was."""
+    if run.vectors is not None:
+        # The copy that this process used before has its table of words. A copy that travelled here is writable, for
+        # which all that reads it would be compiled anew.
+        vectors = _loaded.setdefault(run.vectors.fingerprint, run.vectors)
+        vectors.matrix.flags.writeable = vectors.norms.flags.writeable = False
+        run = replace(run, vectors=vectors)
+    _warm_up(run)
+    return place, evaluate(run.build, run.dataset, fold, run.options, tells_certainty=run.encoder.tells_certainty)
+
+
+_loaded: dict[str, WordVectors] = {}
+_warm: set[tuple[str, str]] = set()
+
+
+def _warm_up(run: Run) -> None:
+    """Let a process compile, or load what is compiled, before anything is timed."""
+    name = (run.encoder.name, "" if run.vectors is None else run.vectors.fingerprint)
+    if name not in _warm:
+        _warm.add(name)
+        few = run.dataset.texts[:100]
+        with counted(), contextlib.suppress(ValueError):  # a fault in the texts is told by what follows
+            run.build().fit(few).transform(few)
+
+
+class Watch:
+    """A bar that says what is running and how long it will take; on a terminal only.
+
+    Parameters
+    ----------
+    labels, costs : sequences of str and int
+        What each task is called, and roughly how its work compares with others'. Tasks begin in this order.
+    jobs : int
+        How many run at a time.
+    shown : bool
+    """
+
+    def __init__(self, labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool = True) -> None:
+        console = Console(stderr=True)
+        self.labels, self.costs, self.jobs = labels, costs, effective_n_jobs(jobs)
+        self.open = dict.fromkeys(range(len(labels)))
+        columns = (
+            TextColumn("{task.fields[done]}"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        shown = shown and console.is_terminal and not bars.silenced()
+        self.bar = Progress(*columns, console=console, transient=True, disable=not shown, speed_estimate_period=600)
+        self.task = self.bar.add_task("", total=sum(costs), done="")
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        self._show()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.bar.stop()
+
+    def done(self, place: int) -> None:
+        """Count a task as done."""
+        del self.open[place]
+        self.bar.advance(self.task, self.costs[place])
+        self._show()
+
+    def _show(self) -> None:
+        running = "  ".join(self.labels[place] for place in islice(self.open, self.jobs))
+        count = len(self.labels)
+        self.bar.update(self.task, description=running, done=f"{count - len(self.open)}/{count}")
+
+
+def _recall(folder: Path) -> dict[str, Any] | None:
+    try:
+        return dict(store.load(folder, KIND)[1]["found"])
+    except (StoreError, KeyError):
+        return None  # absent, or damaged: it is computed anew
+
+
+@cache
+def _digest(*parts: str) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(f"{len(part)}:".encode() + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _fingerprint(dataset: Dataset) -> list[Any]:
+    train = None if dataset.train is None else dataset.train.tolist()
+    return [dataset.name, _digest(*dataset.texts), _digest(*dataset.ids), dataset.label_names,
+            _digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """Spell a parameter so that it is the same in every process."""
+    if isinstance(value, WordVectors):
+        return value.fingerprint
+    if isinstance(value, Tokenizer):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,0 +1,460 @@
+"""The report: what the paper printed, what is in the files, and what a browser makes of them."""
+
+import html
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parasphere.errors import MissingExtraError, ParasphereError
+from parasphere.experiments import figures, published
+from parasphere.experiments.published import Comparison, Condition
+from parasphere.experiments.report import ANALYSIS, EXCERPT, _plain, read_results, write_report
+
+LINEAR = Condition("liblinear", False)
+NASTY = [
+    "</script><script>document.title = 'broken'</script>",
+    "<img src=x onerror=alert(1)>",
+    "\ud800 é 漢 \u2028",
+    "DATA",
+]
+LABELS = {
+    "20news-different": ["alt.atheism", "rec.sport.baseball", "sci.space"],
+    "20news-similar": ["rec.sport.baseball", "talk.politics.guns", "talk.politics.misc"],
+    "20news-same": ["comp.graphics", "comp.os.ms-windows.misc", "comp.windows.x"],
+    "reuters-10": "acq coffee crude earn interest money-fx money-supply ship sugar trade".split(),
+    "subj": ["objective", "subjective"],
+    "mr": ["negative", "positive"],
+    "20news": [f"group.number.{i}" for i in range(20)],
+    "my <own>": ["a|b", "<b>bold</b>", "c"],
+}
+SPLITS = {"20news-different": 1110, "20news-similar": 1071, "20news-same": 1178, "reuters-10": 2255, "20news": 7532}
+LEVELS = {  # accuracies near those of the prototype
+    "20news-different": 0.904, "20news-similar": 0.809, "20news-same": 0.633, "reuters-10": 0.922, "subj": 0.871,
+    "mr": 0.682, "20news": 0.61, "my <own>": 0.75,
+}  # fmt: skip
+ENCODERS = {  # title, dimension of its own, better than SPM by, texts a second
+    "spm": ("SPM", None, 0.0, 3e4), "spm-paper": ("SPM, to the letter", None, -0.002, 2.6e4),
+    "cbow": ("cBow", None, -0.006, 9e4), "bow": ("BoW", 5000, 0.06, 1.4e4), "newcomer": ("New<br>comer", 7, -0.1, 30.0),
+}  # fmt: skip
+
+
+def document(i: int, label: str, concentration: float) -> dict[str, Any]:
+    text = NASTY[i] if i < len(NASTY) else "A sentence about  nothing much,\n\n  but rather long. " * 12
+    return {"id": f"file<{i}>", "label": label, "text": text, "concentration": concentration}
+
+
+def run(rng: np.random.Generator, encoder: str, dataset: str, dim: int = 50, **changes: Any) -> dict[str, Any]:
+    """Return a run that could be true: which documents are right, and all that follows from it."""
+    title, own, better, speed = ENCODERS[encoder]
+    labels, n = LABELS[dataset], SPLITS.get(dataset, 1000)
+    level = LEVELS[dataset] + better + 0.02 * np.log2(dim / 50)
+    hardness = np.random.default_rng(7).random(n)  # the same documents are hard for all
+    correct = (hardness + rng.normal(0, 0.05, n) < level).astype(int)
+    truth = np.random.default_rng(8).integers(len(labels), size=n)
+    guess = np.where(correct, truth, (truth + rng.integers(1, len(labels), n)) % len(labels))
+    confusion = np.zeros((len(labels), len(labels)), int)
+    np.add.at(confusion, (truth, guess), 1)
+    shares = [float(part.mean()) for part in np.array_split(correct, 10)]
+    certain = {end: [document(i, labels[i % 2], 100.0 / (i + 1)) for i in range(5)] for end in ("most", "least")}
+    return {
+        "encoder": encoder, "title": title, "dataset": dataset, "dim": dim,
+        "vectors": None if own else f"word2vec-{dim}", "classifier": "liblinear", "transductive": False,
+        "accuracy": float(correct.mean()), "macro_f1": float(correct.mean()) - 0.01,
+        "folds": None if dataset in SPLITS else shares, "n_train": 9 * n, "n_test": n, "correct": correct.tolist(),
+        "label_names": labels, "confusion": confusion.tolist(), "fit_seconds": 1.25, "transform_seconds": n / speed,
+        "texts_per_second": speed * 50 / dim, "dimensions": own or dim, "C": [0.5, 1.0, 2.0],
+        "certain": certain if encoder == "spm" else None, "unconverged": {"encoder": int(encoder == "spm")},
+    } | changes  # fmt: skip
+
+
+def everything() -> dict[str, Any]:
+    """Return results of five encoders on eight corpora, one run missing."""
+    rng = np.random.default_rng(20261115)
+    runs = [
+        run(rng, encoder, dataset, dim)
+        for dataset in LABELS
+        for encoder in ENCODERS
+        for dim in ((50, 100, 300) if dataset in ("subj", "mr") and not ENCODERS[encoder][1] else (50,))
+        if not (encoder == "cbow" and dataset == "20news-same")
+    ]
+    return {"made": made(), "runs": runs}
+
+
+@pytest.fixture
+def results() -> dict[str, Any]:
+    return everything()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    write_report(everything(), folder)
+    return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes the time, where it is not looked at."""
+    monkeypatch.setattr(figures, "draw_dimensions", lambda *_: b"<svg></svg>")
+
+
+def made() -> dict[str, Any]:
+    return {
+        "command": "parasphere reproduce --datasets all", "date": "2026-11-15T12:00:00+00:00", "seed": 0,
+        "machine": "Linux x86_64, 2 cores", "versions": {"parasphere": "0.1", "numpy": "2.2"}, "code": "0123abcd",
+        "vectors": {str(dim): f"word2vec-{dim}" for dim in (50, 100, 300)},
+    }  # fmt: skip
+
+
+def page_data(path: Path) -> Any:
+    """Return what a browser would hand to the page's JSON.parse."""
+    pieces: list[str] = []
+
+    class Parser(HTMLParser):
+        inside = False
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.inside = tag == "script" and ("type", "application/json") in attrs
+
+        def handle_data(self, data: str) -> None:
+            if self.inside:
+                pieces.append(data)
+
+        def handle_endtag(self, tag: str) -> None:
+            self.inside = self.inside and tag != "script"
+
+    Parser().feed(path.read_text("utf-8"))
+    return json.loads("".join(pieces))
+
+
+# -- what the paper printed -----------------------------------------------------------------------------------------
+
+
+def test_the_published_figures_are_whole() -> None:
+    assert list(published.TABLE_1) == list(published.TABLE_2) == list(published.ENCODERS)
+    assert {len(row) for row in published.TABLE_1.values()} == {4}
+    assert {len(row) for row in published.TABLE_2.values()} == {2}
+    assert [list(bars) for bars in published.FIGURE_2.values()] == [
+        ["lsi", "lda", "cbow", "pv-dbow", "pv-dm", "spm"]
+    ] * 2
+    # sums, by column, of what the paper prints
+    assert np.sum(list(published.TABLE_1.values()), axis=0) == pytest.approx([952.2, 857.6, 749.3, 985.2])
+    assert np.sum(list(published.TABLE_2.values()), axis=0) == pytest.approx([934.0, 755.9])
+
+
+def test_table_2_and_figure_2_agree_but_for_one_bar() -> None:
+    other = [
+        (encoder, dataset)
+        for dataset, bars in published.FIGURE_2.items()
+        for encoder in bars
+        if published.in_figure(encoder, dataset, 50) != published.in_table(encoder, dataset)
+    ]
+    assert other == [("pv-dm", "subj")]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "dataset", "dim", "accuracy"),
+    [
+        ("spm", "20news-different", 50, 91.8), ("spm-paper", "20news-different", 50, 91.8), ("spm", "mr", 300, 79.1),
+        ("pv-dm", "subj", 50, 90.4), ("uni-skip", "mr", 2400, 75.5), ("bow", "reuters-10", 5000, 95.4),
+        ("spm", "reuters-10", 100, None), ("bow", "20news", 50, None), ("newcomer", "mr", 50, None),
+    ],
+)  # fmt: skip
+def test_where_the_paper_did_the_same(encoder: str, dataset: str, dim: int, accuracy: float | None) -> None:
+    assert published.accuracy(encoder, dataset, dim) == accuracy
+
+
+# -- the comparison -------------------------------------------------------------------------------------------------
+
+
+def test_tables_have_the_papers_rows_and_ours(results: dict[str, Any]) -> None:
+    first, second, others = Comparison(results).tables(LINEAR)
+    assert first.columns == ["different", "similar", "same", "Reuters"]
+    assert second.columns == ["Subj", "MR"]
+    assert others.columns == ["20news", "my <own>"]
+    rows = [row.encoder for row in first.rows]
+    assert rows == [*published.ENCODERS, "spm-paper", "newcomer"]
+    assert [row.encoder for row in others.rows] == ["bow", "cbow", "spm", "spm-paper", "newcomer"]
+    lda, cbow = first.rows[rows.index("lda")], first.rows[rows.index("cbow")]
+    assert [cell.paper for cell in lda.cells] == [73.3, 67.5, 56.7, 89.6]
+    assert {cell.ours for cell in lda.cells} == {None}
+    assert cbow.cells[2].ours is None
+    assert cbow.cells[2].paper == 75.9
+
+
+def test_marks_are_against_spm(results: dict[str, Any]) -> None:
+    table = Comparison(results).tables(LINEAR)[0]
+    cells = {row.encoder: row.cells[0] for row in table.rows}
+    assert (cells["bow"].sign, cells["newcomer"].sign) == (1, -1)
+    assert cells["spm"].p is None
+    assert cells["bow"].best
+    assert sum(cell.best for cell in cells.values()) == 1
+    assert cells["lda"] == published.Cell(73.3)
+
+
+def test_without_spm_the_letter_is_the_reference(results: dict[str, Any]) -> None:
+    results["runs"] = [one for one in results["runs"] if one["encoder"] != "spm"]
+    rows = {row.encoder: row for row in Comparison(results).tables(LINEAR)[0].rows}
+    assert rows["bow"].cells[0].p is not None
+    assert rows["spm"].cells[0] == published.Cell(91.8)
+    results["runs"] = [one for one in results["runs"] if one["encoder"] != "spm-paper"]
+    rows = {row.encoder: row for row in Comparison(results).tables(LINEAR)[0].rows}
+    assert rows["bow"].cells[0].p is None
+    assert "spm-paper" not in rows
+
+
+def test_verdicts(rng: np.random.Generator) -> None:
+    accuracies = {"20news-different": 0.98, "20news-same": 0.6, "reuters-10": 0.93}
+    runs = [run(rng, "spm", name, accuracy=share, correct=None) for name, share in accuracies.items()]
+    found = Comparison({"made": made(), "runs": runs}).verdicts()
+    assert {verdict: [one["dataset"] for one, _ in pairs] for verdict, pairs in found.items()} == {
+        "below": ["20news-same"], "near": ["reuters-10"], "above": ["20news-different"]
+    }  # fmt: skip
+
+
+def test_the_experiments_own_vectors_stand_in_the_tables(rng: np.random.Generator) -> None:
+    wrong, right = run(rng, "spm", "mr", vectors="other"), run(rng, "spm", "mr")
+    for runs in ([wrong, right], [right, wrong]):
+        comparison = Comparison({"made": made(), "runs": runs})
+        assert comparison.get(LINEAR, "spm", "mr", 50) is right
+        assert comparison.beside(wrong, 50).ours == 100 * wrong["accuracy"]  # which is listed, and tested
+        assert comparison.beside(wrong, 50).p is not None
+
+
+def test_tables_of_another_dimension(rng: np.random.Generator) -> None:
+    runs = [run(rng, encoder, dataset, 100) for encoder in ("spm", "cbow") for dataset in ("mr", "20news-same")]
+    comparison = Comparison({"made": made(), "runs": runs})
+    assert comparison.dim(LINEAR) == 100
+    first, second = ({row.encoder: row.cells for row in table.rows} for table in comparison.tables(LINEAR))
+    assert second["spm"][1].paper == 76.0  # of Figure 2
+    assert first["spm"][2].paper is None  # the paper has but 50
+    assert first["bow"][2].paper == 75.6  # whose dimension is not chosen
+    assert "movmf" not in first
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_cannot_be_reported(rng: np.random.Generator, tmp_path: Path) -> None:
+    with pytest.raises(ParasphereError, match="no runs"):
+        write_report({"made": made(), "runs": []}, tmp_path)
+    with pytest.raises(ParasphereError, match=r"spm on mr: an accuracy of 91\.8"):
+        write_report({"made": made(), "runs": [run(rng, "spm", "mr", accuracy=91.8)]}, tmp_path)
+    with pytest.raises(ParasphereError, match="spm on mr: `correct` must hold 0 and 1"):
+        write_report({"made": made(), "runs": [run(rng, "spm", "mr", correct=[0, 2])]}, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+# -- the files ------------------------------------------------------------------------------------------------------
+
+
+def test_results_come_back_the_same(results: dict[str, Any], written: Path) -> None:
+    assert read_results(written) == results
+    assert read_results(written / "results.json") == results
+    assert sorted(path.name for path in written.iterdir()) == [
+        "README.md", "figure-dimensions.png", "report.html", "results.json"
+    ]  # fmt: skip
+    assert (written / "results.json").stat().st_size < 500_000
+    lines = (written / "results.json").read_text("ascii").splitlines()
+    assert len(lines) > 15 * len(results["runs"])  # a field a line
+
+
+def test_the_same_results_are_the_same_files(results: dict[str, Any], written: Path, tmp_path: Path) -> None:
+    write_report(results, tmp_path / "a new" / "folder")
+    for path in written.iterdir():
+        assert path.read_bytes() == (tmp_path / "a new" / "folder" / path.name).read_bytes()
+
+
+def test_the_text_says_the_numbers(results: dict[str, Any], written: Path) -> None:
+    spm = next(one for one in results["runs"] if (one["encoder"], one["dataset"]) == ("spm", "20news-same"))
+    text = (written / "README.md").read_text("utf-8")
+    ours = 100 * spm["accuracy"]
+    assert f"70.0 / {ours:.1f} / −{70 - ours:.1f}<br>" in text
+    assert re.search(rf"- SPM · same · 50 dimensions: paper 70\.0, ours {ours:.1f} \(.*\), difference −", text)
+    assert "| LDA | – | 73.3 / – / – | 67.5 / – / – | 56.7 / – / – | 89.6 / – / – |" in text
+    assert "75.9 / – / –" in text  # the run that is missing
+    assert "▲" in text
+    assert "▼" in text
+    assert "(figure-dimensions.png)" in text
+    assert "parasphere reproduce --datasets all" in text
+    assert "<own>" not in text.replace(r"\<own\>", "")
+    widths = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| encoder")}
+    assert widths == {7, 5}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_written_by_hand_survives(results: dict[str, Any], tmp_path: Path) -> None:
+    write_report(results, tmp_path)
+    readme = tmp_path / "README.md"
+    assert "Nobody has written here yet" in readme.read_text("utf-8")
+    written = "\n\nThe *vectors* explain 2 points: \\1 <b>é</b>\n\n| a | b |\n\n"
+    before, _, rest = readme.read_text("utf-8").partition(ANALYSIS[0])
+    readme.write_text(before + ANALYSIS[0] + written + ANALYSIS[1] + rest.partition(ANALYSIS[1])[2], "utf-8")
+    for _ in range(2):
+        write_report(results, tmp_path)
+        assert ANALYSIS[0] + written + ANALYSIS[1] in readme.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("text", ["my notes", ANALYSIS[0] + " lost", ANALYSIS[1] + ANALYSIS[0], 2 * "".join(ANALYSIS)])
+def test_a_text_that_would_be_lost_is_not_touched(results: dict[str, Any], tmp_path: Path, text: str) -> None:
+    (tmp_path / "README.md").write_text(text)
+    with pytest.raises(ParasphereError, match="once each"):
+        write_report(results, tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == [text]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_one_encoder_on_a_corpus_of_ones_own(rng: np.random.Generator, tmp_path: Path) -> None:
+    (tmp_path / "figure-dimensions.png").write_bytes(b"of an earlier report")
+    one = run(rng, "newcomer", "my <own>", folds=None, correct=None, certain=None)
+    write_report({"made": made() | {"vectors": {}}, "runs": [one]}, tmp_path)
+    text = (tmp_path / "README.md").read_text("utf-8")
+    assert "The paper has no figure for anything that was run." in text
+    assert "Table 1" not in text
+    assert r"New\<br\>comer" in text
+    assert re.search(r"– / \*\*\d\d\.\d\*\* / –<br>\d\d\.\d to \d\d\.\d", text)
+    assert "figure-dimensions" not in text
+    assert not (tmp_path / "figure-dimensions.png").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_least_that_a_run_can_have(rng: np.random.Generator, tmp_path: Path) -> None:
+    nothing = dict.fromkeys(["folds", "correct", "n_test", "n_train", "confusion", "label_names", "certain", "C"])
+    nothing |= dict.fromkeys(["fit_seconds", "transform_seconds", "texts_per_second", "macro_f1", "dimensions", "dim"])
+    write_report({"made": {}, "runs": [run(rng, "spm", "mr") | nothing]}, tmp_path)
+    assert re.search(r"75\.0 / \*\*\d\d\.\d\*\* / −\d\.\d \|", (tmp_path / "README.md").read_text("utf-8"))
+    assert not (tmp_path / "figure-dimensions.png").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_two_conditions(rng: np.random.Generator, tmp_path: Path) -> None:
+    other = run(rng, "spm", "mr", classifier="libsvm-rbf", transductive=True)
+    write_report({"made": made(), "runs": [run(rng, "spm", "mr"), other]}, tmp_path)
+    text = (tmp_path / "README.md").read_text("utf-8")
+    assert text.count("## Table 2") == 2
+    assert "SVM with an RBF kernel (libsvm); encoders fitted to all texts, without their labels (transductive)" in text
+    assert len(page_data(tmp_path / "report.html")["conditions"]) == 2
+
+
+@pytest.mark.parametrize("text", ["a|b", "<b>", "`x`", "a_b *c*", "[x](y)", "&lt;", "# no", "two\nlines"])
+def test_markdown_takes_nothing_for_markup(text: str) -> None:
+    found = _plain(text)
+    assert not re.search(r"(?<!\\)[|<>`*_\[\]#&]", found)
+    assert "\n" not in found
+
+
+# -- the figure -----------------------------------------------------------------------------------------------------
+
+
+def test_the_figure_has_the_papers_bars_and_ours(results: dict[str, Any]) -> None:
+    panels = figures.panels(Comparison(results))
+    assert list(panels) == ["Subj", "MR"]
+    assert list(panels["MR"]) == [50, 100, 300]
+    bars = {bar.encoder: bar for bar in panels["MR"][300]}
+    assert list(bars) == ["lsi", "lda", "cbow", "pv-dbow", "pv-dm", "spm", "spm-paper", "newcomer"]
+    assert (bars["spm"].paper, bars["lda"].paper, bars["lda"].ours) == (79.1, 65.2, None)
+    assert bars["spm-paper"].paper is None  # it stands beside SPM's
+    assert bars["newcomer"].ours is None  # which was run in 50 dimensions alone
+
+
+def test_the_figure_is_a_picture(written: Path) -> None:
+    content = (written / "figure-dimensions.png").read_bytes()
+    width, height = struct.unpack(">II", content[16:24])
+    assert content.startswith(b"\x89PNG")
+    assert width > 1200
+    assert height > 700
+    assert len(content) < 400_000
+
+
+def test_a_corpus_with_an_odd_name_in_two_dimensions(rng: np.random.Generator, tmp_path: Path) -> None:
+    runs = [run(rng, "spm", "mr", dim) | {"dataset": "漢 $x$ \ud800", "accuracy": 0.4} for dim in (50, 100)]
+    write_report({"made": made(), "runs": runs}, tmp_path)
+    assert (tmp_path / "figure-dimensions.png").exists()
+    assert read_results(tmp_path)["runs"] == runs
+
+
+def test_colours_are_the_same_in_every_report() -> None:
+    assert figures.styles(["spm", "bow"])["bow"] == figures.styles(["bow"])["bow"]
+    found = figures.styles([*published.ENCODERS, "spm-paper", "x", "y"])
+    assert len(set(found.values())) == len(found)
+
+
+def test_without_matplotlib(results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"parasphere\[plots\]"):
+        write_report(results, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+# -- the page -------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_whole_and_needs_nothing_else(results: dict[str, Any], written: Path) -> None:
+    page = (written / "report.html").read_text("utf-8")
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
+    assert not re.search(r"url\(\s*[\"']?https?:|@import|fetch\(", page)
+    assert page.count("</script>") == 2
+    assert "<img" not in page
+    assert len(page) < 1_000_000
+    data = page_data(written / "report.html")
+    assert len(data["runs"]) == len(results["runs"])
+    documents = next(one["certain"]["most"] for one in data["runs"] if one["certain"])
+    assert [one["text"] for one in documents[:4]] == [text.replace("\ud800", "?") for text in NASTY]
+    assert len(documents[4]["text"]) == EXCERPT
+
+
+READER = """<script>
+const seen = { title: document.title, sections: document.querySelectorAll("section").length };
+seen.matrices = document.querySelectorAll(".heat").length;
+seen.charts = document.querySelectorAll(".charts svg").length;
+seen.pictures = document.querySelectorAll("#figure svg").length;
+seen.added = document.querySelectorAll("main img, main script, main b, main br").length;
+seen.text = document.querySelector("main").innerText;
+seen.documents = [...document.querySelectorAll("#certain details[open] q")].map((q) => q.textContent).slice(0, 2);
+const table = document.querySelector("#tables table"), ours = table.querySelectorAll("th button")[3];
+const value = (row) => row.cells[3].dataset.value, column = () => [...table.tBodies[0].rows].map(value);
+ours.click(); seen.falling = column(); ours.click(); seen.rising = column();
+seen.folded = [...document.querySelectorAll("#shortfalls summary")].map((summary) => summary.textContent);
+seen.said = document.querySelectorAll("#shortfalls ul li").length;
+seen.sort = ours.parentNode.getAttribute("aria-sort");
+seen.tips = [...table.querySelectorAll("td[title]")].map((td) => td.title);
+document.body.textContent = JSON.stringify(seen);
+</script>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text((written / "report.html").read_text("utf-8").replace("</html>", READER + "</html>"), "utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1300,2400", "--enable-logging=stderr"]
+    done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, timeout=120, check=True)
+    assert b"CONSOLE" not in done.stderr
+    body = re.search(r"<body>(\{.*\})\s*</body>", done.stdout.decode(), re.DOTALL)
+    assert body is not None, done.stdout[-2000:]
+    seen = json.loads(html.unescape(body[1]))
+    assert (
+        seen["title"] == "Spherical Paragraph Model: the paper's experiments, and ours"
+    )  # no text was run as a script
+    assert seen["added"] == 0
+    assert seen["documents"] == NASTY[:2]
+    assert (seen["sections"], seen["charts"], seen["pictures"]) == (8, len(LABELS), 1)
+    assert seen["matrices"] == len([one for one in results["runs"] if one["dim"] == 50])
+    assert not re.search("NaN|undefined|null|Infinity", seen["text"])
+    values = [float(value) for value in seen["rising"] if value is not None]
+    assert len(values) == len(ENCODERS)
+    assert values == sorted(values)
+    assert set(seen["rising"][len(values) :]) == set(seen["falling"][len(values) :]) == {None}  # what is missing, last
+    assert [float(value) for value in seen["falling"][: len(values)]] == values[::-1]
+    assert seen["sort"] == "ascending"
+    assert seen["said"] == sum(int(re.findall(r"\((\d+)\)", text)[0]) for text in seen["folded"]) > 0
+    assert "fits not converged" in seen["text"]
+    assert all(tip.startswith("against SPM: p = ") for tip in seen["tips"])
