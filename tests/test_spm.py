@@ -304,3 +304,19 @@ def test_directions_are_unit_and_the_prior_where_words_cancel(dtype: type) -> No
     assert found.dtype == np.float64
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, rtol=1e-15)
     assert np.array_equal(found[:2], [axis(4), axis(4)])  # no words; words that cancel the prior
+
+
+@pytest.mark.parametrize("method", ["newton", "banerjee"])
+@pytest.mark.parametrize("strength", [0.0, 0.5, 10.0])
+@pytest.mark.parametrize("dim", [2, 50, 300])
+def test_the_compiled_solver_takes_the_steps_of_the_written_one(
+    dim: int, strength: float, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(dim)
+    lengths = rng.integers(0, 200, 400).astype(float)
+    norms = lengths * rng.uniform(0.05, 1.0, 400)
+    found = spm.Statistics(norms * rng.uniform(-1.0, 1.0, 400), norms**2, lengths)
+    prior = spm.Prior(np.eye(dim)[0], float(10 ** rng.uniform(-1, 3)), 0.4, strength)
+    compiled = spm.solve(found, prior, dim, method)
+    monkeypatch.setattr(spm, "is_numpy_array", lambda _: False)
+    np.testing.assert_allclose(compiled, spm.solve(found, prior, dim, method), rtol=1e-9, atol=1e-12)

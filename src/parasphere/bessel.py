@@ -320,7 +320,7 @@ _Loop: TypeAlias = Callable[[Array, Order, Array], None]
 
 
 @functools.cache
-def _register_formulas() -> None:
+def register_formulas() -> None:
     """Let numba compile the formulas above as they stand, each inlined where it is called."""
     from numba.extending import overload, register_jitable
 
@@ -340,7 +340,7 @@ def _compiled(formula: Formula) -> _Loop:
     """Compile a loop over a formula on first use; later processes read it from numba's cache."""
     import numba
 
-    _register_formulas()
+    register_formulas()
 
     def loop(x: Array, order: Order, out: Array) -> None:
         if order.raised:  # asked here, the compiler need not ask it for every element

@@ -29,6 +29,7 @@ from array_api_compat import array_namespace, is_numpy_array
 from . import bessel, vmf
 from .bessel import Array, apply, order_of
 from .rows import project, weighted_sum
+from .solver import solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
 
@@ -113,6 +114,8 @@ def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") 
     kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, method)
     if math.isinf(prior.strength):
         return kappa
+    if is_numpy_array(kappa):
+        return solve_each(found, kappa, prior, dim, method == "newton", SOLVED, MOST_STEPS)
     kappa = kappa * (found.lengths > 0.0)
     xp = array_namespace(kappa)
     low, high = 0.0 * kappa, 1.0 * kappa
