@@ -105,7 +105,7 @@ def test_an_encoder_sees_the_training_texts_only_unless_transductive() -> None:
     fitted: list[list[str]] = []
 
     class Spy(BagOfWords):
-        def fit(self, X: Any, y: Any = None) -> "Spy":  # noqa: N803
+        def fit(self, X: Any, y: Any = None) -> "Spy":
             assert y is None
             fitted.append(list(X))
             super().fit(X)

@@ -65,9 +65,9 @@ def blocks(
     *,
     text: str = "text",
     label: Column = None,
-    id: Column = None,  # noqa: A002
+    id: Column = None,
     encoding: str = "utf-8",
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     block_bytes: int = 16 << 20,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Block]:
@@ -225,7 +225,7 @@ def _is_a(source: Any, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(source).__mro__)
 
 
-def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:  # noqa: A002
+def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
     """Yield the documents of a table or column as parts."""
     if isinstance(source, (pa.Table, pa.RecordBatch)) or _is_a(source, "DataFrame"):
         names = source.column_names if isinstance(source, (pa.Table, pa.RecordBatch)) else list(source.columns)
@@ -246,7 +246,7 @@ def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Ite
     return _documents(source)
 
 
-def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:  # noqa: A002
+def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
     names = reader.schema.names
     text = choose_column(names, text, "the table")
     for name in filter(None, (label, id)):

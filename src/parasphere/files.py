@@ -80,10 +80,10 @@ def read(
     *,
     text: str = "text",
     label: str | None = None,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     encoding: str = "utf-8",
     block_bytes: int = 16 << 20,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
 ) -> Iterator[Part]:
     r"""Read the documents of a file or folder, part by part.
 

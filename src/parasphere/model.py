@@ -22,6 +22,7 @@ from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
 from .explain import Explanation, Match, explain, similar
+from .inputs import as_texts, is_numeric
 from .persistence import load_model, save_model
 from .posterior import Posterior
 from .spm import Method, Prior
@@ -145,7 +146,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002, N803
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002
         """Learn mu0 and kappa0 from a corpus.
 
         Parameters
@@ -158,7 +159,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         """
         return self._fit(self._bags(X, reset=True), checkpoint)
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002, N803
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002
         """Fit, and return the directions of the same documents; the corpus is read once."""
         bags = self._bags(X, reset=True)
         self._fit(bags, **fit_params)
@@ -197,7 +198,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
             )
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from one more block of documents (online EM); blocks may come in any order.
 
         The first block is fitted by EM to its end, as :meth:`fit` does it; after a :meth:`fit`, learning goes on from
@@ -219,13 +220,13 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
 
     # -- using ------------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any) -> NDArray[Any]:  # noqa: N803
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the documents' directions, (n_docs, dim): unit vectors, as precise as the bags' sums."""
         check_is_fitted(self, "mean_direction_")
         bags = self._bags(X)
         return self._directions(bags, self._solved(bags)[1])
 
-    def posterior(self, X: Any) -> Posterior:  # noqa: N803
+    def posterior(self, X: Any) -> Posterior:
         """Return all that the model knows of each document."""
         check_is_fitted(self, "mean_direction_")
         return self._posterior(self._bags(X))
@@ -241,11 +242,11 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         for block, bags in self._bagger().stream(source, **columns):
             yield block, self._posterior(bags)
 
-    def log_evidence(self, X: Any) -> Floats:  # noqa: N803
+    def log_evidence(self, X: Any) -> Floats:
         """Return the exact log-density of each document's words, (n_docs,), by the model as learned."""
         return self.posterior(X).log_evidence
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean log-evidence of a known word, in nats."""
         found = self.posterior(X)
         return float(found.log_evidence.sum() / (found.length.sum() or 1.0))
@@ -371,7 +372,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         found: NDArray[Any] = spm.directions(bags.sums, kappa, self._prior)
         return found.astype(bags.sums.dtype, copy=False)
 
-    def _bags(self, X: Any, *, reset: bool = False) -> Bags:  # noqa: N803
+    def _bags(self, X: Any, *, reset: bool = False) -> Bags:
         """Take a corpus in any form as bags."""
         if isinstance(X, Bags):
             if reset:
@@ -379,7 +380,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
             elif X.dim != self.n_features_in_:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.n_features_in_}")
             return X
-        if scipy.sparse.issparse(X) or _is_numeric(X):
+        if scipy.sparse.issparse(X) or is_numeric(X):
             if reset:
                 self.vectors_ = None
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
@@ -387,7 +388,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         bagger = self._bagger(reset=reset)
         if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
             return bagger.bags(strings(X))  # what comes one at a time should not wait for a stream to be set up
-        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(_as_texts(X)))])
+        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(as_texts(X)))])
 
     def _bagger(self, *, reset: bool = False) -> Bagger:
         """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
@@ -456,30 +457,6 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.string = True
         tags.input_tags.sparse = False
         return tags
-
-
-def _is_numeric(x: Any) -> bool:
-    """Tell whether x is a table of numbers, rather than texts or tokens."""
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
-    if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
-        return not isinstance(x[0][0], str)
-    if hasattr(x, "__array__") and not hasattr(x, "__iter__"):  # something only numpy can look into
-        return _is_numeric(np.asarray(x))
-    if hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2:  # a pandas DataFrame
-        return not _has_text(x.iloc[:1].to_numpy().ravel())
-    return False
-
-
-def _has_text(values: Any) -> bool:
-    return any(isinstance(value, str) for value in values)
-
-
-def _as_texts(x: Any) -> Any:
-    """Take a table of one column of texts, as ``ColumnTransformer`` hands it over, as that column."""
-    if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
-        return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
-    return x
 
 
 def _nothing_known(n_docs: int) -> str:

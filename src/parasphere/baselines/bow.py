@@ -51,7 +51,7 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_words = max_words
         self.tokenizer = tokenizer
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Choose the words; labels are not looked at."""
         if self.max_words < 1:
             raise ValueError(f"max_words must be at least 1, not {self.max_words!r}")
@@ -61,13 +61,13 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.vocabulary_ = Vocabulary(words[: self.max_words])
         return self
 
-    def transform(self, X: Any) -> sparse.csr_array:  # noqa: N803
+    def transform(self, X: Any) -> sparse.csr_array:
         """Return the counts, (n_docs, n_words), sparse, each row of unit length."""
         check_is_fitted(self, "vocabulary_")
         counts = count_matrix(X, self.vocabulary_, self._tokenizer())
         return normalize(counts.astype(np.float64), copy=False)
 
-    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:  # noqa: N803
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:
         """Fit, then transform the same texts; a stream that can be read only once is held in memory."""
         held = X if isinstance(X, str | os.PathLike) else list(blocks(X))
         return self.fit(held, y).transform(held)

@@ -45,13 +45,13 @@ class MeanOfVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.vectors = vectors
         self.tokenizer = tokenizer
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002, N803
+    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Load the word vectors; the texts are not looked at."""
         self.vectors_ = self.vectors if isinstance(self.vectors, WordVectors) else WordVectors.load(self.vectors)
         self._n_features_out = self.vectors_.dim
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:  # noqa: N803
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the means, (n_docs, dim)."""
         check_is_fitted(self, "vectors_")
         tokenizer = Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer

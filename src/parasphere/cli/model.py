@@ -54,7 +54,7 @@ def fit(
     vectors: VectorsOption = GLOVE,
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
     stop_words: Annotated[bool, typer.Option(help="Drop English stop words.")] = True,
     prior_strength: Annotated[
@@ -108,7 +108,7 @@ def transform(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     threads: Threads = 1,
     vectors: LoadVectors = None,
     as_json: AsJson = False,
@@ -136,7 +136,7 @@ def similar(
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
@@ -202,7 +202,7 @@ def plot(
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     title: Annotated[str | None, typer.Option(help="A line above the map.")] = None,
     vectors: LoadVectors = None,
     as_json: AsJson = False,

@@ -32,7 +32,7 @@ def info(
     member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     skip_bad_rows: Skip = False,
     as_json: AsJson = False,
 ) -> None:
@@ -93,7 +93,7 @@ def train(
     folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     dim: Annotated[int, typer.Option(min=2, help="Dimensions.")] = 50,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts.")] = 5,
     window: Annotated[int, typer.Option(min=1, help="How many words to either side are context.")] = 5,
