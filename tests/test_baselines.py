@@ -68,7 +68,7 @@ def test_they_clone_and_serve_in_pipelines(vectors: WordVectors) -> None:
 def test_faults_are_told() -> None:
     with pytest.raises(CorpusError, match="has a word"):
         BagOfWords().fit(["", "12"])
-    with pytest.raises(ValueError, match="max_words must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="max_words must be at least 1 or None, not 0"):
         BagOfWords(0).fit(TEXTS)
 
 

@@ -1,7 +1,6 @@
 """A fitted model on disk: what is written, and what must fit when it is read again."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 
 from . import store
 from .em import Online
-from .errors import ParasphereError, StoreError
-from .tokens import Tokenizer
+from .errors import StoreError
+from .kept import source_of, tokenizer_facts, tokenizer_from, vectors_from
 from .vectors import WordVectors
 
 KIND = "spherical-paragraph-model"
@@ -23,7 +22,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     vectors = model.vectors_
     if vectors is None and model.vectors is not None:  # fitted to bags: these are what texts will be read with
         vectors = model._load_vectors()
-    source = _source(model.vectors)
+    source = source_of(model.vectors)
     embed = source is None if embed_vectors is None else embed_vectors
     seed = model.random_state if isinstance(model.random_state, int | np.integer) else None
     arrays: dict[str, NDArray[Any]] = {
@@ -33,7 +32,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     }
     meta: dict[str, Any] = {
         "parameters": {name: _plain(getattr(model, name)) for name in _PLAIN} | {"random_state": _plain(seed)},
-        "tokenizer": _tokenizer_facts(model._tokenizer()),
+        "tokenizer": tokenizer_facts(model._tokenizer()),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
         "source": source,
@@ -58,11 +57,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
     try:
         parameters, numbers = dict(meta["parameters"]), arrays["numbers"].tolist()
         found = _vectors(meta, arrays, vectors, folder)
-        kept = meta["tokenizer"]
-        if kept == "callable" and tokenizer is None:
-            raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
-        if tokenizer is None:
-            tokenizer = Tokenizer(**kept)
+        tokenizer = tokenizer_from(meta["tokenizer"], tokenizer, folder)
         model = make(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)
         model.mean_direction_ = np.array(arrays["mean_direction"])
         model.concentration_, model.word_cosine_ = numbers[0], numbers[1]
@@ -86,35 +81,8 @@ def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str
         return None
     if given is None and facts["embedded"]:
         return WordVectors.from_stored(arrays, folder, name=facts["name"], fingerprint=facts["fingerprint"])
-    source = given if given is not None else meta["source"]
-    if source is None:
-        raise StoreError(f"{folder} was saved without its word vectors ({facts['name']}): load(folder, vectors=...).")
-    try:
-        vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
-    except ParasphereError as error:
-        message = f"the word vectors of {folder} cannot be loaded ({error}) Name them: load(folder, vectors=...)."
-        raise StoreError(message) from error
-    if vectors.fingerprint != facts["fingerprint"]:
-        raise StoreError(
-            f"{folder} was fitted with the word vectors {facts['name']} ({facts['fingerprint'][:12]}…); "
-            f"{vectors.name} ({vectors.fingerprint[:12]}…) are others."
-        )
-    return vectors
-
-
-def _source(vectors: Any) -> str | None:
-    """Return the name or path that vectors are loaded by, good in any working directory; None if they have none."""
-    if not isinstance(vectors, str | Path):
-        return None
-    path = Path(vectors).expanduser()
-    return str(path.resolve()) if path.exists() else str(vectors)
+    return vectors_from(given if given is not None else meta["source"], facts, folder)
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _tokenizer_facts(tokenizer: Any) -> Any:
-    if not isinstance(tokenizer, Tokenizer):
-        return "callable"
-    return asdict(tokenizer) | {"stop_words": sorted(tokenizer.stop_words) or None}

@@ -4,15 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..bags import Bags
-from ..tokens import AnyTokenizer, Tokenizer
+from ..tokens import AnyTokenizer
 from ..vectors import GLOVE, WordVectors
+from .base import TextEncoder, loaded
 
 
-class MeanOfVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MeanOfVectors(TextEncoder):
     """Texts as the mean of their words' unit vectors.
 
     Parameters
@@ -47,20 +47,16 @@ class MeanOfVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Load the word vectors; the texts are not looked at."""
-        self.vectors_ = self.vectors if isinstance(self.vectors, WordVectors) else WordVectors.load(self.vectors)
-        self._n_features_out = self.vectors_.dim
+        self.vectors_ = loaded(self.vectors)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the means, (n_docs, dim)."""
         check_is_fitted(self, "vectors_")
-        tokenizer = Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
-        bags = X if isinstance(X, Bags) else Bags.from_texts(X, self.vectors_, tokenizer=tokenizer)
+        bags = X if isinstance(X, Bags) else Bags.from_texts(X, self.vectors_, tokenizer=self._words())
         lengths = np.maximum(bags.lengths, 1.0)[:, None]
         return np.asarray(bags.sums / lengths, bags.sums.dtype)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
+    @property
+    def _n_features_out(self) -> int:
+        return self.vectors_.dim

@@ -1,0 +1,77 @@
+"""What rivals share: texts of every kind in, words counted once, save and load."""
+
+import os
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..bags import Bags
+from ..corpus import blocks
+from ..errors import CorpusError
+from ..kept import Kept
+from ..tokens import AnyTokenizer, Tokenizer, count_matrix, count_words
+from ..vectors import WordVectors
+from ..vocabulary import Vocabulary
+
+
+class TextEncoder(Kept, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
+
+    A subclass has a parameter ``tokenizer`` (by default runs of Unicode letters, lower-cased, without English stop
+    words), ``fit`` and ``transform``; what it fits is kept in attributes that :class:`~parasphere.kept.Kept` can save.
+    """
+
+    tokenizer: AnyTokenizer | None
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then transform the same texts; a stream that can be read only once is held in memory."""
+        held = held_texts(X)
+        return self.fit(held, y).transform(held)
+
+    def _words(self) -> AnyTokenizer:
+        return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class CountEncoder(TextEncoder):
+    """A text encoder that looks at counts of words.
+
+    A subclass also has a parameter ``max_words``: the most frequent words of the training texts that are counted (ties
+    in alphabetical order), or None for all.
+    """
+
+    max_words: int | None
+    vocabulary_: Vocabulary
+
+    def _fit_counts(self, X: Any) -> sparse.csr_array:
+        """Choose the words and return how often each occurs in each text, (n_docs, n_words) int32."""
+        if self.max_words is not None and self.max_words < 1:
+            raise ValueError(f"max_words must be at least 1 or None, not {self.max_words!r}")
+        held = held_texts(X)
+        words, _ = count_words(held, self._words())
+        if not words:
+            raise CorpusError("none of the texts has a word; at least one must")
+        self.vocabulary_ = Vocabulary(words[: self.max_words])
+        return count_matrix(held, self.vocabulary_, self._words())
+
+    def _counts(self, X: Any) -> sparse.csr_array:
+        """Return how often each of the chosen words occurs in each text, (n_docs, n_words) int32."""
+        check_is_fitted(self, "vocabulary_")
+        return count_matrix(X, self.vocabulary_, self._words())
+
+
+def held_texts(X: Any) -> Any:
+    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
+    return X if isinstance(X, str | os.PathLike | Bags) else list(blocks(X))
+
+
+def loaded(vectors: Any) -> WordVectors:
+    """Return word vectors, loaded if they are given by name or path."""
+    return vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
