@@ -12,9 +12,12 @@ from typer.testing import CliRunner
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, store
 from parasphere.cli.experiments import add_experiment_commands
 from parasphere.datasets import Dataset
-from parasphere.experiments import ENCODERS, Encoder, encoders, run, run_all
-from parasphere.experiments.encoders import code_version, find_vectors
+from parasphere.experiments import ENCODERS, Encoder, run, run_all
+from parasphere.experiments import source as source_module
+from parasphere.experiments.encoders import find_vectors
+from parasphere.experiments.source import code_version
 
+FOUR = ("spm", "spm-paper", "cbow", "bow")
 TIMES = ("fit_seconds", "transform_seconds", "texts_per_second")
 
 
@@ -42,9 +45,9 @@ def timeless(results: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_results_are_json_and_complete(tmp_path: Path) -> None:
-    results = of(tmp_path, tuple(ENCODERS), [planted(split=True), replace(planted(15), name="folded")])
+    results = of(tmp_path, FOUR, [planted(split=True), replace(planted(15), name="folded")])
     assert json.loads(json.dumps(results)) == results
-    assert [one["encoder"] for one in results["runs"]] == [*ENCODERS] * 2
+    assert [one["encoder"] for one in results["runs"]] == [*FOUR] * 2
     promised = (
         "encoder title dataset dim vectors classifier transductive accuracy macro_f1 folds n_train n_test correct "
         "label_names confusion fit_seconds transform_seconds texts_per_second dimensions C certain seed"
@@ -159,10 +162,10 @@ def test_vectors_by_name_by_path_and_by_pattern(tmp_path: Path) -> None:
 def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def modules(*parts: Any) -> set[str]:
         read: list[str] = []
-        source = encoders._source
+        source = source_module._source
         with monkeypatch.context() as patch:
-            patch.setattr(encoders, "_source", lambda name: read.append(name) or source(name))
-            encoders._hashed.cache_clear()
+            patch.setattr(source_module, "_source", lambda name: read.append(name) or source(name))
+            source_module._hashed.cache_clear()
             assert len(code_version(*parts)) == 16
         return {name for name in read if source(name) is not None}
 
@@ -170,11 +173,11 @@ def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.Mon
     assert {f"parasphere.{name}" for name in "model em spm vmf bessel bags rows tokens kernels".split()} <= used
     assert not {name for name in used if "baselines" in name or "cli" in name or "experiments" in name}
     assert "parasphere.experiments.report" not in modules(run.protocol)
-    encoders._hashed.cache_clear()
+    source_module._hashed.cache_clear()
 
 
 def test_faults_are_told(tmp_path: Path) -> None:
-    with pytest.raises(ParasphereError, match="no encoder is called 'magic'; there are: spm, spm-paper, cbow, bow"):
+    with pytest.raises(ParasphereError, match="no encoder is called 'magic'; there are: spm, spm-paper, bow, tfidf"):
         of(tmp_path, ["magic"])
     with pytest.raises(ParasphereError, match="no corpus is called 'magic'; there are: docstrings, "):
         of(tmp_path, ["bow"], ["magic"])

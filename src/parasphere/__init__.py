@@ -7,9 +7,11 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from . import corpus, datasets, vmf
+    from .admixture import SphericalAdmixture
     from .bags import Bags
     from .errors import CorpusError, MissingExtraError, ParasphereError, StoreError, VectorsError
     from .model import SphericalParagraphModel
+    from .movmf import MovMF
     from .tokens import Tokenizer, count_matrix, count_words
     from .vectors import WordVectors
     from .vocabulary import Vocabulary
@@ -20,7 +22,9 @@ _HOMES = {
     "Bags": "bags",
     "CorpusError": "errors",
     "MissingExtraError": "errors",
+    "MovMF": "movmf",
     "ParasphereError": "errors",
+    "SphericalAdmixture": "admixture",
     "SphericalParagraphModel": "model",
     "StoreError": "errors",
     "Tokenizer": "tokens",
@@ -35,7 +39,9 @@ __all__ = [
     "Bags",
     "CorpusError",
     "MissingExtraError",
+    "MovMF",
     "ParasphereError",
+    "SphericalAdmixture",
     "SphericalParagraphModel",
     "StoreError",
     "Tokenizer",

@@ -14,6 +14,7 @@ from ..progress import silence
 from .common import out
 from .experiments import add_experiment_commands
 from .model import add_model_commands
+from .training import add_training_commands
 from .vectors import vectors_app
 
 app = typer.Typer(
@@ -68,4 +69,5 @@ def demo(
 
 add_model_commands(app)
 add_experiment_commands(app)
+add_training_commands(app)
 app.add_typer(vectors_app, name="vectors")

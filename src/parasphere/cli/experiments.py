@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -23,10 +24,14 @@ _TOLD = (
 def add_experiment_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
     app.command()(reproduce)
+    app.command()(sensitivity)
 
 
 def reproduce(
-    encoders: Annotated[str, typer.Option(help="'all', or names with commas between: spm,spm-paper,cbow,bow.")] = "all",
+    encoders: Annotated[
+        str,
+        typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names with commas between."),
+    ] = "all",
     datasets: Annotated[
         str | None, typer.Option(help="'all' (the paper's six), or names with commas between. [default: all]")
     ] = None,
@@ -54,17 +59,21 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Run the paper's experiments and write a report; what was computed before is not computed again."""
-    from ..experiments import ENCODERS, PAPER_DATASETS, dataset_from, run_all
+    from ..experiments import dataset_from, run_all
+    from ..experiments.encoders import named_encoders
     from ..experiments.protocol import Classifier
     from ..experiments.report import write_report
 
     if classifier not in get_args(Classifier):
         raise ParasphereError(f"no classifier is called {classifier!r}; there are: {', '.join(get_args(Classifier))}")
-    chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all", PAPER_DATASETS)
+    chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all")
     if corpus is not None:
         chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
+    able, left_out = named_encoders(_names(encoders))
+    for name, reason in left_out.items():
+        Console(stderr=True).print(f"[yellow]{name} is left out:[/] {escape(reason)}", soft_wrap=True)
     results = run_all(
-        _names(encoders, ENCODERS),
+        [encoder.name for encoder in able],
         chosen,
         _numbers(dims),
         vectors,
@@ -81,6 +90,25 @@ def reproduce(
     for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
         out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
     out.print(f"The report is in {escape(str(folder))}: begin with report.html")
+
+
+def sensitivity(
+    vectors: Annotated[
+        list[str],
+        typer.Option("--vectors", "-v", help="Word vectors: first the usual ones, then others; once for each."),
+    ] = [GLOVE],  # noqa: B006
+    datasets: Annotated[str, typer.Option(help="Names with commas between.")] = "20news-same,subj,mr",
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write sensitivity.md.")] = Path("results"),
+) -> None:
+    """Change one thing about SPM's experiments at a time (model, texts, protocol, vectors); tell what each is worth."""
+    from ..experiments.sensitivity import investigate, write
+    from ..vectors import WordVectors
+
+    found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
+    study = investigate(found, _names(datasets), jobs=jobs, command=shlex.join(["parasphere", *sys.argv[1:]]))
+    write(study, folder)
+    out.print((folder / "sensitivity.md").read_text(encoding="utf-8"), markup=False)
 
 
 def _table(runs: list[dict[str, Any]], dim: int) -> Table:
@@ -100,11 +128,11 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
     return table
 
 
-def _names(given: str, everything: Any) -> list[str]:
+def _names(given: str) -> list[str]:
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names:
-        raise ParasphereError(f"{given!r} names nothing; give 'all', or some of: {', '.join(everything)}")
-    return [name for part in names for name in (everything if part == "all" else [part])]
+        raise ParasphereError(f"{given!r} names nothing; give 'all', or names with commas between")
+    return names
 
 
 def _numbers(given: str | None) -> list[int] | None:

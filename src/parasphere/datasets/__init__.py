@@ -17,6 +17,7 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "docstrings": docstrings,
     **{f"20news-{name}": partial(newsgroups, name) for name in SUBSETS},
     "20news": partial(newsgroups, None),
+    "20news-headers": partial(newsgroups, None, headers=True),
     "reuters-10": reuters,
     "subj": subjectivity,
     "mr": movie_reviews,
@@ -35,7 +36,7 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         "docstrings" (embedded), "20news-different", "20news-similar", "20news-same", "20news" (all 20 groups),
-        "reuters-10", "subj" or "mr".
+        "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
 
     Examples
     --------

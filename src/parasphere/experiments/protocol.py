@@ -32,6 +32,7 @@ from ..datasets.dataset import Dataset
 from ..errors import CorpusError
 
 Classifier = Literal["liblinear", "libsvm-rbf"]
+Scaling = Literal["standard", "none"]
 FOLDS = 10
 INNER_FOLDS = 3
 LINEAR_C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -51,8 +52,11 @@ class Options:
     classifier: Classifier = "liblinear"
     transductive: bool = False
     seed: int = 0
+    scaling: Scaling = "standard"
 
     def __post_init__(self) -> None:
+        if self.scaling not in get_args(Scaling):
+            raise ValueError(f"scaling must be one of {', '.join(get_args(Scaling))}, not {self.scaling!r}")
         if self.classifier not in get_args(Classifier):
             known = " and ".join(get_args(Classifier))
             raise ValueError(f"no classifier is called {self.classifier!r}; there are: {known}")
@@ -121,8 +125,33 @@ def _check_enough(dataset: Dataset, counts: Ints, least: int, where: str) -> Non
         )
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """The vectors of every text of a corpus, (n_docs, n_features), and what they took."""
+
+    vectors: Any
+    fit_seconds: float
+    transform_seconds: float
+
+
+def encode_all(build: Callable[[], Any], dataset: Dataset) -> Encoded:
+    """Encode a corpus by an encoder that learns nothing from it; good for all folds."""
+    with threadpool_limits(1):
+        began = time.perf_counter()
+        encoder = build().fit(dataset.texts)
+        fitted = time.perf_counter()
+        vectors = encoder.transform(dataset.texts)
+        return Encoded(vectors, fitted - began, time.perf_counter() - fitted)
+
+
 def evaluate(
-    build: Callable[[], Any], dataset: Dataset, fold: Fold, options: Options, *, tells_certainty: bool = False
+    build: Callable[[], Any],
+    dataset: Dataset,
+    fold: Fold,
+    options: Options,
+    *,
+    tells_certainty: bool = False,
+    encoded: Encoded | None = None,
 ) -> Outcome:
     """Judge an encoder on one fold.
 
@@ -135,28 +164,34 @@ def evaluate(
     options : Options
     tells_certainty : bool
         Ask the transformer's ``posterior`` for concentrations too.
+    encoded : Encoded, optional
+        The vectors, if they do not depend on the fold.
     """
     train = [dataset.texts[i] for i in fold.train]
     test = [dataset.texts[i] for i in fold.test]
     # One thread: results and times then depend on no one's number of cores.
-    with threadpool_limits(1):
-        encoder = build()
-        with counted() as encoder_warnings:
+    with threadpool_limits(1), counted() as encoder_warnings:
+        if encoded is not None:
+            encoder, parts = None, [encoded.vectors[fold.train], encoded.vectors[fold.test]]
+            fit_seconds, transform_seconds = encoded.fit_seconds, encoded.transform_seconds
+        else:
+            encoder = build()
             began = time.perf_counter()
             encoder.fit(dataset.texts if options.transductive else train)
             fitted = time.perf_counter()
             parts = [encoder.transform(train), encoder.transform(test)]
-            done = time.perf_counter()
-        known, unknown = _scaled(*parts)
+            fit_seconds, transform_seconds = fitted - began, time.perf_counter() - fitted
+    with threadpool_limits(1):
+        known, unknown = _scaled(*parts) if options.scaling == "standard" else parts
         with counted() as classifier_warnings:
             machine, chosen = choose(known, dataset.labels[fold.train], options)
-        concentration = encoder.posterior(test).concentration if tells_certainty else None
+        concentration = encoder.posterior(test).concentration if tells_certainty and encoder else None
         return Outcome(
             test=fold.test,
             predicted=np.asarray(machine.predict(unknown), np.int64),
             concentration=concentration,
-            fit_seconds=fitted - began,
-            transform_seconds=done - fitted,
+            fit_seconds=fit_seconds,
+            transform_seconds=transform_seconds,
             dimensions=int(known.shape[1]),
             chosen=chosen,
             unconverged=(len(classifier_warnings), len(encoder_warnings)),

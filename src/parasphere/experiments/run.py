@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
@@ -33,13 +34,18 @@ from ..errors import ParasphereError, StoreError
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import protocol
-from .encoders import DIMS, ENCODERS, Encoder, code_version, find_vectors
-from .protocol import Classifier, Fold, Options, Outcome, counted, evaluate, folds, summarise
+from .encoders import DIMS, Encoder, find_vectors, named_encoders
+from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise
+from .source import code_version
 
 KIND = "experiment"
 PAPER_DATASETS = ("20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr")
 FIGURE_2 = ("subj", "mr")  # the corpora of which the paper shows all dimensions
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+class LeftOutWarning(UserWarning):
+    """An encoder that was asked for as one of many cannot be run."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +86,14 @@ class Run:
             "dataset": _fingerprint(self.dataset),
             "options": asdict(self.options),
             "code": code_version(protocol, type(transformer)),
-            "libraries": {library: version(library) for library in LIBRARIES},
+            "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": store.VERSION,
         }
         return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def run_all(
-    encoders: Iterable[str] = tuple(ENCODERS),
+    encoders: Iterable[str] = ("all",),
     datasets: Iterable[str | Dataset] = PAPER_DATASETS,
     dims: Sequence[int] | None = None,
     vectors: Any = GLOVE,
@@ -104,8 +110,8 @@ def run_all(
 
     Parameters
     ----------
-    encoders : names in ``ENCODERS``
-    datasets : names that ``parasphere.datasets`` knows, or Datasets
+    encoders : names in ``ENCODERS``, "all", or "all-classical" and so on
+    datasets : names that ``parasphere.datasets`` knows, "all" for the paper's six, or Datasets
     dims : ints, optional
         The first is used for all corpora; all of them for Subj and MR, as in the paper's Figure 2, and for corpora
         given as Datasets. By default 50, 100 and 300, or the dimension of the vectors if there is only one file.
@@ -130,7 +136,9 @@ def run_all(
         "made", how and by what it was made, and "runs", a dict for each; JSON-able.
     """
     options = Options(classifier, transductive, seed)
-    chosen = _chosen(encoders)
+    chosen, left_out = named_encoders(encoders)
+    for name, reason in left_out.items():
+        warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=2)
     corpora = _corpora(datasets)
     found = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
     sizes = list(found or dims or DIMS)
@@ -140,40 +148,45 @@ def run_all(
         for encoder in chosen
         for dim in _dims(encoder, sizes, everywhere=everywhere)
     ]
+    runs = run_plan(plan, cache_folder, jobs, progress)
+    return {"made": provenance(plan, command or "parasphere.experiments.run_all(...)"), "runs": runs}
+
+
+def run_plan(
+    plan: Sequence[Run], cache_folder: str | Path | None = None, jobs: int = -1, progress: bool = True
+) -> list[dict[str, Any]]:
+    """Compute each run, or recall it; return what was asked for and what was found, in the plan's order."""
     folder = Path(cache_folder) if cache_folder is not None else user_cache() / "experiments"
     kept = {run.key: _recall(folder / run.key) for run in plan}
     missing = {run.key: run for run in plan if kept[run.key] is None}
     kept.update(_compute(missing, folder, jobs, progress))
-    made = {
-        "command": command or "parasphere.experiments.run_all(...)",
+    return [{**run.facts, **(kept[run.key] or {})} for run in plan]
+
+
+def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
+    """Return how, when and by what results were made; JSON-able."""
+    libraries = dict.fromkeys([*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)])
+    return {
+        "command": command,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {
             "parasphere": __version__,
             "python": platform.python_version(),
-            **{library: version(library) for library in LIBRARIES},
+            **{library: version(library) for library in libraries},
         },
-        "seed": seed,
+        "seed": plan[0].options.seed,
         "code": code_version(protocol, *dict.fromkeys(type(run.build()) for run in plan)),
-        "vectors": {str(dim): loaded.name for dim, loaded in found.items()},
+        "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
     }
-    return {"made": made, "runs": [{**run.facts, **(kept[run.key] or {})} for run in plan]}
 
 
 # ------------------------------------------------------------------------------------- inside
 
 
-def _chosen(names: Iterable[str]) -> list[Encoder]:
-    names = list(dict.fromkeys(names))
-    unknown = [name for name in names if name not in ENCODERS]
-    if unknown:
-        raise ParasphereError(f"no encoder is called {unknown[0]!r}; there are: {', '.join(ENCODERS)}")
-    return [ENCODERS[name] for name in names]
-
-
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
     """Return the corpora, and whether all dimensions are wanted of each."""
-    names = list(names)
+    names = [part for name in names for part in (PAPER_DATASETS if isinstance(name, str) and name == "all" else [name])]
     unknown = [name for name in names if isinstance(name, str) and name not in known_datasets()]
     if unknown:
         raise ParasphereError(f"no corpus is called {unknown[0]!r}; there are: {', '.join(known_datasets())}")
@@ -221,10 +234,18 @@ def _fold(place: int, run: Run, fold: Fold) -> tuple[int, Outcome]:
         vectors.matrix.flags.writeable = vectors.norms.flags.writeable = False
         run = replace(run, vectors=vectors)
     _warm_up(run)
-    return place, evaluate(run.build, run.dataset, fold, run.options, tells_certainty=run.encoder.tells_certainty)
+    encoded = None
+    if run.encoder.fixed:
+        if run.key not in _encoded:
+            _encoded.clear()  # one at a time: vectors of whole corpora are large
+            _encoded[run.key] = encode_all(run.build, run.dataset)
+        encoded = _encoded[run.key]
+    certainty = run.encoder.tells_certainty
+    return place, evaluate(run.build, run.dataset, fold, run.options, tells_certainty=certainty, encoded=encoded)
 
 
 _loaded: dict[str, WordVectors] = {}
+_encoded: dict[str, Encoded] = {}
 _warm: set[tuple[str, str]] = set()
 
 

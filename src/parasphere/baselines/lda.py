@@ -1,0 +1,249 @@
+"""Latent Dirichlet allocation, by gensim's online variational Bayes with a compiled E-step.
+
+gensim's ``LdaMulticore`` is not deterministic: when its workers' results arrive, and so what the next chunk is compared
+with, is a matter of timing. Its serial ``LdaModel`` is, and trains here; but its E-step is a loop in Python. It is
+replaced by the same updates compiled, each text starting from the same point: a text's topics then depend neither on
+chance nor on the texts beside it.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import psi
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import MissingExtraError
+from ..progress import progress
+from ..tokens import AnyTokenizer
+from .base import CountEncoder
+from .tfidf import check_topics
+
+
+class TopicsLDA(CountEncoder):
+    """Texts as the mean of their topics' posterior distribution in latent Dirichlet allocation (Blei et al. 2003).
+
+    Needs the extra ``gensim`` to fit, not to transform.
+
+    Parameters
+    ----------
+    n_topics : int
+    passes : int
+        How often the training texts are gone through.
+    alpha : float or None
+        The Dirichlet prior of a text's topics; None for 1 / n_topics.
+    eta : float or None
+        The Dirichlet prior of a topic's words; None for 1 / n_topics.
+    chunk_size : int
+        After how many texts the topics are renewed.
+    max_iter : int
+        Steps at most to find a text's topics.
+    tol : float
+        A text's topics are found when their parameters change by less than this on average.
+    max_words : int or None
+        The most frequent words that are looked at, or None for all.
+    tokenizer : Tokenizer or callable, optional
+        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None
+        For the random topics that training starts from.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+    lambda_ : (n_topics, n_words) float32
+        The parameters of each topic's Dirichlet posterior: pseudo-counts of the words.
+    alpha_ : float
+        The prior of a text's topics.
+
+    Notes
+    -----
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. Words that no training text has are not looked at; a text
+    without known words has equal topics, the prior's mean.
+
+    Examples
+    --------
+    >>> texts = ["north sea sea", "north sea", "east wind wind", "east wind"] * 5
+    >>> topics = TopicsLDA(2, passes=5).fit(texts)
+    >>> topics.transform(["north sea sea north", "wind east", "up"]).round(1)
+    array([[0.9, 0.1],
+           [0.2, 0.8],
+           [0.5, 0.5]])
+    """
+
+    lambda_: NDArray[np.float32]
+    alpha_: float
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        passes: int = 10,
+        alpha: float | None = None,
+        eta: float | None = None,
+        chunk_size: int = 2000,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        max_words: int | None = None,
+        tokenizer: AnyTokenizer | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_topics = n_topics
+        self.passes = passes
+        self.alpha = alpha
+        self.eta = eta
+        self.chunk_size = chunk_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_words = max_words
+        self.tokenizer = tokenizer
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the topics; labels are not looked at."""
+        check_topics(self.n_topics)
+        for name in ("alpha", "eta"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive or None, not {value!r}")
+        counts = self._fit_counts(X)
+        self.alpha_ = 1 / self.n_topics if self.alpha is None else float(self.alpha)
+        self.lambda_ = self._trained(counts)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the texts' topics, (n_docs, n_topics), each row a probability distribution."""
+        check_is_fitted(self, "lambda_")
+        topics = np.exp(expected_log(self.lambda_.astype(np.float64)))
+        posterior, _ = e_step(self._counts(X), topics, self.alpha_, self.max_iter, self.tol)
+        return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
+
+    def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
+        """Let gensim train, and return its topics' parameters, (n_topics, n_words)."""
+        try:
+            from gensim.models import LdaModel
+        except ImportError:
+            raise MissingExtraError("gensim", "gensim", "Latent Dirichlet allocation") from None
+        alpha, max_iter, tol = self.alpha_, self.max_iter, self.tol
+        n_docs, n_words = counts.shape
+        with progress("fitting topics", n_docs * self.passes, unit="texts") as advance:
+
+            class Compiled(LdaModel):  # type: ignore[misc]
+                """gensim's model whose documents are rows of ``counts``."""
+
+                def inference(self, chunk: list[int], collect_sstats: bool = False) -> tuple[Any, Any]:  # noqa: ARG002
+                    topics = self.expElogbeta.astype(np.float64)
+                    posterior, told = e_step(counts[chunk], topics, alpha, max_iter, tol)
+                    advance(len(chunk))
+                    return posterior.astype(self.dtype), told.astype(self.dtype)
+
+            model = Compiled(
+                range(n_docs),
+                num_topics=self.n_topics,
+                id2word=dict.fromkeys(range(n_words), ""),
+                alpha=alpha,
+                eta=self.eta,
+                passes=self.passes,
+                chunksize=self.chunk_size,
+                eval_every=None,  # its bound would cost half the time
+                random_state=check_random_state(self.random_state),
+            )
+        return np.asarray(model.state.get_lambda(), np.float32)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.lambda_)
+
+
+def expected_log(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return E[log p] for each row's Dirichlet distribution, (n, size)."""
+    return np.asarray(psi(parameters) - psi(parameters.sum(axis=1, keepdims=True)))
+
+
+def e_step(
+    counts: sparse.csr_array, topics: NDArray[np.float64], alpha: float, max_iter: int, tol: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Find the posterior of each text's topics, the words' being held.
+
+    Parameters
+    ----------
+    counts : (n_docs, n_words) sparse array
+    topics : (n_topics, n_words) array
+        exp(E[log p(w | z)]).
+    alpha, max_iter, tol : float, int, float
+
+    Returns
+    -------
+    posterior : (n_docs, n_topics)
+        Dirichlet parameters.
+    gains : (n_topics, n_words)
+        How often each topic is expected to have made each word.
+    """
+    words = np.ascontiguousarray(topics.T)
+    posterior = np.ones((counts.shape[0], len(topics)))
+    gains = np.zeros_like(words)
+    data = counts.data.astype(np.float64)
+    _infer(counts.indptr, counts.indices, data, words, alpha, max_iter, tol, posterior, gains)
+    return posterior, np.asarray((gains * words).T)
+
+
+@njit(cache=True, nogil=True)
+def _infer(
+    starts: Any, ids: Any, counts: Any, words: Any, alpha: float, max_iter: int, tol: float, posterior: Any, gains: Any
+) -> None:
+    """Iterate each row of ``posterior`` to its fixed point (Hoffman et al. 2010, the implicit form of phi)."""
+    n_topics = words.shape[1]
+    weights = np.empty(n_topics)
+    fresh = np.empty(n_topics)
+    for doc in range(len(posterior)):
+        row = posterior[doc]
+        _exp_expected_log(row, weights)
+        for _ in range(max_iter):
+            fresh[:] = 0.0
+            for place in range(starts[doc], starts[doc + 1]):
+                word = words[ids[place]]
+                part = counts[place] / _dot(weights, word)
+                for topic in range(n_topics):
+                    fresh[topic] += part * word[topic]
+            moved = 0.0
+            for topic in range(n_topics):
+                value = alpha + weights[topic] * fresh[topic]
+                moved += abs(value - row[topic])
+                row[topic] = value
+            _exp_expected_log(row, weights)
+            if moved < tol * n_topics:
+                break
+        for place in range(starts[doc], starts[doc + 1]):
+            part = counts[place] / _dot(weights, words[ids[place]])
+            for topic in range(n_topics):
+                gains[ids[place], topic] += weights[topic] * part
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum in any order: several terms at a time
+def _dot(weights: Any, word: Any) -> float:
+    total = 1e-100  # gensim adds float32's epsilon: there must be something to divide by
+    for topic in range(len(weights)):
+        total += weights[topic] * word[topic]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _exp_expected_log(parameters: Any, out: Any) -> None:
+    """Write exp(E[log p]) of a Dirichlet distribution."""
+    whole = _digamma(parameters.sum())
+    for place in range(len(parameters)):
+        out[place] = np.exp(_digamma(parameters[place]) - whole)
+
+
+@njit(cache=True, nogil=True)
+def _digamma(x: float) -> float:
+    """Return the digamma function of a positive number: upwards by recurrence, then its asymptotic series."""
+    shift = 0.0
+    while x < 8.0:
+        shift -= 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * 691 / 32760)))))
+    value: float = shift + np.log(x) - 0.5 / x - series
+    return value

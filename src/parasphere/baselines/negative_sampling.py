@@ -1,0 +1,223 @@
+"""The compiled loops of FastSent: a sum of word vectors learns to tell its neighbours' words from noise words.
+
+One thread, its own random numbers: the same start leads to the same vectors.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
+LONGEST = 512  # words of a sentence that are learned from
+MOST = 1.0  # by how much the sum of a sentence may follow a gradient: more, in long sentences, is without bound
+
+
+class Noise(NamedTuple):
+    """A distribution over words to draw from in constant time (Walker's alias method).
+
+    A word is drawn uniformly; it is kept with its ``share``, (n_words,) float32, else its ``other`` is taken,
+    (n_words,) int32.
+    """
+
+    share: NDArray[np.float32]
+    other: NDArray[np.int32]
+
+
+def noise_table(counts: NDArray[np.int64], power: float = 0.75) -> Noise:
+    """Return what draws words in proportion to a power of their counts.
+
+    Examples
+    --------
+    >>> noise_table(np.array([3, 1]), power=1.0)
+    Noise(share=array([1. , 0.5], dtype=float32), other=array([0, 0], dtype=int32))
+    """
+    weights = counts.astype(np.float64) ** power
+    share = weights * len(weights) / weights.sum()
+    other = np.arange(len(weights), dtype=np.int32)
+    _fill_alias(share, other)
+    return Noise(share.astype(np.float32), other)
+
+
+def kept_shares(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]:
+    """Return with which probability an occurrence of each word is learned from, as word2vec has it."""
+    if sample == 0:
+        return np.ones(len(counts), np.float32)
+    over = sample * counts.sum() / counts
+    return np.asarray(np.minimum(np.sqrt(over) + over, 1.0), np.float32)
+
+
+@njit(cache=True)
+def _fill_alias(share: Any, other: Any) -> None:
+    """Let words with more than their equal share lend to those with less; ``share`` is 1 on average."""
+    small = [i for i in range(len(share)) if share[i] < 1.0]
+    large = [i for i in range(len(share)) if share[i] >= 1.0]
+    while small and large:
+        poor, rich = small.pop(), large[-1]
+        other[poor] = rich
+        share[rich] -= 1.0 - share[poor]
+        if share[rich] < 1.0:
+            large.pop()
+            small.append(rich)
+    for i in small + large:  # what is left has a whole share but for rounding
+        share[i] = 1.0
+
+
+@njit(cache=True)
+def _random(state: Any) -> Any:
+    """Return 64 random bits (xorshift64*)."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return x * np.uint64(0x2545F4914F6CDD1D)
+
+
+@njit(cache=True)
+def _share(bits: Any) -> Any:
+    """Return a number from 0 to 1 of the upper 24 bits."""
+    return np.float32(bits >> np.uint64(40)) * np.float32(2.0**-24)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, given: Any, foretold: Any, room: Any) -> Any:
+    """Take a step of gradient descent on a sentence for each word that it is to foretell, one after another.
+
+    Parameters
+    ----------
+    words : (n,) int
+        The sentence.
+    targets, labels : (m,)
+        Words, and 1 for those that are to be foretold, 0 for the noise words after each.
+    rate : float
+    given, foretold : (n_words, dim)
+        Input and output vectors, changed in place.
+    room : (3, dim)
+        To work in.
+    """
+    total, change, step = room[0], room[1], room[2]
+    _begin(words, given, room)
+    squares = _squares(words)
+    one = given.dtype.type(1)  # so that nothing is widened to float64
+    rate = min(rate, given.dtype.type(MOST) / given.dtype.type(squares))
+    for i in range(len(targets)):
+        if labels[i]:
+            _move(total, change, step, squares)
+        row = foretold[targets[i]]
+        _pull(total, row, step, rate * (labels[i] - one / (one + np.exp(-_dot(total, row)))))
+    _move(total, change, step, squares)
+    for i in range(len(words)):
+        row = given[words[i]]
+        for j in range(len(row)):
+            row[j] += change[j]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def sentence_loss(words: Any, targets: Any, labels: Any, given: Any, foretold: Any, room: Any) -> Any:
+    """Return ``-Σ log σ(±s·v)`` over the targets of a sentence; arguments as in :func:`learn_sentence`."""
+    _begin(words, given, room)
+    loss = 0.0
+    for i in range(len(targets)):
+        product = _dot(room[0], foretold[targets[i]])
+        signed = product if labels[i] else -product
+        loss += np.log1p(np.exp(-abs(signed))) + max(-signed, 0)
+    return loss
+
+
+@njit(cache=True)
+def _begin(words: Any, given: Any, room: Any) -> None:
+    """Add up a sentence, and clear the rest of the room."""
+    room[:] = 0
+    for i in range(len(words)):
+        row = given[words[i]]
+        for j in range(len(row)):
+            room[0, j] += row[j]
+
+
+@njit(cache=True)
+def _squares(words: Any) -> Any:
+    """Return how far the sum moves when each word moves by one: a word that occurs twice moves twice, and counts so."""
+    squares = 0
+    for i in range(len(words)):
+        for k in range(len(words)):
+            squares += words[i] == words[k]
+    return squares
+
+
+@njit(cache=True)
+def _move(total: Any, change: Any, step: Any, squares: Any) -> None:
+    """Let the sum follow its words, which move by ``step``."""
+    factor = total.dtype.type(squares)
+    for j in range(len(total)):
+        total[j] += factor * step[j]
+        change[j] += step[j]
+        step[j] = 0
+
+
+@njit(cache=True)
+def _pull(total: Any, row: Any, step: Any, by: Any) -> None:
+    """Pull a sum and an output vector to each other (or push, if ``by`` is negative)."""
+    for j in range(len(row)):
+        step[j] += by * row[j]
+        row[j] += by * total[j]
+
+
+@njit(cache=True, fastmath=True)
+def _dot(a: Any, b: Any) -> Any:
+    product = a[0] * b[0]
+    for j in range(1, len(a)):
+        product += a[j] * b[j]
+    return product
+
+
+@njit(cache=True, nogil=True)
+def learn_stretch(
+    ids: Any, begins: Any, ends: Any, first: Any, last: Any, begin: Any, end: Any, rate: Any, last_rate: Any,
+    autoencode: Any, negative: Any, kept: Any, share: Any, other: Any, given: Any, foretold: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Learn from the sentences ``begin`` to ``end``; return the loss and how many foretold words it is of."""
+    words = np.empty((3, LONGEST), np.int32)  # of the sentence before, this one, and the one after
+    counts = np.zeros(3, np.int64)
+    targets = np.empty(3 * LONGEST * (1 + negative), np.int32)
+    labels = np.empty(len(targets), np.float32)
+    room = np.empty((3, given.shape[1]), np.float32)
+    n_words = np.uint64(len(share))
+    loss, foretold_words = 0.0, 0
+    for sentence in range(begin, end):
+        for side in range(3):
+            at = sentence + side - 1
+            counts[side] = 0
+            if at < first[sentence] or at >= last[sentence]:
+                continue
+            for i in range(begins[at], min(ends[at], begins[at] + LONGEST)):
+                if kept[ids[i]] >= 1 or _share(_random(state)) < kept[ids[i]]:
+                    words[side, counts[side]] = ids[i]
+                    counts[side] += 1
+        if counts[1] == 0:
+            continue
+        m = 0
+        for side in range(3):
+            if side == 1 and not autoencode:
+                continue
+            for i in range(counts[side]):
+                targets[m], labels[m] = words[side, i], 1
+                m += 1
+                for _ in range(negative):
+                    bits = _random(state)
+                    drawn = ((bits & np.uint64(0xFFFFFFFF)) * n_words) >> np.uint64(32)
+                    noise = np.int32(drawn) if _share(bits) < share[drawn] else other[drawn]
+                    if noise != words[side, i]:  # as in word2vec
+                        targets[m], labels[m] = noise, 0
+                        m += 1
+        if m == 0:
+            continue
+        done = (sentence - begin) / (end - begin)
+        now = np.float32(rate + done * (last_rate - rate))
+        read = words[1, : counts[1]]
+        if sentence % LOOKED_AT == 0:
+            loss += sentence_loss(read, targets[:m], labels[:m], given, foretold, room)
+            foretold_words += counts[0] + counts[2] + (counts[1] if autoencode else 0)
+        learn_sentence(read, targets[:m], labels[:m], now, given, foretold, room)
+    return loss, foretold_words

@@ -1,0 +1,211 @@
+r"""Probabilistic latent semantic indexing (Hofmann 1999): texts as mixtures of topics, by maximum likelihood.
+
+The model says :math:`p(w \mid d) = \sum_z p(z \mid d)\, p(w \mid z)`. EM fits it: the E-step shares each count
+:math:`n(d, w)` out among topics in proportion to :math:`p(z \mid d)\, p(w \mid z)`, the M-step normalises what each
+text and each topic received. (Non-negative matrix factorisation with the Kullback-Leibler loss is the same up to
+scale.) The loop is compiled and touches only the words that a text has.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import CorpusError
+from ..progress import progress
+from ..tokens import AnyTokenizer
+from .base import CountEncoder
+from .tfidf import check_topics
+
+
+class ProbabilisticLatentSemanticIndex(CountEncoder):
+    """Texts as their topics' probabilities, p(z | d).
+
+    Parameters
+    ----------
+    n_topics : int
+    max_iter : int
+        Steps of EM at most, both to fit and to fold a text in.
+    tol : float
+        Fitting ends when a step raises the log-likelihood by less than this part of its size; folding in ends when no
+        probability of the text's topics changes by more than this.
+    max_words : int or None
+        The most frequent words that are looked at, or None for all.
+    tokenizer : Tokenizer or callable, optional
+        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None
+        For the random topics that EM starts from.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+    components_ : (n_topics, n_words) float64
+        The words' probabilities in each topic, p(w | z).
+    topic_shares_ : (n_topics,) float64
+        The topics' probabilities in all training texts together, p(z).
+    log_likelihood_ : (n_iter_ + 1,) float64
+        The training texts' log-likelihood at the start and after each step; it never falls.
+    n_iter_ : int
+
+    Notes
+    -----
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text, be it new or one of the training texts, is folded
+    in: its p(z | d) starts from p(z) and is fitted by EM while p(w | z) is held, for each text on its own. Words that
+    no training text has are not looked at; a text without known words has p(z).
+
+    Examples
+    --------
+    >>> texts = ["north sea", "north sea sea", "east wind", "east wind east"]
+    >>> topics = ProbabilisticLatentSemanticIndex(2).fit(texts)
+    >>> topics.transform(["sea", "wind", "up"]).round(2)
+    array([[1. , 0. ],
+           [0. , 1. ],
+           [0.5, 0.5]])
+    >>> round(topics.perplexity(["sea north", "wind"]), 2)
+    2.18
+    """
+
+    components_: NDArray[np.float64]
+    topic_shares_: NDArray[np.float64]
+    log_likelihood_: NDArray[np.float64]
+    n_iter_: int
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        max_words: int | None = None,
+        tokenizer: AnyTokenizer | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_topics = n_topics
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_words = max_words
+        self.tokenizer = tokenizer
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the topics; labels are not looked at."""
+        check_topics(self.n_topics)
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+        counts = self._fit_counts(X)
+        rng = check_random_state(self.random_state)
+        words = _columns_to_one(rng.uniform(0.5, 1.5, (counts.shape[1], self.n_topics)))  # p(w | z)
+        mixes = np.full((counts.shape[0], self.n_topics), 1 / self.n_topics)  # p(z | d)
+        trace: list[float] = []
+        with progress("fitting topics", self.max_iter, unit="steps") as advance:
+            for _ in range(self.max_iter):
+                gains = np.zeros_like(words)
+                trace.append(_em_step(*_parts(counts), words, mixes, gains))
+                words = _columns_to_one(gains)
+                advance(1)
+                if len(trace) > 1 and trace[-1] - trace[-2] < self.tol * abs(trace[-1]):
+                    break
+        trace.append(_em_step(*_parts(counts), words, mixes.copy(), np.zeros_like(words)))
+        self.components_ = np.ascontiguousarray(words.T)
+        self.topic_shares_ = gains.sum(axis=0) / gains.sum()
+        self.log_likelihood_ = np.array(trace)
+        self.n_iter_ = len(trace) - 1
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the texts' topics, (n_docs, n_topics), each row a probability distribution."""
+        check_is_fitted(self, "components_")
+        return self._folded_in(self._counts(X))[0]
+
+    def perplexity(self, X: Any) -> float:
+        """Return exp(- mean log p(w | d)) over the known words of texts, which are folded in; smaller is better."""
+        check_is_fitted(self, "components_")
+        counts = self._counts(X)
+        if not counts.nnz:
+            raise CorpusError("none of the texts has a known word; a perplexity needs at least one")
+        _, told = self._folded_in(counts)
+        return float(np.exp(-told.sum() / counts.sum()))
+
+    def _folded_in(self, counts: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return p(z | d), (n_docs, n_topics), and the texts' log-likelihoods, (n_docs,)."""
+        mixes = np.tile(self.topic_shares_, (counts.shape[0], 1))
+        told = np.zeros(counts.shape[0])
+        words = np.ascontiguousarray(self.components_.T)
+        _fold_in(*_parts(counts), words, self.max_iter, self.tol, mixes, told)
+        return mixes, told
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+
+def _parts(counts: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    return counts.indptr, counts.indices, counts.data.astype(np.float64)
+
+
+def _columns_to_one(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(gains / np.maximum(gains.sum(axis=0), np.finfo(float).tiny))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum over topics in any order: several at a time
+def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: Any) -> float:
+    """Share one text's counts out among topics, adding to ``gain`` and, unless empty, to the words' ``gains``.
+
+    Returns the text's log-likelihood.
+    """
+    told = 0.0
+    for place in range(len(ids)):
+        row = words[ids[place]]
+        total = 1e-300  # more than nothing, should all products vanish
+        for topic in range(len(mix)):
+            total += mix[topic] * row[topic]
+        told += counts[place] * np.log(total)
+        scale = counts[place] / total
+        for topic in range(len(mix)):
+            gain[topic] += scale * mix[topic] * row[topic]
+        if len(gains):
+            received = gains[ids[place]]
+            for topic in range(len(mix)):
+                received[topic] += scale * mix[topic] * row[topic]
+    return told
+
+
+@njit(cache=True, nogil=True)
+def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: Any) -> float:
+    """Take one step: renew ``mixes`` (n_docs, n_topics) and add up ``gains`` (n_words, n_topics).
+
+    Returns the log-likelihood before the step.
+    """
+    told = 0.0
+    gain = np.empty(mixes.shape[1])
+    for doc in range(len(mixes)):
+        begin, end = starts[doc], starts[doc + 1]
+        if end > begin:
+            gain[:] = 0.0
+            told += _share_out(ids[begin:end], counts[begin:end], words, mixes[doc], gain, gains)
+            mixes[doc] = gain / gain.sum()
+    return told
+
+
+@njit(cache=True, nogil=True)
+def _fold_in(starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol: float, mixes: Any, told: Any) -> None:
+    """Fit each text's topics to words that are held; ``mixes`` holds the start, and then the result."""
+    gain = np.empty(mixes.shape[1])
+    nothing = np.empty((0, mixes.shape[1]))
+    for doc in range(len(mixes)):
+        begin, end = starts[doc], starts[doc + 1]
+        if begin == end:
+            continue
+        mix = mixes[doc]
+        for _ in range(max_iter):
+            gain[:] = 0.0
+            _share_out(ids[begin:end], counts[begin:end], words, mix, gain, nothing)
+            gain /= gain.sum()
+            moved = np.abs(gain - mix).max()
+            mix[:] = gain
+            if moved < tol:
+                break
+        told[doc] = _share_out(ids[begin:end], counts[begin:end], words, mix, gain, nothing)

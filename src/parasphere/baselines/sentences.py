@@ -1,0 +1,221 @@
+"""Ordered text: sentences that know their neighbours, for encoders that learn from what stands next to what."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..columns import strings
+from ..corpus import blocks
+from ..errors import CorpusError, VectorsError
+from ..lines import Reader, split_lines, whole_lines
+from ..progress import progress
+from ..tokens import AnyTokenizer, Lookup, WordCounter
+from ..unpacking import unpacked
+from ..vocabulary import Vocabulary
+
+PACKED = (".xz", ".bz2", ".zip")  # beyond what every corpus may be packed in
+_BLOCK = 16 << 20
+_BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
+_NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Gov Mt No vs cf ca".split())
+
+
+class Sentences(NamedTuple):
+    """The sentences of ordered text as word ids, end to end; none is empty.
+
+    Attributes
+    ----------
+    ids : (n_words,) int32
+        A row of the vocabulary, or -1 for a word it lacks.
+    ends : (n_sentences,) int64
+        Where each sentence's ids end; the first one's begin at 0.
+    documents : (n_sentences,) int64
+        Which document each is of: sentences are neighbours within one document only.
+    """
+
+    ids: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def begins(self) -> NDArray[np.int64]:
+        """Where each sentence's ids begin, (n_sentences,)."""
+        return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
+
+    def known(self) -> "Sentences":
+        """Return them without unknown words, and without sentences that have no others."""
+        return _dense(self.ids, self.ends, self.documents, self.ids >= 0)
+
+
+@dataclass(frozen=True)
+class OrderedText:
+    r"""Text in its order: a sentence or a paragraph a line, a blank line between documents.
+
+    Attributes
+    ----------
+    sentences : list of Arrow columns
+        Texts, or lists of tokens; none blank.
+    documents : list of (n,) int64 arrays
+        For each sentence of a column, the document it is of.
+
+    Examples
+    --------
+    >>> text = OrderedText.read(["A cat sat. It slept.", "", "Dogs ran."])
+    >>> [column.to_pylist() for column in text.sentences], [numbers.tolist() for numbers in text.documents]
+    ([['A cat sat.', 'It slept.', 'Dogs ran.']], [[0, 0, 1]])
+    """
+
+    sentences: list[pa.Array]
+    documents: list[NDArray[np.int64]]
+
+    @classmethod
+    def read(cls, source: Any, split: bool = True) -> "OrderedText":
+        """Read ordered text.
+
+        Parameters
+        ----------
+        source
+            Whatever :func:`parasphere.corpus.blocks` takes, in its order, or the ``Path`` of a text file in xz, bzip2
+            or zip. An empty text separates documents.
+        split : bool
+            Split each line into sentences (see :func:`split_sentences`). Lists of tokens are sentences as they are.
+        """
+        sentences, documents = [], []
+        document = 0
+        for lines in _columns(source):
+            found, number = _sentences(lines, split, document)
+            document += int(_blank(lines).sum())
+            sentences.append(found)
+            documents.append(number)
+        return cls(sentences, documents)
+
+    def count_words(self, tokenizer: AnyTokenizer) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the words, most frequent first (ties in alphabetical order), and their counts."""
+        counter = WordCounter(tokenizer)
+        for column in self.sentences:
+            counter.add(column)
+        words, counts = counter.words_and_counts()
+        if not words:
+            raise CorpusError("the training text has no word; at least two sentences are needed")
+        return words, counts
+
+    def ids(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer) -> Sentences:
+        """Return the sentences as word ids; those without any word are left out."""
+        lookup = Lookup(vocabulary, tokenizer)
+        parts = [lookup.ids(column) for column in self.sentences]
+        offsets = np.cumsum([0, *(len(part.ids) for part in parts)])
+        ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in parts)])
+        ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+        documents = np.concatenate([np.empty(0, np.int64), *self.documents])
+        return _dense(ids, np.concatenate([np.empty(0, np.int64), *ends]), documents, np.ones(len(ids), bool))
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a text where ``.``, ``!`` or ``?`` is followed by white space and a capital.
+
+    An initial or a title before the full stop ("J. Smith", "Dr. Who") ends no sentence.
+
+    Examples
+    --------
+    >>> split_sentences('Dr. A. Who came. "He left!" Nobody saw it, e.g. the cat. 3 dogs?')
+    ['Dr. A. Who came.', '"He left!"', 'Nobody saw it, e.g. the cat. 3 dogs?']
+    """
+    found, begin = [], 0
+    for match in _BREAK.finditer(text):
+        if not match[2].isupper():
+            continue
+        word = text[max(begin, text.rfind(" ", begin, match.start()) + 1) : match.start()].lstrip("\"'“‘([")
+        if word not in _NO_END and not (len(word) == 1 and word.isupper()):
+            found.append(text[begin : match.start(1)])
+            begin = match.end(1)
+    return [*found, text[begin:]]
+
+
+def split_column(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Split a column of texts into sentences; return them, and for each the row of its text."""
+    found = [split_sentences(text) for text in texts.to_pylist()]
+    rows = np.repeat(np.arange(len(found)), [len(sentences) for sentences in found])
+    return strings([sentence for sentences in found for sentence in sentences]), rows
+
+
+def _sentences(lines: pa.Array, split: bool, first: int) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Return the sentences of some lines, and the number of each one's document, the first line's being ``first``."""
+    blank = _blank(lines)
+    documents = first + np.cumsum(blank)[~blank]
+    lines = lines.filter(pa.array(~blank))
+    if not split or pa.types.is_large_list(lines.type):
+        return lines, documents
+    sentences, rows = split_column(lines)
+    return sentences, documents[rows]
+
+
+def _blank(lines: pa.Array) -> NDArray[np.bool_]:
+    listed = pa.types.is_large_list(lines.type)
+    sizes = pc.list_value_length(lines) if listed else pc.binary_length(pc.utf8_trim_whitespace(lines))
+    return np.asarray(sizes.to_numpy(zero_copy_only=False) == 0)
+
+
+def _columns(source: Any) -> Iterator[pa.Array]:
+    packed = isinstance(source, os.PathLike) and Path(source).suffix.lower() in PACKED
+    if packed and Path(source).is_file():
+        yield from _packed_lines(Path(source))
+        return
+    total = Path(source).stat().st_size if isinstance(source, os.PathLike) and Path(source).is_file() else None
+    before = 0
+    with progress("reading text", total) as advance:
+
+        def at(position: int) -> None:
+            nonlocal before
+            advance(position - before)
+            before = position
+
+        for block in blocks(source, progress=at):
+            yield block.texts
+
+
+def _packed_lines(path: Path) -> Iterator[pa.Array]:
+    inside = path.with_suffix("").suffix.lower()
+    if inside not in ("", ".txt"):
+        raise CorpusError(f"{path}: of packed files only text is read here, as in text.txt{path.suffix}, not {inside}")
+    with progress("reading text", path.stat().st_size) as advance, _Unpacked(path, advance) as reader:
+        for lines in whole_lines(reader, "utf-8", _BLOCK):
+            yield split_lines(lines)
+
+
+class _Unpacked(Reader):
+    """The bytes of a file in xz, bzip2 or zip."""
+
+    def __init__(self, path: Path, advance: Any) -> None:
+        self.where, self.owned = str(path), False
+        self._pieces = unpacked(path, None, 1 << 20, advance)
+
+    def read(self, size: int) -> bytes:
+        pieces: list[bytes] = []
+        while size > sum(map(len, pieces)):
+            try:
+                piece = next(self._pieces, None)
+            except VectorsError as error:
+                raise CorpusError(str(error)) from error
+            if piece is None:
+                break
+            pieces.append(piece)
+        return b"".join(pieces)
+
+
+def _dense(
+    ids: NDArray[np.int32], ends: NDArray[np.int64], documents: NDArray[np.int64], kept: NDArray[np.bool_]
+) -> Sentences:
+    """Keep some of the words, and the sentences that still have one."""
+    ends = np.concatenate([[0], np.cumsum(kept)])[ends]
+    full = np.diff(ends, prepend=0) > 0
+    return Sentences(ids[kept], ends[full], documents[full])

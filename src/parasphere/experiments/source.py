@@ -1,0 +1,61 @@
+"""Which code a result comes from: a hash of the modules that it depends on."""
+
+import ast
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+from types import ModuleType
+
+_PACKAGE = __name__.partition(".")[0]
+_ROOT = Path(__file__).parent.parent
+
+
+def code_version(*parts: type | ModuleType) -> str:
+    """Hash the source of modules, or of those that classes are in, and of all in this package that they import.
+
+    A new rival therefore changes nothing for the others.
+    """
+    return _hashed(*(part.__module__ if isinstance(part, type) else part.__name__ for part in parts))
+
+
+@cache
+def _hashed(*modules: str) -> str:
+    names = list(modules)
+    sources: dict[str, bytes] = {}
+    while names:
+        name = names.pop()
+        path = _source(name)
+        if name not in sources:
+            sources[name] = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
+            names += _imports(sources[name], name) if name.startswith(f"{_PACKAGE}.") else []
+    digest = hashlib.blake2b(digest_size=8)
+    for name, source in sorted(sources.items()):
+        digest.update(f"{name}:{len(source)}:".encode() + source)
+    return digest.hexdigest()
+
+
+def _source(name: str) -> Path | None:
+    if name.partition(".")[0] == _PACKAGE:
+        plain = _ROOT.joinpath(*name.split(".")[1:])
+        paths = [plain.with_name(f"{plain.name}.py"), plain / "__init__.py"]
+        return next((path for path in paths if path.is_file()), None)
+    file = inspect.getsourcefile(sys.modules[name]) if hasattr(sys.modules.get(name), "__file__") else None
+    return Path(file) if file and Path(file).is_file() else None  # what is typed in has no source
+
+
+def _imports(source: bytes, name: str) -> Iterator[str]:
+    """Yield the modules of this package that a module's source imports, wherever it does so."""
+    path = _source(name)
+    home = name if path is not None and path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith(f"{_PACKAGE}."))
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), home) if node.level else str(node.module)
+            if base.partition(".")[0] == _PACKAGE:
+                modules = [f"{base}.{alias.name}" for alias in node.names]
+                yield from {module if _source(module) else base for module in modules} - {_PACKAGE}
