@@ -38,7 +38,7 @@ class TopicsLDA(CountEncoder):
     eta : float or None
         The Dirichlet prior of a topic's words; None for 1 / n_topics.
     chunk_size : int
-        After how many texts the topics are renewed.
+        After how many texts the topics are renewed. Where there are few texts, gensim's 2000 would be too seldom.
     max_iter : int
         Steps at most to find a text's topics.
     tol : float
@@ -82,7 +82,7 @@ class TopicsLDA(CountEncoder):
         passes: int = 10,
         alpha: float | None = None,
         eta: float | None = None,
-        chunk_size: int = 2000,
+        chunk_size: int = 500,
         max_iter: int = 50,
         tol: float = 1e-3,
         max_words: int | None = None,
@@ -137,6 +137,12 @@ class TopicsLDA(CountEncoder):
                     posterior, told = e_step(counts[chunk], topics, alpha, max_iter, tol)
                     advance(len(chunk))
                     return posterior.astype(self.dtype), told.astype(self.dtype)
+
+                def do_mstep(self, rho: float, other: Any, extra_pass: bool = False) -> None:
+                    # As gensim's, without finding out how far the topics moved: that costs as much again.
+                    self.state.blend(rho, other)
+                    self.sync_state()
+                    self.num_updates += 0 if extra_pass else other.numdocs
 
             model = Compiled(
                 range(n_docs),

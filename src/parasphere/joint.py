@@ -1,0 +1,320 @@
+"""Word vectors learned together with text vectors: words held out of a text, predicted from the rest of it.
+
+What is maximised is SPM's own leave-out predictive likelihood (:mod:`parasphere.predictive`), so the vectors that come
+out are the ones for which the closed-form posterior of a text tells most of its other words. Labels play no part.
+"""
+
+import hashlib
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import store
+from .corpus import blocks
+from .errors import StoreError, VectorsError
+from .predictive import KAPPA, KAPPA0, predict_pass
+from .progress import progress
+from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
+from .vectors import WordVectors
+from .vocabulary import Vocabulary
+
+CHECKPOINT = "joint-learning-checkpoint"
+TABLE = 1 << 21  # entries of the table that words are drawn from
+SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks
+JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicted
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to learn.
+
+    Attributes
+    ----------
+    epochs, rate : int and float
+        Passes over the texts, and the length of the first steps; it falls to zero, linearly.
+    min_count : int
+        Rarer words are not learned.
+    sample : float
+        Occurrences of words whose share of the text is above this are left out at random, as in word2vec; 0 keeps all.
+    context, targets, share
+        A text is shuffled and cut into pieces of at most ``context + targets`` words, of each of which a ``share``
+        (at least one word, at most ``targets``) is held out and predicted.
+    negatives, power : int and float
+        Words drawn for a piece, with probabilities that go with this power of their counts.
+    weigh, pull
+        Whether words have concentrations of their own, and how strongly these are drawn to their mean.
+    held_out : float
+        The part of the texts that is not learned from but judges every epoch.
+    patience : int or None
+        Stop when the held-out texts were not predicted better for so many epochs, and return to the best; None: never.
+    seed : int
+    """
+
+    epochs: int = 40
+    rate: float = 0.2
+    min_count: int = 2
+    sample: float = 1e-3
+    context: int = 24
+    targets: int = 6
+    share: float = 0.2
+    negatives: int = 64
+    power: float = 0.75
+    weigh: bool = True
+    pull: float = 0.01
+    held_out: float = 0.05
+    patience: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        least = {"epochs": 1, "min_count": 1, "context": 1, "targets": 1, "negatives": 1}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise ValueError(f"{name} must be at least {value}, not {getattr(self, name)!r}")
+        if not self.rate > 0:
+            raise ValueError(f"rate must be above 0, not {self.rate!r}")
+        if not 0 < self.share < 1 or not 0 <= self.held_out < 1:
+            raise ValueError(f"share and held_out are parts of a whole, not {self.share!r} and {self.held_out!r}")
+
+
+class Learned(NamedTuple):
+    """What joint learning found.
+
+    Attributes
+    ----------
+    vectors : WordVectors
+        Unit rows; their ``norms`` are the words' concentrations as multiples of kappa, 1 in the mean.
+    concentration, prior_concentration : float
+        kappa and kappa0.
+    mean_direction : (dim,) float32
+        mu0.
+    losses, held_out_losses : (n_epochs,) arrays
+        Minus the log-probability of a held-out word, in the texts learned from and in those that were not. The two
+        rest on different numbers of drawn words, so that only each for itself can be compared over time.
+    """
+
+    vectors: WordVectors
+    concentration: float
+    prior_concentration: float
+    mean_direction: NDArray[np.float32]
+    losses: NDArray[np.float64]
+    held_out_losses: NDArray[np.float64]
+
+
+class Texts(NamedTuple):
+    """Texts as ids of the words that are learned."""
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    ends: NDArray[np.int64]  # (n_texts + 1,), from 0
+
+
+def learn_vectors(
+    corpus: Any,
+    start: WordVectors | None = None,
+    dim: int | None = None,
+    *,
+    tokenizer: AnyTokenizer | None = None,
+    settings: Settings | None = None,
+    checkpoint: str | Path | None = None,
+    **columns: Any,
+) -> Learned:
+    """Learn word vectors from texts, from the start that other vectors give or from none.
+
+    Parameters
+    ----------
+    corpus
+        Anything :func:`parasphere.corpus.blocks` takes; ``columns`` are passed to it. Its word ids are held in memory.
+    start : WordVectors, optional
+        Where known words begin. Words that it lacks begin near the mean of those it has.
+    dim : int, optional
+        By default that of ``start``, or 100. If it is larger, known words begin with random further coordinates.
+    tokenizer : Tokenizer or callable, optional
+    settings : Settings, optional
+    checkpoint : path, optional
+        A folder in which the state is kept after each epoch; learning that was killed goes on from it and ends with
+        the very same result. It is removed at the end.
+
+    Examples
+    --------
+    >>> texts = ["cats purr and cats meow", "dogs bark and dogs growl"] * 50
+    >>> found = learn_vectors(texts, dim=8, settings=Settings(epochs=20, sample=0, held_out=0))
+    >>> near = found.vectors.nearest("purr", 2)
+    >>> sorted(word for word, _ in near)
+    ['cats', 'meow']
+    """
+    settings = settings or Settings()
+    dim = dim or (100 if start is None else start.dim)
+    if start is not None and dim < start.dim:
+        raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
+    texts = _read(corpus, tokenizer, settings.min_count, columns)
+    learning = _Learning(texts, start, dim, settings)
+    kept = None if checkpoint is None else _Kept(Path(checkpoint), learning)
+    learning.run(kept)
+    return learning.found("learned" if start is None else f"learned from {start.name}")
+
+
+class _Learning:
+    """The state of learning; everything that changes is an array, so that it can be put down and taken up again."""
+
+    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings) -> None:
+        self.texts, self.settings = texts, settings
+        share = texts.counts / texts.counts.sum()
+        with np.errstate(divide="ignore"):
+            often = settings.sample / share if settings.sample else np.ones(len(share))
+        self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
+        q = (share * self.keep) ** settings.power
+        q /= q.sum()
+        self.log_q = np.log(q).astype(np.float32)
+        self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
+        self.matrix = _first_vectors(texts.words, start, dim, settings.seed)
+        mean = share @ self.matrix
+        self.mean = (mean / np.linalg.norm(mean)).astype(np.float32)
+        self.squares, self.weight_squares = np.zeros((2, len(share)), np.float32)
+        self.weights = np.ones(len(share), np.float32)
+        self.numbers = np.array([10.0, 10.0, 0.0, 0.0, 0.0, 0.0])
+        self.state = np.array([settings.seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        self.losses: list[list[float]] = []
+        self.best: tuple[NDArray[Any], ...] | None = None
+        n_texts = len(texts.ends) - 1
+        order = np.random.default_rng([settings.seed, 0]).permutation(n_texts)
+        n_held = round(settings.held_out * n_texts)
+        self.held_out, self.learned_from = order[:n_held], order[n_held:]
+
+    def run(self, kept: "_Kept | None") -> None:
+        """Go through all epochs, or those that a checkpoint has left."""
+        settings = self.settings
+        if kept is not None:
+            kept.resume()
+        with progress("learning vectors", settings.epochs, unit="epochs") as advance:
+            advance(len(self.losses))
+            for epoch in range(len(self.losses), settings.epochs):
+                if self._waited_enough():
+                    break
+                order = np.random.default_rng([settings.seed, epoch + 1]).permutation(self.learned_from)
+                learned = self._go_through(order, self.state, settings.rate * (1 - epoch / settings.epochs))
+                judged = self._go_through(self.held_out, np.array([99], np.uint64), 0.0)
+                self.losses.append([learned, judged])
+                self._note_best()
+                advance(1)
+                if kept is not None:
+                    kept.write()
+        if kept is not None:
+            kept.remove()
+        if settings.patience is not None and self.best is not None:
+            self.matrix, self.weights, self.mean, self.numbers = self.best
+
+    def _go_through(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
+        """Return the mean loss of a held-out word of these texts, learned from if the rate is above 0."""
+        settings, learn = self.settings, rate > 0
+        loss, count = predict_pass(
+            self.texts.ids, self.texts.ends, order, self.keep, self.table, self.log_q, self.matrix, self.squares,
+            self.weights, self.weight_squares, self.mean, self.numbers, state, rate, settings.pull, settings.context,
+            settings.targets, settings.share, settings.negatives if learn else JUDGES, settings.weigh, learn,
+        )  # fmt: skip
+        return loss / count if count else float("nan")
+
+    def _note_best(self) -> None:
+        judged = [loss for _, loss in self.losses]
+        if self.settings.patience is not None and judged[-1] == min(judged):
+            self.best = (self.matrix.copy(), self.weights.copy(), self.mean.copy(), self.numbers.copy())
+
+    def _waited_enough(self) -> bool:
+        judged = [loss for _, loss in self.losses]
+        patience = self.settings.patience
+        return patience is not None and bool(judged) and len(judged) - 1 - int(np.argmin(judged)) >= patience
+
+    def found(self, name: str) -> Learned:
+        """Return what was learned; the weights' mean over the text is moved into kappa."""
+        scale = float(self.texts.counts @ self.weights / self.texts.counts.sum())
+        norms = (self.weights / scale).astype(np.float64)
+        rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)
+        vectors = WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), norms, name=name)
+        losses = np.array(self.losses).reshape(-1, 2)
+        kappa, kappa0 = float(self.numbers[KAPPA]) * scale, float(self.numbers[KAPPA0])
+        return Learned(vectors, kappa, kappa0, self.mean, losses[:, 0], losses[:, 1])
+
+
+class _Kept:
+    """A checkpoint of learning: what changes, and what it must agree in."""
+
+    CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
+
+    def __init__(self, folder: Path, learning: _Learning) -> None:
+        self.folder, self.learning = folder, learning
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (learning.texts.ids, learning.texts.ends, learning.matrix):
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        self.key = {"texts and start": digest.hexdigest(), **asdict(learning.settings)}
+        self.written = time.monotonic()
+
+    def resume(self) -> None:
+        """Take up the state, if one was written."""
+        if not store.is_saved(self.folder):
+            return
+        arrays, facts = store.load(self.folder, CHECKPOINT)
+        other = [name for name, value in self.key.items() if facts["key"].get(name) != value]
+        if other:
+            raise StoreError(
+                f"{self.folder} is a checkpoint of other learning (other are: {', '.join(other)}); take that up with "
+                "what it was begun with, or choose another folder"
+            )
+        for name in self.CHANGING:
+            setattr(self.learning, name, np.array(arrays[name]))
+        self.learning.losses = arrays["losses"].tolist()
+        if "best.0" in arrays:
+            self.learning.best = tuple(np.array(arrays[f"best.{i}"]) for i in range(4))
+
+    def write(self) -> None:
+        """Keep the state."""
+        arrays = {name: getattr(self.learning, name) for name in self.CHANGING}
+        arrays["losses"] = np.array(self.learning.losses)
+        arrays |= {f"best.{i}": array for i, array in enumerate(self.learning.best or ())}
+        store.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
+
+    def remove(self) -> None:
+        """Remove the checkpoint: it has served."""
+        if store.is_saved(self.folder):
+            store.remove(self.folder)
+
+
+def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
+    """Read a corpus once, and turn its frequent words into ids."""
+    tokenizer = Tokenizer() if tokenizer is None else tokenizer
+    held = list(blocks(corpus, **columns))
+    counter = WordCounter(tokenizer)
+    for block in held:
+        counter.add(block.texts)
+    words, counts = counter.words_and_counts()
+    n_words = int(np.searchsorted(-counts, -min_count, side="right"))
+    if n_words < 2:
+        raise VectorsError(f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more")
+    lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
+    ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
+    for block in held:
+        found = lookup.ids(block.texts)
+        known = found.ids >= 0
+        ids.append(found.ids[known])
+        ends.append(total + np.concatenate([[0], np.cumsum(known)])[found.ends])
+        total += int(known.sum())
+    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends))
+
+
+def _first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
+    """Return (n_words, dim) unit rows to begin with."""
+    rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
+    if start is not None:
+        places = start.vocabulary.get_many(words)
+        known = places >= 0
+        if not known.any():
+            raise VectorsError(f"{start.name} has none of the {len(words):,} words of this corpus")
+        given = start.matrix[places[known]]
+        rows[~known] *= SPREAD[0]
+        rows[~known, : start.dim] += given.mean(axis=0)
+        rows[known, : start.dim] = given
+        rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
+    return np.ascontiguousarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
