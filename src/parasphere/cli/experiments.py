@@ -55,6 +55,9 @@ def reproduce(
     encoding: Encoding = "utf-8",
     seed: Annotated[int, typer.Option(help="For folds, initial values and the classifier.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
+    cached: Annotated[
+        bool, typer.Option("--cached", help="Compute nothing; report what was computed before, or so far.")
+    ] = False,
     folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
@@ -81,6 +84,7 @@ def reproduce(
         transductive=transductive,
         seed=seed,
         jobs=jobs,
+        cached_only=cached,
         command=shlex.join(["parasphere", *sys.argv[1:]]),
     )
     write_report(results, folder)

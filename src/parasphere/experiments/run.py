@@ -104,6 +104,7 @@ def run_all(
     cache_folder: str | Path | None = None,
     jobs: int = -1,
     progress: bool = True,
+    cached_only: bool = False,
     command: str | None = None,
 ) -> dict[str, Any]:
     """Run every encoder on every corpus, or recall what was run before.
@@ -127,6 +128,8 @@ def run_all(
         Processes; -1 for one a core. Results (times apart) do not depend on it.
     progress : bool
         Show a bar on a terminal.
+    cached_only : bool
+        Compute nothing: tell only what was computed before.
     command : str, optional
         What was typed, for the record.
 
@@ -148,6 +151,11 @@ def run_all(
         for encoder in chosen
         for dim in _dims(encoder, sizes, everywhere=everywhere)
     ]
+    if cached_only:
+        folder = _folder(cache_folder)
+        plan = [run for run in plan if _recall(folder / run.key) is not None]
+        if not plan:
+            raise ParasphereError(f"none of these was run before; {folder} has no result of theirs")
     runs = run_plan(plan, cache_folder, jobs, progress)
     return {"made": provenance(plan, command or "parasphere.experiments.run_all(...)"), "runs": runs}
 
@@ -156,7 +164,7 @@ def run_plan(
     plan: Sequence[Run], cache_folder: str | Path | None = None, jobs: int = -1, progress: bool = True
 ) -> list[dict[str, Any]]:
     """Compute each run, or recall it; return what was asked for and what was found, in the plan's order."""
-    folder = Path(cache_folder) if cache_folder is not None else user_cache() / "experiments"
+    folder = _folder(cache_folder)
     kept = {run.key: _recall(folder / run.key) for run in plan}
     missing = {run.key: run for run in plan if kept[run.key] is None}
     kept.update(_compute(missing, folder, jobs, progress))
@@ -182,6 +190,10 @@ def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------------- inside
+
+
+def _folder(given: str | Path | None) -> Path:
+    return Path(given) if given is not None else user_cache() / "experiments"
 
 
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
