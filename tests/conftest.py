@@ -11,7 +11,8 @@ from hypothesis import settings
 
 # Every process that the tests start, and the tests themselves, use a cache of their own.
 os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))
-
+# Encoders that somebody trained here are none of the tests' business.
+os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cache" / "data")
 
 # The first call of a compiled function may compile it: a deadline would measure that, not the test.
 settings.register_profile("parasphere", deadline=None)

@@ -5,12 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pages import page_data
 
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.plots import COLOURS, EXCERPT, _apart, draw_map, sphere_map
@@ -29,27 +29,6 @@ def planted(rng: np.random.Generator, n_labels: int = 3, each: int = 40, noise: 
     directions = unit(np.repeat(centres, each, axis=0) + noise * rng.normal(size=(n_labels * each, DIM)))
     labels = [f"label {i}" for i in range(n_labels) for _ in range(each)]
     return directions, unit(directions.sum(axis=0)), rng.uniform(0.3, 0.9, len(directions)), labels
-
-
-def data_of(path: Path) -> Any:
-    """Return what a browser would hand to the page's JSON.parse."""
-    pieces: list[str] = []
-
-    class Parser(HTMLParser):
-        inside = False
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.inside = tag == "script" and ("type", "application/json") in attrs
-
-        def handle_data(self, data: str) -> None:
-            if self.inside:
-                pieces.append(data)
-
-        def handle_endtag(self, tag: str) -> None:
-            self.inside = self.inside and tag != "script"
-
-    Parser().feed(path.read_text("ascii"))
-    return json.loads("".join(pieces))
 
 
 # -- the projection -----------------------------------------------------------------------------------------------
@@ -217,7 +196,7 @@ def test_the_page_holds_every_text_and_no_text_is_markup(tmp_path: Path, rng: np
     path = tmp_path / "map.html"
     texts = [text + "x" * 300 for text in NASTY]
     draw_map(path, x, centre, certainty, NASTY, title=NASTY[0], ids=NASTY, texts=texts)
-    data = data_of(path)
+    data = page_data(path)
     assert data["ids"] == NASTY
     assert data["texts"] == [text[:EXCERPT] for text in texts]
     assert data["title"] == NASTY[0]
@@ -234,19 +213,19 @@ def test_the_fading_spans_the_certainties_present(tmp_path: Path, rng: np.random
     x, centre, _, labels = planted(rng)
     certainty = np.linspace(0.99, 0.991, len(x))
     draw_map(tmp_path / "map.html", x, centre, certainty, labels)
-    data = data_of(tmp_path / "map.html")
+    data = page_data(tmp_path / "map.html")
     assert (min(data["strength"]), max(data["strength"])) == (0, 1)
     assert np.all(np.diff(data["strength"]) >= 0)
     assert data["ends"] == ["0.99002", "0.99098"]
     draw_map(tmp_path / "map.html", x, centre, np.full(len(x), 0.7), labels)
-    assert set(data_of(tmp_path / "map.html")["strength"]) == {1}
+    assert set(page_data(tmp_path / "map.html")["strength"]) == {1}
 
 
 def test_the_caption_is_honest(tmp_path: Path, rng: np.random.Generator) -> None:
     x, centre, certainty, labels = planted(rng, 13)
     draw_map(tmp_path / "map.html", x, centre, certainty, labels)
     share = sphere_map(x, centre, certainty).explained
-    data = data_of(tmp_path / "map.html")
+    data = page_data(tmp_path / "map.html")
     assert f"{share:.0%} of the spread" in data["caption"]
     assert 3 <= len(data["rings"]) <= 6
     for radius, angle in data["rings"]:
@@ -256,7 +235,7 @@ def test_the_caption_is_honest(tmp_path: Path, rng: np.random.Generator) -> None
 def test_more_labels_than_colours(tmp_path: Path, rng: np.random.Generator) -> None:
     x, centre, certainty, labels = planted(rng, 25, 4)
     draw_map(tmp_path / "map.html", x, centre, certainty, labels)
-    groups = data_of(tmp_path / "map.html")["groups"]
+    groups = page_data(tmp_path / "map.html")["groups"]
     assert len({group["colour"] for group in groups}) == 21
     assert (groups[-1]["name"], len(groups[-1]["rows"]), groups[-1]["middle"]) == ("5 rarer labels", 20, None)
 

@@ -7,12 +7,12 @@ import shutil
 import struct
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pages import page_data
 
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.experiments import figures, published
@@ -113,27 +113,6 @@ def made() -> dict[str, Any]:
         "machine": "Linux x86_64, 2 cores", "versions": {"parasphere": "0.1", "numpy": "2.2"}, "code": "0123abcd",
         "vectors": {str(dim): f"word2vec-{dim}" for dim in (50, 100, 300)},
     }  # fmt: skip
-
-
-def page_data(path: Path) -> Any:
-    """Return what a browser would hand to the page's JSON.parse."""
-    pieces: list[str] = []
-
-    class Parser(HTMLParser):
-        inside = False
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.inside = tag == "script" and ("type", "application/json") in attrs
-
-        def handle_data(self, data: str) -> None:
-            if self.inside:
-                pieces.append(data)
-
-        def handle_endtag(self, tag: str) -> None:
-            self.inside = self.inside and tag != "script"
-
-    Parser().feed(path.read_text("utf-8"))
-    return json.loads("".join(pieces))
 
 
 # -- what the paper printed -----------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ def panels(comparison: Comparison) -> dict[str, Panel]:
             if (run["dataset"], comparison.condition(run)) == (dataset, condition)
             and run["dim"] is not None
             and run["encoder"] not in published.FIXED
+            and run.get("by_dim", True)
         ]
         dims, shown = {run["dim"] for run in free}, {run["encoder"] for run in free}.union(printed)
         if len(dims) > 1 or (dims and printed):

@@ -68,7 +68,7 @@ class Run:
         """What was asked for, as the results tell it."""
         return {
             "encoder": self.encoder.name, "title": self.encoder.title, "kind": self.encoder.kind,
-            "dataset": self.dataset.name, "dim": self.dim,
+            "dataset": self.dataset.name, "dim": self.dim, "by_dim": self.encoder.by_dim,
             "vectors": None if self.vectors is None else self.vectors.name, **asdict(self.options),
         }  # fmt: skip
 
