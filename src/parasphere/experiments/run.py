@@ -225,7 +225,9 @@ def _compute(
     costs = [len(fold.train) * run.dim for _, _, run, fold in tasks]
     workers = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
     todo = (delayed(_fold)(place, run, fold) for place, (_, _, run, fold) in enumerate(tasks))
-    with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch:
+    with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch, warnings.catch_warnings():
+        # joblib renews workers whose memory has grown; that is as it should be.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for place, outcome in workers(todo):
             key, number, run, _ = tasks[place]
             watch.done(place)
