@@ -1,3 +1,4 @@
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -5,8 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from parasphere import SphericalParagraphModel, StoreError, Tokenizer, VectorsError, WordVectors, joint
+from parasphere import (
+    Bags,
+    JointSphericalModel,
+    SphericalParagraphModel,
+    StoreError,
+    Tokenizer,
+    VectorsError,
+    WordVectors,
+    joint,
+)
 from parasphere.joint import Settings, learn_vectors
 from parasphere.predictive import KAPPA, KAPPA0, predict_pass
 
@@ -201,3 +213,54 @@ def test_faults_are_told() -> None:
         learn_vectors(texts, WordVectors.from_arrays(["zebra"], [[1, 0, 0]]), settings=FEW)
     with pytest.raises(VectorsError, match="only 0 words occur 2 times"):
         learn_vectors(["one text"], settings=FEW)
+
+
+# -- the model ------------------------------------------------------------------------------------------------------
+
+
+def small(**changed: Any) -> JointSphericalModel:
+    return JointSphericalModel(None, **{"dim": 8, "tokenizer": TOKENS, "epochs": 5, **changed})
+
+
+def test_the_model_is_spm_on_what_was_learned(tmp_path: Path) -> None:
+    texts, _ = planted(80)
+    model = small().fit(texts)
+    found = learn_vectors(texts, dim=8, tokenizer=TOKENS, settings=Settings(epochs=5))
+    np.testing.assert_array_equal(model.vectors_.matrix, found.vectors.matrix)
+    plain = SphericalParagraphModel(found.vectors, tokenizer=TOKENS, weighted=True).fit(texts)
+    np.testing.assert_array_equal(model.transform(texts), plain.transform(texts))
+    np.testing.assert_array_equal(small().fit_transform(iter(texts)), plain.transform(texts))
+    model.save(tmp_path / "model")
+    loaded = JointSphericalModel.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(texts), plain.transform(texts))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(texts), plain.transform(texts))
+    assert clone(model).get_params() == model.get_params()
+    model.partial_fit(texts[:10])
+    assert model.n_iter_ == plain.n_iter_ + 1
+
+
+def test_a_weight_counts_a_word_that_often() -> None:
+    words, rows = ["north", "east", "up"], np.eye(3)
+    vectors = WordVectors.from_arrays(words, rows * [[3.0], [1.0], [2.0]])
+    texts = ["north east", "up east east", "north up"]
+    often = ["north north north east", "up up east east", "north north north up up"]
+    weighted = SphericalParagraphModel(vectors, weighted=True).fit(texts)
+    counted = SphericalParagraphModel(vectors).fit(often)
+    np.testing.assert_allclose(weighted.transform(texts), counted.transform(often), atol=1e-6)
+    assert weighted.log_evidence(texts) == pytest.approx(counted.log_evidence(often))
+    told = weighted.explain("north east")
+    shares = dict(counted.explain("north north north east").words)
+    assert dict(told.words)["north"] == pytest.approx(3 * shares["north"])
+    assert sum(share for _, share in told.words) + told.prior == pytest.approx(1)
+
+
+def test_only_texts_can_be_learned_from(tmp_path: Path) -> None:
+    texts, _ = planted(20)
+    vectors = WordVectors.from_arrays(["a"], [[1, 0]])
+    for wrong in (Bags.from_texts(texts, vectors), np.eye(3)):
+        with pytest.raises(ValueError, match="learned from texts"):
+            small().fit(wrong)
+    with pytest.raises(NotFittedError):
+        small().transform(texts)
+    with pytest.raises(ValueError, match="no other place"):
+        small().fit(texts).save(tmp_path, embed_vectors=False)

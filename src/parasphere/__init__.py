@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .admixture import SphericalAdmixture
     from .bags import Bags
     from .errors import CorpusError, MissingExtraError, ParasphereError, StoreError, VectorsError
+    from .jointmodel import JointSphericalModel
     from .model import SphericalParagraphModel
     from .movmf import MovMF
     from .tokens import Tokenizer, count_matrix, count_words
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bags": "bags",
     "CorpusError": "errors",
+    "JointSphericalModel": "jointmodel",
     "MissingExtraError": "errors",
     "MovMF": "movmf",
     "ParasphereError": "errors",
@@ -38,6 +40,7 @@ _HOMES = {
 __all__ = [
     "Bags",
     "CorpusError",
+    "JointSphericalModel",
     "MissingExtraError",
     "MovMF",
     "ParasphereError",

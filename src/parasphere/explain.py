@@ -72,8 +72,9 @@ def explain(text: str, posterior: Posterior, bagger: Bagger, prior: Prior) -> Ex
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0
     known = [(token, row) for token, row in zip(tokens, rows, strict=True) if row >= 0]
+    weights = np.ones(len(bagger.matrix)) if bagger.weights is None else bagger.weights
     return Explanation(
-        words=[(token, float(kappa * scale * (bagger.matrix[row] @ direction))) for token, row in known],
+        words=[(token, float(kappa * scale * weights[row] * (bagger.matrix[row] @ direction))) for token, row in known],
         prior=float(prior.concentration * scale * (prior.mean_direction @ direction)),
         unknown=[token for token, row in zip(tokens, rows, strict=True) if row < 0],
         concentration=whole,

@@ -42,6 +42,9 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         Word vectors, or what :meth:`WordVectors.load` takes. None if only bags or rows of numbers will come.
     tokenizer : Tokenizer or callable, optional
         What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    weighted : bool
+        Count each word as often as the length says that its vector had before it was normalised (``vectors.norms``).
+        Vectors that were learned with texts (:class:`JointSphericalModel`) have the words' own concentrations there.
     prior_strength : float
         How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
         0 is the paper; ``inf`` gives all documents one concentration.
@@ -112,6 +115,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         vectors: Any = GLOVE,
         *,
         tokenizer: AnyTokenizer | None = None,
+        weighted: bool = False,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -123,6 +127,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     ) -> None:
         self.vectors = vectors
         self.tokenizer = tokenizer
+        self.weighted = weighted
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -399,10 +404,11 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
                     f"the word vectors have {vectors.dim} dimensions; the model was fitted to {self.n_features_in_}"
                 )
             self.vectors_ = vectors
-        facts = (self.vectors_, self.tokenizer, self.n_jobs)
+        facts = (self.vectors_, self.tokenizer, self.weighted, self.n_jobs)
         if getattr(self, "_reader_facts", None) != facts:
             assert self.vectors_ is not None
-            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), n_jobs=self.n_jobs)
+            weights = self.vectors_.norms if self.weighted else None
+            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), weights=weights, n_jobs=self.n_jobs)
             self._reader_facts = facts
         return self._reader
 

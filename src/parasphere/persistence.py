@@ -14,7 +14,7 @@ from .kept import source_of, tokenizer_facts, tokenizer_from, vectors_from
 from .vectors import WordVectors
 
 KIND = "spherical-paragraph-model"
-_PLAIN = ("kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
+_PLAIN = ("weighted", "kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
 
 
 def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:

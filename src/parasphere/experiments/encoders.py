@@ -33,6 +33,7 @@ from ..baselines import (
     WeightedMean,
 )
 from ..errors import ParasphereError, VectorsError
+from ..jointmodel import JointSphericalModel
 from ..model import SphericalParagraphModel
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
@@ -132,6 +133,8 @@ _ENTRIES = (
             kind="spherical", tells_certainty=True),
     Encoder("spm-paper", "SPM, to the letter",
             lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS), kind="spherical"),
+    Encoder("spm-joint", "SPM, joint", kind="spherical",
+            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, random_state=seed)),
     Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
     Encoder("tfidf", "tf-idf", lambda *_: TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
     Encoder("lsi", "LSI", _topics(LatentSemanticIndex), needs_vectors=False),
@@ -172,7 +175,7 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
     >>> [encoder.name for encoder in encoders]
-    ['bow', 'spm', 'spm-paper']
+    ['bow', 'spm', 'spm-paper', 'spm-joint']
     """
     kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
     found: dict[str, Encoder] = {}

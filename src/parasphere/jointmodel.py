@@ -1,0 +1,165 @@
+"""The Spherical Paragraph Model whose word vectors are learned from the same texts."""
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .bags import Bagger, Bags
+from .corpus import blocks
+from .inputs import as_texts, is_numeric
+from .joint import Settings, learn_vectors
+from .model import SphericalParagraphModel
+from .persistence import save_model
+from .spm import Method
+from .tokens import AnyTokenizer, Tokenizer
+from .vectors import GLOVE, WordVectors
+
+
+class JointSphericalModel(SphericalParagraphModel):
+    """SPM with word vectors that are first learned from the training texts, without labels.
+
+    ``fit`` learns the vectors and a concentration for each word (:func:`parasphere.joint.learn_vectors`), and then the
+    model; everything after that is SPM's: closed, exact, deterministic.
+
+    Parameters
+    ----------
+    vectors : str, path, WordVectors or None
+        Where words begin; None to begin at random, for want of any vectors.
+    dim : int, optional
+        Dimension of the learned vectors; by default that of ``vectors``, or 100.
+    tokenizer : Tokenizer or callable, optional
+        What counts as a word; by default runs of Unicode letters, lower-cased. Stop words stay: that they tell little
+        is learned.
+    epochs, rate, min_count
+        Passes over the texts, first step length, and the least count of a word that is learned.
+    patience : int, optional
+        Stop when held-out texts were not predicted better for so many epochs.
+    prior_strength, kappa_method, max_iter, tol, n_jobs
+        As in :class:`SphericalParagraphModel`.
+    random_state : int
+        The same number gives the same bits.
+
+    Attributes
+    ----------
+    vectors_ : WordVectors
+        As learned; their ``norms`` are the words' concentrations, 1 in the mean.
+    losses_, held_out_losses_ : (n_epochs,) arrays
+        Minus the log-probability of a word that was held out of a text, in the texts learned from and in those that
+        were not.
+    word_concentration_ : float
+        kappa, as the vectors were learned with.
+    mean_direction_, concentration_, word_cosine_, evidence_, n_iter_, converged_
+        As in :class:`SphericalParagraphModel`.
+
+    Notes
+    -----
+    A saved model is a :class:`SphericalParagraphModel` with its vectors, and that is what ``load`` returns.
+
+    Examples
+    --------
+    >>> texts = ["cats purr and cats meow", "dogs bark and dogs growl"] * 50
+    >>> model = JointSphericalModel(None, dim=8, epochs=20).fit(texts)
+    >>> model.compare("a cat may meow", "purr") > model.compare("a cat may meow", "growl")
+    True
+    """
+
+    weighted = True
+    init = "data"
+    device = None
+    vectors_: WordVectors
+
+    def __init__(
+        self,
+        vectors: Any = GLOVE,
+        *,
+        dim: int | None = None,
+        tokenizer: AnyTokenizer | None = None,
+        epochs: int = 40,
+        rate: float = 0.2,
+        min_count: int = 2,
+        patience: int | None = None,
+        prior_strength: float = 10.0,
+        kappa_method: Method = "newton",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.vectors = vectors
+        self.dim = dim
+        self.tokenizer = tokenizer
+        self.epochs = epochs
+        self.rate = rate
+        self.min_count = min_count
+        self.patience = patience
+        self.prior_strength = prior_strength
+        self.kappa_method = kappa_method
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002
+        """Learn word vectors, then the model.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns or a Path
+        y : ignored
+        checkpoint : path, optional
+            A folder in which the learning of vectors is kept; a fit that was killed goes on from it and ends with the
+            very same result.
+        """
+        if isinstance(X, Bags) or is_numeric(X):
+            raise ValueError("word vectors are learned from texts; bags or numbers have none")
+        self._check_parameters()
+        held = X if isinstance(X, str | os.PathLike) else list(blocks(as_texts(X)))
+        settings = Settings(
+            epochs=self.epochs,
+            rate=self.rate,
+            min_count=self.min_count,
+            patience=self.patience,
+            seed=self.random_state,
+        )
+        start = None if self.vectors is None else self._load_vectors()
+        found = learn_vectors(
+            held, start, self.dim, tokenizer=self._tokenizer(), settings=settings, checkpoint=checkpoint
+        )
+        self.vectors_, self.word_concentration_ = found.vectors, found.concentration
+        self.losses_, self.held_out_losses_ = found.losses, found.held_out_losses
+        return self._fit(self._bags(held))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit, and return the directions of the same documents."""
+        held = X if isinstance(X, str | os.PathLike) else list(blocks(as_texts(X)))
+        return self.fit(held, y, **fit_params).transform(held)
+
+    def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:
+        """Write the fitted model with its vectors; see :meth:`SphericalParagraphModel.save`."""
+        if embed_vectors is False:
+            raise ValueError("vectors that were learned have no other place: they are saved with the model")
+        check_is_fitted(self, "mean_direction_")
+        save_model(self, folder, True)
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None
+    ) -> SphericalParagraphModel:
+        """Read what :meth:`save` wrote, as a :class:`SphericalParagraphModel`."""
+        return SphericalParagraphModel.load(folder, vectors=vectors, tokenizer=tokenizer)
+
+    def _bagger(self, *, reset: bool = False) -> Bagger:  # noqa: ARG002
+        """Return what reads texts with the vectors as learned."""
+        check_is_fitted(self, "vectors_")
+        return super()._bagger()
+
+    def _tokenizer(self) -> AnyTokenizer:
+        return Tokenizer() if self.tokenizer is None else self.tokenizer
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the vectors in a pickle, wherever they began."""
+        state = super().__getstate__()
+        return state | ({"vectors_": self.vectors_} if hasattr(self, "vectors_") else {})
