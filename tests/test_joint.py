@@ -1,4 +1,5 @@
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from parasphere import (
     joint,
 )
 from parasphere.joint import Settings, learn_vectors
+from parasphere.joint_torch import cut
 from parasphere.predictive import KAPPA, KAPPA0, predict_pass
 
 FEW = Settings(epochs=10, sample=0, held_out=0)
@@ -213,6 +215,40 @@ def test_faults_are_told() -> None:
         learn_vectors(texts, WordVectors.from_arrays(["zebra"], [[1, 0, 0]]), settings=FEW)
     with pytest.raises(VectorsError, match="only 0 words occur 2 times"):
         learn_vectors(["one text"], settings=FEW)
+
+
+# -- on a device ----------------------------------------------------------------------------------------------------
+
+
+def test_pieces_hold_every_word_once(rng: np.random.Generator) -> None:
+    lengths = rng.integers(0, 40, size=30)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.arange(ends[-1], dtype=np.int32)
+    found = cut(ids, ends, np.ones(len(ids), np.float32), rng, context=7, targets=2, share=0.2)
+    words = found.ids[found.ids >= 0]
+    whole = np.concatenate([np.arange(*pair) for pair in pairwise(ends) if pair[1] - pair[0] > 1])
+    assert sorted(words) == sorted(whole)  # a text of one word has nothing to be predicted from
+    text_of = np.searchsorted(ends, found.ids, side="right")
+    assert all(len(set(row[ids_ >= 0])) == 1 for row, ids_ in zip(text_of, found.ids, strict=True))
+    assert ((found.ids >= 0).sum(1) == found.sizes).all()
+    assert found.sizes.max() <= 9
+    assert ((found.held_out >= 1) & (found.held_out <= 2) & (found.held_out < found.sizes)).all()
+
+
+def test_a_device_learns_the_same() -> None:
+    pytest.importorskip("torch", reason="learning on a device needs torch")
+    texts, topics = planted()
+    how: dict[str, Any] = {"dim": 16, "tokenizer": TOKENS}
+    found = learn_vectors(texts, settings=Settings(epochs=60, sample=0, held_out=0.1), device="cpu", **how)
+    plain = learn_vectors(texts, settings=Settings(epochs=30, sample=0, held_out=0.1), **how)
+    assert found.held_out_losses[-1] < plain.held_out_losses[-1] + 0.2  # judged alike, by the compiled loop
+    directions = SphericalParagraphModel(found.vectors, tokenizer=TOKENS).fit_transform(texts)
+    means = np.stack([directions[topics == t].mean(axis=0) for t in range(4)])
+    assert ((directions @ means.T).argmax(axis=1) == topics).mean() > 0.98
+    again = learn_vectors(texts, settings=Settings(epochs=60, sample=0, held_out=0.1), device="cpu", **how)
+    np.testing.assert_array_equal(found.vectors.matrix, again.vectors.matrix)
+    with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
+        learn_vectors(texts, device="nowhere", **how)
 
 
 # -- the model ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import store
 from .corpus import blocks
 from .errors import StoreError, VectorsError
+from .joint_torch import Device
 from .predictive import KAPPA, KAPPA0, predict_pass
 from .progress import progress
 from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
@@ -120,6 +121,7 @@ def learn_vectors(
     *,
     tokenizer: AnyTokenizer | None = None,
     settings: Settings | None = None,
+    device: str | None = None,
     checkpoint: str | Path | None = None,
     **columns: Any,
 ) -> Learned:
@@ -135,6 +137,9 @@ def learn_vectors(
         By default that of ``start``, or 100. If it is larger, known words begin with random further coordinates.
     tokenizer : Tokenizer or callable, optional
     settings : Settings, optional
+    device : str, optional
+        Where to learn: None for one CPU core, compiled; or a torch device such as "cuda" (the extra ``torch``), where a
+        row moves once a batch, so that several times the epochs are needed.
     checkpoint : path, optional
         A folder in which the state is kept after each epoch; learning that was killed goes on from it and ends with
         the very same result. It is removed at the end.
@@ -152,7 +157,7 @@ def learn_vectors(
     if start is not None and dim < start.dim:
         raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
     texts = _read(corpus, tokenizer, settings.min_count, columns)
-    learning = _Learning(texts, start, dim, settings)
+    learning = _Learning(texts, start, dim, settings, device)
     kept = None if checkpoint is None else _Kept(Path(checkpoint), learning)
     learning.run(kept)
     return learning.found("learned" if start is None else f"learned from {start.name}")
@@ -161,7 +166,9 @@ def learn_vectors(
 class _Learning:
     """The state of learning; everything that changes is an array, so that it can be put down and taken up again."""
 
-    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings) -> None:
+    def __init__(
+        self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, device: str | None = None
+    ) -> None:
         self.texts, self.settings = texts, settings
         share = texts.counts / texts.counts.sum()
         with np.errstate(divide="ignore"):
@@ -184,6 +191,7 @@ class _Learning:
         order = np.random.default_rng([settings.seed, 0]).permutation(n_texts)
         n_held = round(settings.held_out * n_texts)
         self.held_out, self.learned_from = order[:n_held], order[n_held:]
+        self.device = None if device is None else Device(self, device)
 
     def run(self, kept: "_Kept | None") -> None:
         """Go through all epochs, or those that a checkpoint has left."""
@@ -196,7 +204,11 @@ class _Learning:
                 if self._waited_enough():
                     break
                 order = np.random.default_rng([settings.seed, epoch + 1]).permutation(self.learned_from)
-                learned = self._go_through(order, self.state, settings.rate * (1 - epoch / settings.epochs))
+                rate = settings.rate * (1 - epoch / settings.epochs)
+                if self.device is None:
+                    learned = self._go_through(order, self.state, rate)
+                else:
+                    learned = self.device.learn(order, epoch, rate)
                 judged = self._go_through(self.held_out, np.array([99], np.uint64), 0.0)
                 self.losses.append([learned, judged])
                 self._note_best()
@@ -249,7 +261,8 @@ class _Kept:
         digest = hashlib.blake2b(digest_size=16)
         for array in (learning.texts.ids, learning.texts.ends, learning.matrix):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        self.key = {"texts and start": digest.hexdigest(), **asdict(learning.settings)}
+        on_device = learning.device is not None  # which learns otherwise
+        self.key = {"texts and start": digest.hexdigest(), "device": on_device, **asdict(learning.settings)}
         self.written = time.monotonic()
 
     def resume(self) -> None:

@@ -41,6 +41,9 @@ class JointSphericalModel(SphericalParagraphModel):
         As in :class:`SphericalParagraphModel`.
     random_state : int
         The same number gives the same bits.
+    device : str, optional
+        Where vectors are learned and EM runs: None for the CPU, compiled, or a torch device such as "cuda"; see
+        :func:`parasphere.joint.learn_vectors`.
 
     Attributes
     ----------
@@ -68,7 +71,6 @@ class JointSphericalModel(SphericalParagraphModel):
 
     weighted = True
     init = "data"
-    device = None
     vectors_: WordVectors
 
     def __init__(
@@ -87,6 +89,7 @@ class JointSphericalModel(SphericalParagraphModel):
         tol: float = 1e-6,
         random_state: int = 0,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.vectors = vectors
         self.dim = dim
@@ -101,6 +104,7 @@ class JointSphericalModel(SphericalParagraphModel):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002
         """Learn word vectors, then the model.
@@ -126,7 +130,13 @@ class JointSphericalModel(SphericalParagraphModel):
         )
         start = None if self.vectors is None else self._load_vectors()
         found = learn_vectors(
-            held, start, self.dim, tokenizer=self._tokenizer(), settings=settings, checkpoint=checkpoint
+            held,
+            start,
+            self.dim,
+            tokenizer=self._tokenizer(),
+            settings=settings,
+            device=self.device,
+            checkpoint=checkpoint,
         )
         self.vectors_, self.word_concentration_ = found.vectors, found.concentration
         self.losses_, self.held_out_losses_ = found.losses, found.held_out_losses
