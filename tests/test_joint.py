@@ -195,18 +195,48 @@ def test_learning_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (tmp_path / "kept").exists()
 
 
-def test_patience_returns_to_the_best_epoch() -> None:
+def test_patience_returns_to_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, _ = planted(40)
+    after: list[np.ndarray] = []
+    noted = joint._Learning._note_best
+
+    def spy(learning: Any) -> None:
+        after.append(learning.matrix.copy())
+        noted(learning)
+
+    monkeypatch.setattr(joint._Learning, "_note_best", spy)
     how = Settings(epochs=60, rate=1.0, sample=0, held_out=0.3, patience=3)
     found = learn_vectors(texts, dim=16, tokenizer=TOKENS, settings=how)
     best = int(np.argmin(found.held_out_losses))
     assert len(found.held_out_losses) == best + 4 < 60
+    np.testing.assert_allclose(found.vectors.matrix, after[best], atol=1e-6)
+    assert np.abs(found.vectors.matrix - after[-1]).max() > 1e-3
+
+
+def test_rows_that_cancel_out_or_repeat_stay_finite() -> None:
+    compass = WordVectors.from_arrays(["n", "e", "s", "w"], [[1, 0], [0, 1], [-1, 0], [0, -1]])
+    found = learn_vectors(["n e s w", "ha ha ha ha", "n n"] * 5, compass, settings=FEW)
+    assert np.isfinite(found.vectors.matrix).all()
+    for seed in range(40):
+        found = learn_vectors(["a a a b", "b b", "c a"] * 3, dim=2, settings=Settings(epochs=3, sample=0, seed=seed))
+        assert np.isfinite(found.vectors.matrix).all()
 
 
 def test_faults_are_told() -> None:
     texts, _ = planted(20)
     with pytest.raises(ValueError, match="epochs must be at least 1, not 0"):
         Settings(epochs=0)
+    for wrong, said in (
+        ({"patience": 0}, "patience must be at least 1 or None"),
+        ({"sample": -1.0}, "sample must be 0 or more"),
+        ({"seed": None}, "the seed must be a whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Settings(**wrong)
+    with pytest.raises(ValueError, match="patience needs held-out texts to judge by: of 8 texts"):
+        learn_vectors(texts[:8], settings=Settings(patience=2))
+    with pytest.raises(ValueError, match="dim must be at least 2, not 0"):
+        learn_vectors(texts, dim=0)
     with pytest.raises(ValueError, match="parts of a whole"):
         Settings(share=1.0)
     with pytest.raises(ValueError, match="fewer \\(2\\) cannot be begun with"):
@@ -298,5 +328,9 @@ def test_only_texts_can_be_learned_from(tmp_path: Path) -> None:
             small().fit(wrong)
     with pytest.raises(NotFittedError):
         small().transform(texts)
+    with pytest.raises(NotFittedError):
+        small().partial_fit(Bags.from_texts(texts, vectors))
+    with pytest.raises(TypeError, match="the paper learns no word vectors"):
+        JointSphericalModel.paper()
     with pytest.raises(ValueError, match="no other place"):
         small().fit(texts).save(tmp_path, embed_vectors=False)

@@ -77,6 +77,12 @@ class Settings:
                 raise ValueError(f"{name} must be at least {value}, not {getattr(self, name)!r}")
         if not self.rate > 0:
             raise ValueError(f"rate must be above 0, not {self.rate!r}")
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience must be at least 1 or None, not {self.patience!r}")
+        if not self.sample >= 0:
+            raise ValueError(f"sample must be 0 or more, not {self.sample!r}")
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ValueError(f"the seed must be a whole number from 0 on, not {self.seed!r}")
         if not 0 < self.share < 1 or not 0 <= self.held_out < 1:
             raise ValueError(f"share and held_out are parts of a whole, not {self.share!r} and {self.held_out!r}")
 
@@ -93,8 +99,9 @@ class Learned(NamedTuple):
     mean_direction : (dim,) float32
         mu0.
     losses, held_out_losses : (n_epochs,) arrays
-        Minus the log-probability of a held-out word, in the texts learned from and in those that were not. The two
-        rest on different numbers of drawn words, so that only each for itself can be compared over time.
+        The loss of a held-out word, in the texts learned from and in those that were not: minus the log of its share
+        among itself and the drawn words. These are more of them for the second, so that each can be compared over time,
+        but not the two with each other, nor with a log-probability over the whole vocabulary.
     """
 
     vectors: WordVectors
@@ -153,7 +160,9 @@ def learn_vectors(
     ['cats', 'meow']
     """
     settings = settings or Settings()
-    dim = dim or (100 if start is None else start.dim)
+    dim = (100 if start is None else start.dim) if dim is None else dim
+    if dim < 2:
+        raise ValueError(f"dim must be at least 2, not {dim!r}")
     if start is not None and dim < start.dim:
         raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
     texts = _read(corpus, tokenizer, settings.min_count, columns)
@@ -180,7 +189,8 @@ class _Learning:
         self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
         self.matrix = _first_vectors(texts.words, start, dim, settings.seed)
         mean = share @ self.matrix
-        self.mean = (mean / np.linalg.norm(mean)).astype(np.float32)
+        length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction is as good
+        self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
         self.squares, self.weight_squares = np.zeros((2, len(share)), np.float32)
         self.weights = np.ones(len(share), np.float32)
         self.numbers = np.array([10.0, 10.0, 0.0, 0.0, 0.0, 0.0])
@@ -191,6 +201,11 @@ class _Learning:
         order = np.random.default_rng([settings.seed, 0]).permutation(n_texts)
         n_held = round(settings.held_out * n_texts)
         self.held_out, self.learned_from = order[:n_held], order[n_held:]
+        if settings.patience is not None and not (np.diff(texts.ends)[self.held_out] > 1).any():
+            raise ValueError(
+                f"patience needs held-out texts to judge by: of {n_texts:,} texts, held_out={settings.held_out} holds "
+                f"out {n_held}, none of them of two known words"
+            )
         self.device = None if device is None else Device(self, device)
 
     def run(self, kept: "_Kept | None") -> None:
@@ -242,6 +257,8 @@ class _Learning:
 
     def found(self, name: str) -> Learned:
         """Return what was learned; the weights' mean over the text is moved into kappa."""
+        if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
+            raise VectorsError(f"learning went astray with rate={self.settings.rate}; choose a smaller one")
         scale = float(self.texts.counts @ self.weights / self.texts.counts.sum())
         norms = (self.weights / scale).astype(np.float64)
         rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)

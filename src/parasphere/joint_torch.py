@@ -19,7 +19,7 @@ TINY = 1e-8
 
 
 class Pieces(NamedTuple):
-    """Pieces of texts: (n, length) word ids, -1 after the last, and (n,) sizes and how many of the last are held out."""
+    """Pieces of texts: (n, length) word ids, -1 after the last, (n,) sizes, (n,) how many of the last are held out."""
 
     ids: NDArray[np.int64]
     sizes: NDArray[np.int64]

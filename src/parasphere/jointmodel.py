@@ -21,8 +21,8 @@ from .vectors import GLOVE, WordVectors
 class JointSphericalModel(SphericalParagraphModel):
     """SPM with word vectors that are first learned from the training texts, without labels.
 
-    ``fit`` learns the vectors and a concentration for each word (:func:`parasphere.joint.learn_vectors`), and then the
-    model; everything after that is SPM's: closed, exact, deterministic.
+    ``fit`` learns the vectors and a weight for each word (:func:`parasphere.joint.learn_vectors`), and then the model,
+    in which each word counts as often as its weight says; everything after that is SPM's.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class JointSphericalModel(SphericalParagraphModel):
     vectors_ : WordVectors
         As learned; their ``norms`` are the words' concentrations, 1 in the mean.
     losses_, held_out_losses_ : (n_epochs,) arrays
-        Minus the log-probability of a word that was held out of a text, in the texts learned from and in those that
-        were not.
+        The loss of a word that was held out of a text, in the texts learned from and in those that were not; see
+        :class:`parasphere.joint.Learned`.
     word_concentration_ : float
         kappa, as the vectors were learned with.
     mean_direction_, concentration_, word_cosine_, evidence_, n_iter_, converged_
@@ -141,6 +141,16 @@ class JointSphericalModel(SphericalParagraphModel):
         self.vectors_, self.word_concentration_ = found.vectors, found.concentration
         self.losses_, self.held_out_losses_ = found.losses, found.held_out_losses
         return self._fit(self._bags(held))
+
+    @classmethod
+    def paper(cls, *_arguments: Any, **_options: Any) -> Self:
+        """There is none: the paper does not learn vectors."""
+        raise TypeError("the paper learns no word vectors; SphericalParagraphModel.paper is the paper to the letter")
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on from :meth:`fit` with one more block of documents; the vectors stay as they are."""
+        check_is_fitted(self, "vectors_")
+        return super().partial_fit(X, y)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit, and return the directions of the same documents."""

@@ -43,8 +43,9 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     tokenizer : Tokenizer or callable, optional
         What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
     weighted : bool
-        Count each word as often as the length says that its vector had before it was normalised (``vectors.norms``).
-        Vectors that were learned with texts (:class:`JointSphericalModel`) have the words' own concentrations there.
+        Count each word as often as the length says that its vector had before it was normalised (``vectors.norms``),
+        fractions included; evidence is then that of texts so counted. Vectors that were learned with texts
+        (:class:`JointSphericalModel`) have the words' learned weights there.
     prior_strength : float
         How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
         0 is the paper; ``inf`` gives all documents one concentration.

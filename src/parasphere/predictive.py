@@ -63,7 +63,7 @@ def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
 @njit(cache=True, nogil=True, fastmath=True, inline="always")
 def _step(w: Any, factor: Any, squared: Any, squares: Any, rate: Any) -> Any:
     """Return how far row w goes, after its gradient's squared length has joined those of its earlier ones."""
-    squares[w] += squared
+    squares[w] += max(squared, np.float32(0.0))  # of a row along its own direction, rounding may say less
     return rate * factor / np.sqrt(squares[w] + _TINY)
 
 
@@ -157,7 +157,7 @@ def predict_pass(
             for x in range(dim):
                 direction[x] /= length
             pulled[:] = 0.0
-            top = -np.inf
+            top = -1e300  # and no infinity, which compiled arithmetic of this kind must not meet
             for j in range(negatives):
                 w = table[_next(state) % table.shape[0]]
                 drawn[j] = w

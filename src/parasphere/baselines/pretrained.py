@@ -1,5 +1,6 @@
 """Encoders that were trained beforehand, on other text: an experiment applies them and must not train them again."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, Self
@@ -101,8 +102,10 @@ class Pretrained(TextEncoder):
 
 
 def fingerprint_of(folder: str | Path) -> str:
-    """Return the checksum of an encoder's weights, as its folder's manifest has it."""
-    return str(_manifest(folder)["sha256"])
+    """Return a hash of all that an encoder's vectors depend on: its weights and its parameters."""
+    manifest = _manifest(folder)
+    facts = [manifest["kind"], manifest["sha256"], manifest["meta"]["parameters"]]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def load_encoder(folder: str | Path, *, vectors: Any = None) -> Any:

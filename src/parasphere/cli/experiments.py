@@ -110,6 +110,8 @@ def sensitivity(
     from ..vectors import WordVectors
 
     found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
+    if len(found) < len(vectors):
+        raise ParasphereError(f"word vectors of one name cannot be told apart: {', '.join(vectors)}; rename some")
     study = investigate(found, _names(datasets), jobs=jobs, command=shlex.join(["parasphere", *sys.argv[1:]]))
     write(study, folder)
     out.print((folder / "sensitivity.md").read_text(encoding="utf-8"), markup=False)
@@ -117,10 +119,11 @@ def sensitivity(
 
 def _table(runs: list[dict[str, Any]], dim: int) -> Table:
     """Return encoders by corpora: the paper's accuracy and ours, in per cent."""
-    from ..experiments.published import accuracy
+    from ..experiments.published import DATASETS, accuracy
 
     datasets = list(dict.fromkeys(run["dataset"] for run in runs))
-    table = Table("", *map(escape, datasets), title=f"{dim} dimensions: the paper's accuracy / ours, in per cent")
+    names = [escape(DATASETS.get(dataset, dataset)) for dataset in datasets]
+    table = Table("", *names, title=f"{dim} dimensions: the paper's accuracy / ours, in per cent")
     found = {(run["encoder"], run["dataset"]): run for run in runs}
     for encoder, title in {run["encoder"]: run["title"] for run in runs}.items():
         cells = []

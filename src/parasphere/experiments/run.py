@@ -151,6 +151,8 @@ def run_all(
         for encoder in chosen
         for dim in _dims(encoder, sizes, everywhere=everywhere)
     ]
+    if not plan:
+        raise ParasphereError("there is nothing to run: name at least one encoder that can run here, and one corpus")
     if cached_only:
         folder = _folder(cache_folder)
         plan = [run for run in plan if _recall(folder / run.key) is not None]

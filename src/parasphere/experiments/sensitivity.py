@@ -170,8 +170,9 @@ def _markdown(study: Mapping[str, Any]) -> str:
         "# What the accuracy of SPM hangs on",
         "",
         "One thing changed at a time; the difference to the first row, in points, and with a star where a paired test "
-        "(McNemar's exact one on a split, the corrected resampled t-test on folds) has p < 0.05. The changes were "
-        "chosen before their accuracies were seen, and none of them was taken over because of these.",
+        "(McNemar's exact one on a split, the corrected resampled t-test on folds) has p < 0.05, not corrected for the "
+        "number of tests: a star or two may be chance. The changes were chosen before their accuracies were seen, and "
+        "none of them was taken over because of these.",
         "",
         "| what is changed | " + " | ".join(published.DATASETS.get(name, name) for name in names) + " |",
         "|---|" + "--:|" * len(names),
