@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from parasphere import Bags, CorpusError, Tokenizer, WordVectors
-from parasphere.baselines import BagOfWords, MeanOfVectors
+from parasphere.baselines import BagOfWords, FastSent, MeanOfVectors, MovMFTopics, SphericalAdmixtureTopics
 
 TEXTS = ["The cat sat; the cat ran", "dogs ran, dogs ran", "a cat and a dog", "", "ÄPFEL"]
 
@@ -63,6 +63,15 @@ def test_they_clone_and_serve_in_pipelines(vectors: WordVectors) -> None:
         assert pipeline.fit(texts, labels).score(texts, labels) == 1
     names = MeanOfVectors(vectors).fit(texts).get_feature_names_out()
     assert names.tolist() == ["meanofvectors0", "meanofvectors1", "meanofvectors2"]
+
+
+def test_no_texts_have_no_vectors(vectors: WordVectors) -> None:
+    encoders = [BagOfWords(), MeanOfVectors(vectors), MovMFTopics(2), SphericalAdmixtureTopics(2)]
+    for encoder in encoders:
+        found = encoder.fit(TEXTS).transform([])
+        assert found.shape == (0, encoder.transform(TEXTS).shape[1])
+    fast = FastSent(4, min_count=1, epochs=1, random_state=0).fit(TEXTS[:3])
+    assert fast.transform([]).shape == (0, 4)
 
 
 def test_faults_are_told() -> None:

@@ -46,6 +46,23 @@ def test_vectors_are_written_once_or_referred_to(vectors: WordVectors, tmp_path:
         MeanOfVectors.load(tmp_path / "named", vectors=others)
 
 
+def test_what_was_loaded_can_be_saved_again(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors.save(tmp_path / "vectors")
+    monkeypatch.chdir(tmp_path)
+    MeanOfVectors("vectors").fit().save("first")
+    expected = MeanOfVectors(vectors).fit().transform(TEXTS)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    MeanOfVectors.load("../first").save("second")
+    np.testing.assert_array_equal(MeanOfVectors.load("second").transform(TEXTS), expected)
+    (tmp_path / "vectors").rename(tmp_path / "moved")
+    moved = MeanOfVectors.load("second", vectors=tmp_path / "moved")
+    moved.save("third")
+    np.testing.assert_array_equal(MeanOfVectors.load("third").fit().transform(TEXTS), expected)
+
+
 def test_a_tokenizer_of_python_code_is_named_again(tmp_path: Path) -> None:
     fitted = BagOfWords(tokenizer=str.split).fit(TEXTS)
     fitted.save(tmp_path)

@@ -39,6 +39,8 @@ class Kept:
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         found = {name: value for name, value in vars(self).items() if _is_found(name)}
         source = source_of(parameters.get("vectors"))
+        if source is not None:
+            parameters["vectors"] = source  # good in any working directory
         facts = {
             "parameters": {name: _packed(value, name, arrays, None) for name, value in parameters.items()},
             "found": {name: _packed(value, name, arrays, source) for name, value in found.items()},
@@ -63,6 +65,8 @@ class Kept:
             parameters = {
                 name: _unpacked(fact, arrays, folder, given.get(name)) for name, fact in facts["parameters"].items()
             }
+            if vectors is not None and isinstance(parameters.get("vectors"), str):
+                parameters["vectors"] = vectors  # where they are now
             estimator = cls(**parameters)
             for name, fact in facts["found"].items():
                 setattr(estimator, name, _unpacked(fact, arrays, folder, vectors))

@@ -5,6 +5,7 @@ from typing import Any
 
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from ..bags import Bags
@@ -70,6 +71,11 @@ class CountEncoder(TextEncoder):
 def held_texts(X: Any) -> Any:
     """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
     return X if isinstance(X, str | os.PathLike | Bags) else list(blocks(X))
+
+
+def unit_length(rows: Any) -> Any:
+    """Scale rows, (n, dim), dense or sparse, to unit length in place; zeros stay, and so do no rows at all."""
+    return normalize(rows, copy=False) if rows.shape[0] else rows
 
 
 def loaded(vectors: Any) -> WordVectors:

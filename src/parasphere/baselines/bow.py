@@ -5,11 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from ..tokens import AnyTokenizer
-from .base import CountEncoder
+from .base import CountEncoder, unit_length
 
 
 class BagOfWords(CountEncoder):
@@ -52,7 +51,8 @@ class BagOfWords(CountEncoder):
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Return the counts, (n_docs, n_words), sparse, each row of unit length."""
-        return normalize(self._counts(X).astype(np.float64), copy=False)
+        rows: sparse.csr_array = unit_length(self._counts(X).astype(np.float64))
+        return rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the words, one a column."""

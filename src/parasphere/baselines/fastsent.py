@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +12,7 @@ from ..errors import CorpusError
 from ..progress import progress
 from ..tokens import AnyTokenizer, Tokenizer, count_matrix
 from ..vocabulary import Vocabulary
-from .base import TextEncoder
+from .base import TextEncoder, unit_length
 from .negative_sampling import kept_shares, learn_stretch, noise_table
 from .sentences import OrderedText, Sentences
 
@@ -133,7 +132,7 @@ class FastSent(TextEncoder):
         check_is_fitted(self, "word_vectors_")
         counts = count_matrix(X, self.vocabulary_, self._words()).astype(np.float32)
         sums = np.asarray(counts @ self.word_vectors_)
-        return normalize(sums, copy=False) if self.normalise else sums
+        return unit_length(sums) if self.normalise else sums
 
     @property
     def _n_features_out(self) -> int:

@@ -5,13 +5,12 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from .. import vmf
 from ..movmf import Kappa, MovMF
 from ..tokens import AnyTokenizer
-from .base import CountEncoder
+from .base import CountEncoder, unit_length
 
 Weighting = Literal["tf", "tfidf"]
 
@@ -49,7 +48,8 @@ class WeightedEncoder(CountEncoder):
         rows = counts.astype(np.float64)
         if self.idf_ is not None:
             rows.data *= self.idf_[rows.indices]
-        return normalize(rows, copy=False)
+        unit: sparse.csr_array = unit_length(rows)
+        return unit
 
 
 class MovMFTopics(WeightedEncoder):
@@ -144,7 +144,8 @@ class MovMFTopics(WeightedEncoder):
         mixture.weights_, mixture.concentrations_ = self.weights_, self.concentrations_
         mixture.mean_directions_ = self.mean_directions_
         mixture.n_features_in_ = self.mean_directions_.shape[1]
-        return mixture.predict_proba(self._rows(X))
+        rows = self._rows(X)
+        return mixture.predict_proba(rows) if rows.shape[0] else np.empty((0, self._n_features_out))
 
     @property
     def _n_features_out(self) -> int:

@@ -91,7 +91,8 @@ class SphericalAdmixtureTopics(WeightedEncoder):
         model = SphericalAdmixture(self.n_topics)
         model.topics_, model.alpha_, model.centre_ = self.topics_, self.alpha_, self.centre_
         model.kappa_, model.xi_, model.n_features_in_ = self.kappa_, self.xi_, self.topics_.shape[1]
-        return model.transform(self._rows(X))
+        rows = self._rows(X)
+        return model.transform(rows) if rows.shape[0] else np.empty((0, self._n_features_out))
 
     @property
     def _n_features_out(self) -> int:
