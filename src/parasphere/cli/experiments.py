@@ -123,7 +123,8 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
 
     datasets = list(dict.fromkeys(run["dataset"] for run in runs))
     names = [escape(DATASETS.get(dataset, dataset)) for dataset in datasets]
-    table = Table("", *names, title=f"{dim} dimensions: the paper's accuracy / ours, in per cent")
+    title = f"{dim} dimensions: the paper's accuracy / ours, in per cent"
+    table = Table("", *names, title=title, min_width=len(title))
     found = {(run["encoder"], run["dataset"]): run for run in runs}
     for encoder, title in {run["encoder"]: run["title"] for run in runs}.items():
         cells = []
