@@ -1,6 +1,7 @@
-"""Draw ``docs/speed.png`` and write the README's table of speeds, both from ``benchmarks/results``.
+"""Draw ``docs/speed.png`` and write the README's tables of speeds and accuracies.
 
-Run with ``python -m benchmarks.picture`` after ``python -m benchmarks``.
+All of it comes from ``benchmarks/results`` and ``results``. Run with ``python -m benchmarks.picture`` after
+``python -m benchmarks`` or ``parasphere reproduce``.
 """
 
 from benchmarks.measure import table
@@ -14,7 +15,14 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
+from parasphere.experiments import published
+from parasphere.experiments.report import read_results
+
 HERE = Path(__file__).parent
+ENCODERS = {
+    "spm": "`SphericalParagraphModel`", "spm-joint": "`JointSphericalModel`", "cbow": "mean of word vectors",
+    "lsi": "LSI", "sam": "SAM", "pv-dbow": "PV-DBOW", "tfidf": "tf-idf",
+}  # fmt: skip
 NAMES = {
     "parasphere": "parasphere",
     "scikit-learn CountVectorizer + sparse product": "scikit-learn\nCountVectorizer + product",
@@ -26,10 +34,24 @@ NAMES = {
 def main() -> None:
     result = _result("text")
     _draw(result)
-    readme = HERE.parent / "README.md"
-    before, _, rest = readme.read_text().partition("<!-- speed -->\n")
-    _, _, after = rest.partition("<!-- /speed -->")
-    readme.write_text(f"{before}<!-- speed -->\n{_speeds(result)}\n<!-- /speed -->{after}")
+    for name, text in (("speed", _speeds(result)), ("accuracy", _accuracies())):
+        readme = HERE.parent / "README.md"
+        before, _, rest = readme.read_text().partition(f"<!-- {name} -->\n")
+        _, _, after = rest.partition(f"<!-- /{name} -->")
+        readme.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
+
+
+def _accuracies() -> str:
+    """Return the README's table of accuracies, from the committed results: 50 dimensions, the paper's six corpora."""
+    runs = {(run["encoder"], run["dataset"]): run for run in read_results(HERE.parent / "results")["runs"]
+            if run["dim"] == published.DIMENSION}  # fmt: skip
+    rows = [["the paper's SPM", "50", *(f"{published.in_table('spm', name):.1f}" for name in published.DATASETS)]]
+    for encoder, title in ENCODERS.items():
+        found = [runs[encoder, name] for name in published.DATASETS]
+        sizes = [run["dimensions"] for run in found]
+        size = f"{sizes[0]:,}" if len(set(sizes)) == 1 else f"{min(sizes):,} to {max(sizes):,}"
+        rows.append([title, size, *(f"{100 * run['accuracy']:.1f}" for run in found)])
+    return table(["accuracy, %", "numbers a text", *published.DATASETS.values()], rows)
 
 
 def _result(name: str) -> Any:
