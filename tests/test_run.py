@@ -10,11 +10,12 @@ from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, store
-from parasphere.cli.experiments import add_experiment_commands
+from parasphere.cli.experiments import _typed, add_experiment_commands
 from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, Encoder, run, run_all
 from parasphere.experiments import source as source_module
 from parasphere.experiments.encoders import find_vectors
+from parasphere.experiments.report import join_results, read_results, write_report
 from parasphere.experiments.source import code_version
 
 FOUR = ("spm", "spm-paper", "cbow", "bow")
@@ -226,3 +227,29 @@ def test_the_command_tells_faults(app: typer.Typer, options: list[str], said: st
     failed = CliRunner().invoke(app, ["reproduce", *options]).exception
     assert isinstance(failed, ParasphereError)
     assert said in str(failed)
+
+
+def test_reports_are_joined(tmp_path: Path) -> None:
+    app = typer.Typer()
+    add_experiment_commands(app)
+    first, second = of(tmp_path / "cache", ["spm", "bow"]), of(tmp_path / "cache", ["bow", "cbow"])
+    first["made"]["command"], second["made"]["command"] = "one", "two"
+    for name, results in (("a", first), ("b", second)):
+        write_report(results, tmp_path / name)
+    folders = [str(tmp_path / name) for name in ("a", "b")]
+    assert CliRunner().invoke(app, ["join-results", *folders, "-o", str(tmp_path / "both")]).exit_code == 0
+    both = read_results(tmp_path / "both")
+    assert [one["encoder"] for one in both["runs"]] == ["spm", "bow", "cbow"]
+    assert both["made"]["command"] == "one and two"
+    assert both["runs"][2]["accuracy"] == second["runs"][1]["accuracy"]
+    second["made"]["seed"] = 1
+    with pytest.raises(ParasphereError, match="different seeds"):
+        join_results([first, second])
+    missing = CliRunner().invoke(app, ["join-results", str(tmp_path / "nowhere")])
+    assert "holds no results.json" in str(missing.exception)
+
+
+def test_where_a_report_goes_is_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "parasphere --quiet reproduce --encoders spm,bow -o some/where --dims 50 --out=there".split()
+    monkeypatch.setattr("sys.argv", words)
+    assert _typed() == "parasphere reproduce --encoders spm,bow --dims 50"

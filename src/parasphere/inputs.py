@@ -1,8 +1,12 @@
 """What may stand in place of texts: tables of numbers, and tables that hold one column of texts."""
 
+import os
 from typing import Any
 
 import numpy as np
+
+from .bags import Bags
+from .corpus import blocks
 
 
 def is_numeric(x: Any) -> bool:
@@ -27,3 +31,8 @@ def as_texts(x: Any) -> Any:
     if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
         return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
     return x
+
+
+def held_texts(x: Any) -> Any:
+    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
+    return x if isinstance(x, str | os.PathLike | Bags) else list(blocks(as_texts(x)))

@@ -1,6 +1,5 @@
 """The Spherical Paragraph Model whose word vectors are learned from the same texts."""
 
-import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -8,8 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .bags import Bagger, Bags
-from .corpus import blocks
-from .inputs import as_texts, is_numeric
+from .inputs import held_texts, is_numeric
 from .joint import Settings, learn_vectors
 from .model import SphericalParagraphModel
 from .persistence import save_model
@@ -120,7 +118,7 @@ class JointSphericalModel(SphericalParagraphModel):
         if isinstance(X, Bags) or is_numeric(X):
             raise ValueError("word vectors are learned from texts; bags or numbers have none")
         self._check_parameters()
-        held = X if isinstance(X, str | os.PathLike) else list(blocks(as_texts(X)))
+        held = held_texts(X)
         settings = Settings(
             epochs=self.epochs,
             rate=self.rate,
@@ -154,7 +152,7 @@ class JointSphericalModel(SphericalParagraphModel):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
         """Fit, and return the directions of the same documents."""
-        held = X if isinstance(X, str | os.PathLike) else list(blocks(as_texts(X)))
+        held = held_texts(X)
         return self.fit(held, y, **fit_params).transform(held)
 
     def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:

@@ -1,6 +1,5 @@
 """What rivals share: texts of every kind in, words counted once, save and load."""
 
-import os
 from typing import Any
 
 from scipy import sparse
@@ -8,9 +7,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from ..bags import Bags
-from ..corpus import blocks
 from ..errors import CorpusError
+from ..inputs import held_texts
 from ..kept import Kept
 from ..tokens import AnyTokenizer, Tokenizer, count_matrix, count_words
 from ..vectors import WordVectors
@@ -66,11 +64,6 @@ class CountEncoder(TextEncoder):
         """Return how often each of the chosen words occurs in each text, (n_docs, n_words) int32."""
         check_is_fitted(self, "vocabulary_")
         return count_matrix(X, self.vocabulary_, self._words())
-
-
-def held_texts(X: Any) -> Any:
-    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
-    return X if isinstance(X, str | os.PathLike | Bags) else list(blocks(X))
 
 
 def unit_length(rows: Any) -> Any:

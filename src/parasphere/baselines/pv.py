@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
 from ..errors import CorpusError, MissingExtraError
+from ..inputs import held_texts
 from ..progress import progress
 from ..tokens import AnyTokenizer, count_words, split_texts
 from ..vectors import WordVectors
 from ..vocabulary import Vocabulary
-from .base import TextEncoder, held_texts, loaded
+from .base import TextEncoder, loaded
 
 Mode = Literal["dbow", "dm"]
 Floats = NDArray[np.float32]

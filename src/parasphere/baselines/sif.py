@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..bags import Bagger, Bags
 from ..corpus import blocks
 from ..errors import CorpusError
+from ..inputs import held_texts
 from ..tokens import AnyTokenizer, count_matrix, count_words
 from ..vectors import GLOVE, WordVectors
-from .base import TextEncoder, held_texts, loaded
+from .base import TextEncoder, loaded
 
 
 class WeightedMean(TextEncoder):

@@ -24,6 +24,7 @@ _TOLD = (
 def add_experiment_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
     app.command()(reproduce)
+    app.command("join-results")(join)
     app.command()(sensitivity)
 
 
@@ -85,7 +86,7 @@ def reproduce(
         seed=seed,
         jobs=jobs,
         cached_only=cached,
-        command=shlex.join(["parasphere", *sys.argv[1:]]),
+        command=_typed(),
     )
     write_report(results, folder)
     if as_json:
@@ -93,6 +94,20 @@ def reproduce(
         return
     for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
         out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
+    out.print(f"The report is in {escape(str(folder))}: begin with report.html")
+
+
+def join(
+    folders: Annotated[list[Path], typer.Argument(help="What 'parasphere reproduce' wrote, as often as need be.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("results"),
+) -> None:
+    """Make one report of several, as of encoders that were run one after the other."""
+    from ..experiments.report import join_results, read_results, write_report
+
+    absent = [path for path in folders if not (path / "results.json").is_file()]
+    if absent:
+        raise ParasphereError(f"{absent[0]} holds no results.json; name what 'parasphere reproduce' wrote")
+    write_report(join_results([read_results(path) for path in folders]), folder)
     out.print(f"The report is in {escape(str(folder))}: begin with report.html")
 
 
@@ -112,7 +127,7 @@ def sensitivity(
     found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
     if len(found) < len(vectors):
         raise ParasphereError(f"word vectors of one name cannot be told apart: {', '.join(vectors)}; rename some")
-    study = investigate(found, _names(datasets), jobs=jobs, command=shlex.join(["parasphere", *sys.argv[1:]]))
+    study = investigate(found, _names(datasets), jobs=jobs, command=_typed())
     write(study, folder)
     out.print((folder / "sensitivity.md").read_text(encoding="utf-8"), markup=False)
 
@@ -134,6 +149,16 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
             cells.append(ours if paper is None else f"[dim]{paper:.1f}[/] / {ours}")
         table.add_row(escape(title), *cells)
     return table
+
+
+def _typed() -> str:
+    """Return what was typed, without where the report went, which has no part in what was found."""
+    words, kept = sys.argv[1:], []
+    for place, word in enumerate(words):
+        after = place > 0 and words[place - 1] in ("-o", "--out")
+        if not after and word not in ("-o", "--out", "-q", "--quiet") and not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["parasphere", *kept])
 
 
 def _names(given: str) -> list[str]:

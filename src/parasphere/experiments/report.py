@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,32 @@ def read_results(path: str | Path) -> dict[str, Any]:
             octets = np.frombuffer(bytes.fromhex(packed["bits"]), np.uint8)
             run["correct"] = np.unpackbits(octets, count=packed["n"]).tolist()
     return results
+
+
+def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put results of several commands together, for one report; of runs of the same thing the first is kept.
+
+    Each part has the protocol and the seed of the others. The provenance names every command and every code.
+    """
+    if not parts:
+        raise ParasphereError("there is nothing to join; name at least one folder with results")
+    made = [part["made"] for part in parts]
+    if len({one["seed"] for one in made}) > 1:
+        raise ParasphereError("results of different seeds cannot stand in one report")
+    runs: dict[tuple[Any, ...], Any] = {}
+    for run in (run for part in parts for run in part["runs"]):
+        names = ("encoder", "dataset", "dim", "vectors", "classifier", "transductive")
+        runs.setdefault(tuple(run[name] for name in names), run)
+    joined = {
+        "command": " and ".join(dict.fromkeys(one["command"] for one in made)),
+        "date": max(one["date"] for one in made),
+        "machine": " and ".join(dict.fromkeys(one["machine"] for one in made)),
+        "versions": {name: number for one in made for name, number in one["versions"].items()},
+        "seed": made[0]["seed"],
+        "code": ", ".join(dict.fromkeys(one["code"] for one in made)),
+        "vectors": {dim: name for one in made for dim, name in one["vectors"].items()},
+    }
+    return {"made": joined, "runs": list(runs.values())}
 
 
 def _pack(results: Mapping[str, Any]) -> str:
