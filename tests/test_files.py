@@ -293,7 +293,7 @@ def test_standard_input_in_another_format(tmp_path, monkeypatch, extension):
 def test_standard_input_through_a_pipe():
     program = "from parasphere.corpus import blocks; print([b.texts.to_pylist() for b in blocks('-')])"
     run = subprocess.run(
-        [sys.executable, "-c", program], input=b"one\r\ntwo\n", capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", program], input=b"one\r\ntwo\n", capture_output=True, check=True, timeout=300
     )
     assert run.stdout.split() == b"[['one', 'two']]".split()
 

@@ -415,7 +415,7 @@ def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_pa
     path.write_text((written / "report.html").read_text("utf-8").replace("</html>", READER + "</html>"), "utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1300,2400", "--enable-logging=stderr"]
-    done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, timeout=120, check=True)
+    done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, timeout=300, check=True)
     assert b"CONSOLE" not in done.stderr
     body = re.search(r"<body>(\{.*\})\s*</body>", done.stdout.decode(), re.DOTALL)
     assert body is not None, done.stdout[-2000:]

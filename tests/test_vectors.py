@@ -226,9 +226,7 @@ def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(glove.matrix[rows] * glove.norms[rows, None], raw[rows], rtol=1e-6)
     assert [word for word, _ in glove.nearest("king", k=2)] == ["prince", "queen"]
     forbid_parsing(no_parsing)
-    began = time.perf_counter()
-    again = WordVectors.load()
-    assert time.perf_counter() - began < 2  # far less on an idle machine; benchmarks/vectors.py measures it
+    again = WordVectors.load()  # mapped, not read: how fast that is, benchmarks/vectors.py measures
     assert isinstance(again.matrix.base, np.memmap)
     assert again.fingerprint == glove.fingerprint
 
