@@ -31,6 +31,7 @@ from ..corpus import blocks
 from ..datasets import names as known_datasets
 from ..datasets.dataset import Dataset
 from ..errors import CorpusError
+from .linear import choose_cost
 
 Classifier = Literal["liblinear", "libsvm-rbf"]
 Scaling = Literal["standard", "none"]
@@ -40,6 +41,7 @@ LINEAR_C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 RBF_C = (1.0, 10.0)
 RBF_GAMMA = (0.2, 1.0)  # of 1 / (features x variance)
 MAX_ITER = 5000
+MANY = 300  # dense features, beyond which liblinear takes minutes to hours
 EXAMPLES = 5  # most and least certain documents that are told
 EXCERPT = 400  # characters of each
 
@@ -204,21 +206,23 @@ def choose(features: Any, labels: Ints, options: Options) -> tuple[Any, dict[str
 
     Returns
     -------
-    machine : LinearSVC or SVC
+    machine : LinearSVC, SVC or LinearMachines
+        Many dense features get the same machine as liblinear's from a solver that is made for them.
     chosen : dict
         Its parameters; of equally good ones the first, which have the smallest C.
     """
+    inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=options.seed)
+    places = list(inner.split(np.zeros(len(labels)), labels))
+    if options.classifier == "liblinear" and not sparse.issparse(features) and features.shape[1] > MANY:
+        machines, cost = choose_cost(features, labels, LINEAR_C, places)
+        return machines, {"C": cost}
     if options.classifier == "liblinear":
         machine: Any = LinearSVC(dual="auto", max_iter=MAX_ITER, random_state=options.seed)
         grid: dict[str, tuple[float, ...]] = {"C": LINEAR_C}
     else:
         gamma = 1 / (features.shape[1] * max(_variance(features), 1e-12))
         machine, grid = SVC(cache_size=500), {"C": RBF_C, "gamma": tuple(part * gamma for part in RBF_GAMMA)}
-    inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=options.seed)
-    parts = [
-        (features[train], labels[train], features[test], labels[test])
-        for train, test in inner.split(np.zeros(len(labels)), labels)
-    ]
+    parts = [(features[train], labels[train], features[test], labels[test]) for train, test in places]
 
     def correct(chosen: dict[str, float]) -> int:
         machine.set_params(**chosen)

@@ -1,0 +1,89 @@
+"""Linear machines of a whole grid at once, beside liblinear one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from parasphere.experiments import protocol
+from parasphere.experiments.linear import Turned, choose_cost, decided, fit_machines
+from parasphere.experiments.protocol import Options, choose
+
+
+def made(n: int, d: int, n_labels: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    features, labels = make_classification(
+        n, d, n_informative=8, n_redundant=d // 2, n_classes=n_labels, flip_y=0.2, random_state=seed
+    )
+    return (features - features.mean(0)) / features.std(0), labels
+
+
+def loss(features: np.ndarray, signs: np.ndarray, cost: float, weights: np.ndarray, intercept: float) -> float:
+    slack = np.maximum(0, 1 - signs * (features @ weights + intercept))
+    return float((weights @ weights + intercept**2) / 2 + cost * (slack**2).sum())
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(2, 4),
+    st.sampled_from([(60, 20), (40, 90), (200, 30)]),
+    st.sampled_from([0.001, 0.1, 1.0, 100.0]),
+    st.integers(0, 1000),
+)
+def test_losses_are_as_low_as_liblinears(n_labels: int, shape: tuple[int, int], cost: float, seed: int) -> None:
+    features, labels = made(*shape, n_labels, seed)
+    exact = LinearSVC(C=cost, dual=False, tol=1e-8, max_iter=100_000).fit(features, labels)
+    signs = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0).astype(np.float32)
+    signs = signs[:, 1:] if signs.shape[1] == 2 else signs
+    turned = Turned.of(features)
+    weights = fit_machines(turned.matrix, signs, np.full(signs.shape[1], cost, np.float32))
+    for place, column in enumerate(signs.T):
+        least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
+        ours = loss(features, column, cost, turned.axes @ weights[:-1, place], float(weights[-1, place]))
+        assert ours <= least * (1 + 1e-4) + 1e-5 * loss(features, column, cost, np.zeros(shape[1]), 0.0)
+    scores = turned.scores(features, weights)
+    theirs = exact.decision_function(features).reshape(len(features), -1)
+    clear = np.abs(theirs).min(1) > 0.05
+    np.testing.assert_array_equal(np.sign(scores[clear]), np.sign(theirs[clear]))
+
+
+def test_a_document_without_a_sign_is_not_learned_from() -> None:
+    features, labels = made(100, 20, 2)
+    signs = np.where(labels == 1, 1.0, -1.0).astype(np.float32)[:, None]
+    hidden = signs.copy()
+    hidden[60:] = 0
+    matrix = Turned.of(features).matrix
+    cost = np.ones(1, np.float32)
+    whole, part = fit_machines(matrix, hidden, cost), fit_machines(matrix[:60], signs[:60], cost)
+    np.testing.assert_allclose(whole, part, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_the_same_machine_as_liblinear_is_chosen(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    features, labels = made(400, 60, n_labels)
+    names = np.array([4, 7, 9])[labels]  # labels are told as they are, not by their place
+    known, unknown = slice(0, 300), slice(300, None)
+    theirs, their_choice = choose(features[known], names[known], Options())
+    monkeypatch.setattr(protocol, "MANY", 50)
+    ours, our_choice = choose(features[known], names[known], Options())
+    assert our_choice == their_choice
+    assert type(ours) is not type(theirs)
+    agreed = ours.predict(features[unknown]) == theirs.predict(features[unknown])
+    assert agreed.mean() >= 0.99
+
+
+def test_a_tie_is_broken_by_the_smaller_cost() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    features = rng.normal(size=(60, 5)) + 20 * labels[:, None]
+    parts = list(StratifiedKFold(3).split(features, labels))
+    machines, cost = choose_cost(features - features.mean(0), labels, (0.1, 1.0, 10.0), parts)
+    assert cost == 0.1
+    np.testing.assert_array_equal(machines.predict(features - features.mean(0)), labels)
+
+
+def test_who_decides() -> None:
+    np.testing.assert_array_equal(decided(np.array([[0.2], [-0.1]], np.float32)), [1, 0])
+    np.testing.assert_array_equal(decided(np.array([[0.2, 0.3, -1], [2, 0, 1]], np.float32)), [1, 0])
