@@ -133,9 +133,10 @@ def test_words_beyond_the_ten_thousandth_count() -> None:
     assert (shorter != longer).any()
 
 
-@pytest.mark.parametrize("dim", [1, 50, 100])
-def test_dimensions(dim: int) -> None:
-    pv = ParagraphVectors(dim=dim).fit(TEXTS)
+@pytest.mark.parametrize("mode", ["dbow", "dm"])
+@pytest.mark.parametrize("dim", [1, 50, 100, 300, 3000])  # from 257 on, gensim alone writes to memory that it has freed
+def test_dimensions(mode: Any, dim: int) -> None:
+    pv = ParagraphVectors(mode, dim=dim).fit(TEXTS)
     found = pv.transform(TEXTS)
     assert found.shape == (len(TEXTS), dim)
     assert found.dtype == np.float32

@@ -230,13 +230,17 @@ def _pass_over(model: Any) -> Callable[[list[str], Floats, int, float, bool], No
     doc2vec = _gensim()
     step = doc2vec.train_document_dbow if model.sg else doc2vec.train_document_dm
     free = np.ones(1, np.float32)  # no vector is locked
+    # gensim lets go of scratch memory that it makes itself, and then writes to it: ours outlives the call.
+    scratch = {"work": np.zeros(model.layer1_size, np.float32)}
+    if not model.sg:
+        scratch["neu1"] = np.zeros(model.layer1_size, np.float32)
 
     def go(words: list[str], vectors: Floats, row: int, alpha: float, learn: bool) -> None:
         for begin in range(0, len(words), _LONGEST):
             piece = words[begin : begin + _LONGEST]
             step(
                 model, piece, [row], alpha, learn_words=learn, learn_hidden=learn,
-                doctag_vectors=vectors, doctags_lockf=free,
+                doctag_vectors=vectors, doctags_lockf=free, **scratch,
             )  # fmt: skip
 
     return go
