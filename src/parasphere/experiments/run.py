@@ -18,8 +18,10 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Self
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -39,6 +41,7 @@ from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, enco
 from .source import code_version
 
 KIND = "experiment"
+ENCODED = "encoded-corpus"
 PAPER_DATASETS = ("20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr")
 FIGURE_2 = ("subj", "mr")  # the corpora of which the paper shows all dimensions
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -79,13 +82,20 @@ class Run:
     @cached_property
     def key(self) -> str:
         """A hash of all that the result depends on."""
+        more = {"tells_certainty": self.encoder.tells_certainty, "options": asdict(self.options)}
+        return self._hash(more, protocol)
+
+    @cached_property
+    def vectors_key(self) -> str:
+        """A hash of all that the texts' vectors depend on, where these depend on no fold."""
+        return self._hash({})
+
+    def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
-        facts = {
+        facts = more | {
             "encoder": [type(transformer).__qualname__, _plain(transformer.get_params(deep=False))],
-            "tells_certainty": self.encoder.tells_certainty,
             "dataset": _fingerprint(self.dataset),
-            "options": asdict(self.options),
-            "code": code_version(protocol, type(transformer)),
+            "code": code_version(*modules, type(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": store.VERSION,
         }
@@ -226,7 +236,7 @@ def _compute(
     labels = [f"{run.label}" + (f", fold {n + 1}" if len(waiting[key]) > 1 else "") for key, n, run, _ in tasks]
     costs = [len(fold.train) * run.dim for _, _, run, fold in tasks]
     workers = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-    todo = (delayed(_fold)(place, run, fold) for place, (_, _, run, fold) in enumerate(tasks))
+    todo = (delayed(_fold)(place, run, fold, folder) for place, (_, _, run, fold) in enumerate(tasks))
     with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch, warnings.catch_warnings():
         # joblib renews workers whose memory has grown; that is as it should be.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
@@ -241,7 +251,7 @@ def _compute(
                 yield key, facts
 
 
-def _fold(place: int, run: Run, fold: Fold) -> tuple[int, Outcome]:
+def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]:
     """Evaluate one fold, perhaps in a process of its own; its place tells which one it was."""
     if run.vectors is not None:
         # The copy that this process used before has its table of words. A copy that travelled here is writable, for
@@ -249,19 +259,27 @@ def _fold(place: int, run: Run, fold: Fold) -> tuple[int, Outcome]:
         vectors = _loaded.setdefault(run.vectors.fingerprint, run.vectors)
         vectors.matrix.flags.writeable = vectors.norms.flags.writeable = False
         run = replace(run, vectors=vectors)
-    _warm_up(run)
-    encoded = None
-    if run.encoder.fixed:
-        if run.key not in _encoded:
-            _encoded.clear()  # one at a time: vectors of whole corpora are large
-            _encoded[run.key] = encode_all(run.build, run.dataset)
-        encoded = _encoded[run.key]
+    encoded = _encoded(run, folder / "encoded" / run.vectors_key) if run.encoder.fixed else None
+    if encoded is None:
+        _warm_up(run)
     certainty = run.encoder.tells_certainty
     return place, evaluate(run.build, run.dataset, fold, run.options, tells_certainty=certainty, encoded=encoded)
 
 
+def _encoded(run: Run, folder: Path) -> Encoded:
+    """Return the vectors of a whole corpus; they are kept, since a transformer may take an hour for them."""
+    try:
+        arrays, meta = store.load(folder, ENCODED)
+        return Encoded(arrays["vectors"], meta["fit_seconds"], meta["transform_seconds"])
+    except (StoreError, KeyError):  # absent, or damaged
+        _warm_up(run)
+        found = encode_all(run.build, run.dataset)
+        meta = {"run": run.facts, "fit_seconds": found.fit_seconds, "transform_seconds": found.transform_seconds}
+        store.save(folder, ENCODED, {"vectors": np.ascontiguousarray(found.vectors)}, meta)
+        return found
+
+
 _loaded: dict[str, WordVectors] = {}
-_encoded: dict[str, Encoded] = {}
 _warm: set[tuple[str, str]] = set()
 
 
