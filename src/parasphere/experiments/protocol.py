@@ -348,7 +348,7 @@ def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
         return train, test
     scaler = StandardScaler().fit(np.asarray(train, np.float64))
     if train.shape[1] > MANY:
-        scaler.scale_[:] = np.sqrt(scaler.var_.mean()) or 1.0
+        scaler.scale_[:] = np.sqrt(scaler.var_.sum() / MANY) or 1.0  # in all as loud as so many standardised ones
     return scaler.transform(np.asarray(train, np.float64)), scaler.transform(np.asarray(test, np.float64))
 
 
