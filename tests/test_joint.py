@@ -172,7 +172,11 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
 
 def test_learning_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, _ = planted(60)
-    how: dict[str, Any] = {"dim": 8, "tokenizer": TOKENS, "settings": Settings(epochs=6, patience=2, held_out=0.2)}
+    how: dict[str, Any] = {
+        "dim": 8,
+        "tokenizer": TOKENS,
+        "settings": Settings(epochs=6, patience=2, held_out=0.2, ngrams=1),
+    }
     whole = learn_vectors(texts, **how)
     passes, real = [], predict_pass
 
@@ -186,7 +190,7 @@ def test_learning_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(KeyboardInterrupt):
         learn_vectors(texts, checkpoint=tmp_path / "kept", **how)
     monkeypatch.setattr(joint, "predict_pass", real)
-    changed = Settings(epochs=6, patience=2, held_out=0.2, rate=0.1)
+    changed = Settings(epochs=6, patience=2, held_out=0.2, ngrams=1, rate=0.1)
     with pytest.raises(StoreError, match="other are: rate"):
         learn_vectors(texts, checkpoint=tmp_path / "kept", **{**how, "settings": changed})
     resumed = learn_vectors(texts, checkpoint=tmp_path / "kept", **how)

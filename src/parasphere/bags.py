@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import store
 from .corpus import Block, blocks
-from .rows import sum_rows
+from .facets import Facets
+from .rows import sum_lifted_rows, sum_rows
 from .tokens import AnyTokenizer, Lookup, string_buffers
 from .vocabulary import Vocabulary
 
@@ -181,7 +182,10 @@ class Bags:
 class Bagger:
     """Turns blocks of documents into bags; what :meth:`Bags.from_texts` does, one block at a time.
 
-    Parameters are those of :meth:`Bags.from_texts`.
+    Parameters are those of :meth:`Bags.from_texts`, and:
+
+    facets : Facets, optional
+        The facets of the words; sums are then those of lifted vectors, (n_docs, n_facets * dim).
 
     Examples
     --------
@@ -199,9 +203,11 @@ class Bagger:
         *,
         tokenizer: AnyTokenizer | None = None,
         weights: ArrayLike | None = None,
+        facets: Facets | None = None,
         dtype: DTypeLike = np.float32,
         n_jobs: int | None = None,
     ) -> None:
+        self.vectors, self.facets = vectors, facets
         self.lookup = Lookup(vectors.vocabulary, tokenizer)
         self.matrix = vectors.matrix
         self.dtype = np.dtype(dtype)
@@ -225,7 +231,11 @@ class Bagger:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
-            sum_rows(ids, ends, self.matrix, self.weights, part.sums, part.lengths, part.squared_norms, part.unknown)
+            into = part.sums, part.lengths, part.squared_norms, part.unknown
+            if self.facets is None:
+                sum_rows(ids, ends, self.matrix, self.weights, *into)
+            else:
+                sum_lifted_rows(ids, ends, self.matrix, self.weights, *self.facets[1:], *into)
 
         if self.n_jobs == 1 or len(steps) == 1:
             for step in steps:
@@ -235,10 +245,20 @@ class Bagger:
                 list(threads.map(fill, steps))
         return bags
 
+    @property
+    def dim(self) -> int:
+        """The dimension of the sums."""
+        return int(self.matrix.shape[1]) * (1 if self.facets is None else self.facets.n_facets)
+
+    def row(self, word: int) -> NDArray[np.float64]:
+        """Return what a word adds to a sum, (dim,), if it is not weighted."""
+        row = self.matrix[word].astype(np.float64)
+        return row if self.facets is None else self.facets.lifted(word, row)
+
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags yet to be filled."""
         return Bags(
-            np.empty((n_docs, self.matrix.shape[1]), self.dtype),
+            np.empty((n_docs, self.dim), self.dtype),
             np.empty(n_docs, np.float64),
             np.empty(n_docs, np.float64),
             np.empty(n_docs, np.int64),

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from . import vmf
 from .bags import Bagger
-from .columns import strings
 from .corpus import Block
 from .errors import ParasphereError
 from .posterior import Posterior
 from .spm import Prior
-from .tokens import split_texts
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,15 @@ class Explanation:
     Attributes
     ----------
     words : list of (str, float)
-        The known words in their order, and each one's share of the pull on the direction,
+        The known words (and phrases) in their order, and each one's share of the pull on the direction,
         ``kappa_n w.mu' / kappa'``: negative for a word that pulls away. With ``prior`` the shares add up to 1.
     prior : float
         The share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.
     unknown : list of str
         The words without a vector, in their order.
+    facets : list of float
+        The facets' shares in the direction (one, which is 1, if the model has but one): the squared lengths of its
+        blocks.
     concentration, word_concentration : float
         kappa' and kappa_n.
     """
@@ -38,6 +39,7 @@ class Explanation:
     words: list[tuple[str, float]]
     prior: float
     unknown: list[str]
+    facets: list[float]
     concentration: float
     word_concentration: float
 
@@ -66,17 +68,17 @@ class Match(NamedTuple):
 
 def explain(text: str, posterior: Posterior, bagger: Bagger, prior: Prior) -> Explanation:
     """Return each word's share in the direction of a text whose posterior is given."""
-    tokens: list[str] = split_texts(strings([text]), bagger.lookup.tokenizer)[0].as_py()
-    rows = bagger.lookup.vocabulary.get_many(tokens)
+    units = bagger.lookup.units(text)
     direction = np.asarray(posterior.direction[0], np.float64)
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0
-    known = [(token, row) for token, row in zip(tokens, rows, strict=True) if row >= 0]
+    known = [(unit, row) for unit, row in units if row >= 0]
     weights = np.ones(len(bagger.matrix)) if bagger.weights is None else bagger.weights
     return Explanation(
-        words=[(token, float(kappa * scale * weights[row] * (bagger.matrix[row] @ direction))) for token, row in known],
+        words=[(unit, float(kappa * scale * weights[row] * (bagger.row(row) @ direction))) for unit, row in known],
         prior=float(prior.concentration * scale * (prior.mean_direction @ direction)),
-        unknown=[token for token, row in zip(tokens, rows, strict=True) if row < 0],
+        unknown=[unit for unit, row in units if row < 0],
+        facets=posterior.by_facet(1 if bagger.facets is None else bagger.facets.n_facets).share[0].tolist(),
         concentration=whole,
         word_concentration=kappa,
     )

@@ -6,9 +6,9 @@ out are the ones for which the closed-form posterior of a text tells most of its
 
 import hashlib
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from . import store
 from .corpus import blocks
 from .errors import StoreError, VectorsError
 from .joint_torch import Device
+from .leaveout import Words, leave_out_likelihood
+from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
 from .predictive import KAPPA, KAPPA0, predict_pass
 from .progress import progress
 from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
@@ -27,6 +29,8 @@ CHECKPOINT = "joint-learning-checkpoint"
 TABLE = 1 << 21  # entries of the table that words are drawn from
 SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks
 JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicted
+TRIAL = 3  # epochs after which words alone and phrases are compared
+TRIAL_TEXTS = 1000  # held-out texts by which they are, at the most
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,12 @@ class Settings:
         Passes over the texts, and the length of the first steps; it falls to zero, linearly.
     min_count : int
         Rarer words are not learned.
+    ngrams : int or "auto"
+        Learn phrases of up to so many words as units of their own; 1: words alone. "auto" tries words alone and phrases
+        of two for a few epochs and takes what tells held-out texts better, word for word.
+    ngram_count, ngram_score : int and float
+        How often a phrase must occur, and how much more often than by chance; see
+        :func:`parasphere.phrases.find_phrases`.
     sample : float
         Occurrences of words whose share of the text is above this are left out at random, as in word2vec; 0 keeps all.
     context, targets, share
@@ -58,6 +68,9 @@ class Settings:
     epochs: int = 40
     rate: float = 0.2
     min_count: int = 2
+    ngrams: int | Literal["auto"] = "auto"
+    ngram_count: int = 5
+    ngram_score: float = 0.2
     sample: float = 1e-3
     context: int = 24
     targets: int = 6
@@ -75,6 +88,8 @@ class Settings:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be at least {value}, not {getattr(self, name)!r}")
+        if self.ngrams != "auto" and not (isinstance(self.ngrams, int | np.integer) and self.ngrams >= 1):
+            raise ValueError(f"ngrams must be 'auto' or a whole number from 1 on, not {self.ngrams!r}")
         if not self.rate > 0:
             raise ValueError(f"rate must be above 0, not {self.rate!r}")
         if self.patience is not None and self.patience < 1:
@@ -102,6 +117,8 @@ class Learned(NamedTuple):
         The loss of a held-out word, in the texts learned from and in those that were not: minus the log of its share
         among itself and the drawn words. These are more of them for the second, so that each can be compared over time,
         but not the two with each other, nor with a log-probability over the whole vocabulary.
+    ngrams : int
+        How many words a phrase has at the most; 1 if words were learned alone.
     """
 
     vectors: WordVectors
@@ -110,10 +127,11 @@ class Learned(NamedTuple):
     mean_direction: NDArray[np.float32]
     losses: NDArray[np.float64]
     held_out_losses: NDArray[np.float64]
+    ngrams: int
 
 
 class Texts(NamedTuple):
-    """Texts as ids of the words that are learned."""
+    """Texts as ids of the words, and phrases, that are learned."""
 
     words: list[str]
     counts: NDArray[np.int64]
@@ -166,7 +184,7 @@ def learn_vectors(
     if start is not None and dim < start.dim:
         raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
     texts = _read(corpus, tokenizer, settings.min_count, columns)
-    learning = _Learning(texts, start, dim, settings, device)
+    learning = _Learning(*_with_phrases(texts, start, dim, settings, device), device)
     kept = None if checkpoint is None else _Kept(Path(checkpoint), learning)
     learning.run(kept)
     return learning.found("learned" if start is None else f"learned from {start.name}")
@@ -180,12 +198,12 @@ class _Learning:
     ) -> None:
         self.texts, self.settings = texts, settings
         share = texts.counts / texts.counts.sum()
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # a word that only phrases have
             often = settings.sample / share if settings.sample else np.ones(len(share))
         self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
         q = (share * self.keep) ** settings.power
         q /= q.sum()
-        self.log_q = np.log(q).astype(np.float32)
+        self.log_q = np.log(np.maximum(q, np.finfo(np.float32).tiny)).astype(np.float32)
         self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
         self.matrix = _first_vectors(texts.words, start, dim, settings.seed)
         mean = share @ self.matrix
@@ -255,6 +273,12 @@ class _Learning:
         patience = self.settings.patience
         return patience is not None and bool(judged) and len(judged) - 1 - int(np.argmin(judged)) >= patience
 
+    def likelihood(self) -> float:
+        """Return the log-likelihood of held-out texts, each unit told from the others of its text."""
+        kappa, kappa0 = float(self.numbers[KAPPA]), float(self.numbers[KAPPA0])
+        words = Words(self.matrix, self.weights, self.mean, kappa, kappa0, self.keep)
+        return leave_out_likelihood(words, self.texts.ids, self.texts.ends, self.held_out[:TRIAL_TEXTS])
+
     def found(self, name: str) -> Learned:
         """Return what was learned; the weights' mean over the text is moved into kappa."""
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
@@ -265,7 +289,8 @@ class _Learning:
         vectors = WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), norms, name=name)
         losses = np.array(self.losses).reshape(-1, 2)
         kappa, kappa0 = float(self.numbers[KAPPA]) * scale, float(self.numbers[KAPPA0])
-        return Learned(vectors, kappa, kappa0, self.mean, losses[:, 0], losses[:, 1])
+        ngrams = max(len(word.split(" ")) for word in self.texts.words)
+        return Learned(vectors, kappa, kappa0, self.mean, losses[:, 0], losses[:, 1], ngrams)
 
 
 class _Kept:
@@ -313,7 +338,7 @@ class _Kept:
 
 
 def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
-    """Read a corpus once, and turn its frequent words into ids."""
+    """Read a corpus once, and turn its frequent words into ids; -1 for the others."""
     tokenizer = Tokenizer() if tokenizer is None else tokenizer
     held = list(blocks(corpus, **columns))
     counter = WordCounter(tokenizer)
@@ -327,11 +352,50 @@ def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: 
     ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
     for block in held:
         found = lookup.ids(block.texts)
-        known = found.ids >= 0
-        ids.append(found.ids[known])
-        ends.append(total + np.concatenate([[0], np.cumsum(known)])[found.ends])
-        total += int(known.sum())
+        ids.append(found.ids)
+        ends.append(total + found.ends)
+        total += len(found.ids)
     return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends))
+
+
+def _with_phrases(
+    texts: Texts, start: WordVectors | None, dim: int, settings: Settings, device: str | None
+) -> tuple[Texts, WordVectors | None, int, Settings]:
+    """Return what to learn from: texts of words alone or of phrases too, as the settings or a trial have it."""
+    alone = _known(texts)
+    if settings.ngrams == 1:
+        return alone, start, dim, settings
+    joined = _known(_joined(texts, 2 if settings.ngrams == "auto" else settings.ngrams, settings))
+    if settings.ngrams != "auto":
+        return joined, start, dim, settings
+    chosen = 1
+    if len(joined.words) > len(alone.words) and round(settings.held_out * (len(texts.ends) - 1)):
+        trial = replace(settings, ngrams=1, epochs=min(TRIAL, settings.epochs), patience=None)
+        told = []
+        for candidate in (alone, joined):
+            learning = _Learning(candidate, start, dim, trial, device)
+            learning.run(None)
+            told.append(learning.likelihood())
+        chosen = 2 if told[1] > told[0] else 1
+    return (joined if chosen == 2 else alone), start, dim, replace(settings, ngrams=chosen)
+
+
+def _joined(texts: Texts, longest: int, settings: Settings) -> Texts:
+    """Find phrases, and put them in the place of their words."""
+    phrases = find_phrases(texts.ids, texts.ends[1:], texts.words, longest, settings.ngram_count, settings.ngram_score)
+    words = [*texts.words, *phrases]
+    table = phrase_table(Vocabulary(words))
+    if table is None:
+        return texts
+    ids, ends = texts.ids.copy(), texts.ends.copy()
+    ids = ids[: join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
+    return Texts(words, np.bincount(ids[ids >= 0], minlength=len(words)), ids, ends)
+
+
+def _known(texts: Texts) -> Texts:
+    """Leave out the words that are not learned."""
+    known = texts.ids >= 0
+    return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
 
 
 def _first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
@@ -347,4 +411,10 @@ def _first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: 
         rows[~known, : start.dim] += given.mean(axis=0)
         rows[known, : start.dim] = given
         rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
-    return np.ascontiguousarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    vocabulary = Vocabulary(words)
+    for row in phrase_rows(vocabulary):
+        if start is None or places[row] < 0:
+            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
+            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
+    return np.ascontiguousarray(rows, np.float32)

@@ -1,7 +1,7 @@
 """The Spherical Paragraph Model whose word vectors are learned from the same texts."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -33,9 +33,12 @@ class JointSphericalModel(SphericalParagraphModel):
         is learned.
     epochs, rate, min_count
         Passes over the texts, first step length, and the least count of a word that is learned.
+    ngrams : int or "auto"
+        Take frequent phrases of up to so many words for units of their own, 1 for none. "auto" decides between none and
+        phrases of two words by how well held-out texts are predicted.
     patience : int, optional
         Stop when held-out texts were not predicted better for so many epochs.
-    prior_strength, kappa_method, max_iter, tol, n_jobs
+    facets, prior_strength, kappa_method, max_iter, tol, n_jobs
         As in :class:`SphericalParagraphModel`.
     random_state : int
         The same number gives the same bits.
@@ -52,6 +55,8 @@ class JointSphericalModel(SphericalParagraphModel):
         :class:`parasphere.joint.Learned`.
     word_concentration_ : float
         kappa, as the vectors were learned with.
+    ngrams_ : int
+        How many words a phrase has at the most; 1 if there are none.
     mean_direction_, concentration_, word_cosine_, evidence_, n_iter_, converged_
         As in :class:`SphericalParagraphModel`.
 
@@ -80,7 +85,9 @@ class JointSphericalModel(SphericalParagraphModel):
         epochs: int = 40,
         rate: float = 0.2,
         min_count: int = 2,
+        ngrams: int | Literal["auto"] = "auto",
         patience: int | None = None,
+        facets: int = 1,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         max_iter: int = 500,
@@ -95,7 +102,9 @@ class JointSphericalModel(SphericalParagraphModel):
         self.epochs = epochs
         self.rate = rate
         self.min_count = min_count
+        self.ngrams = ngrams
         self.patience = patience
+        self.facets = facets
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.max_iter = max_iter
@@ -123,6 +132,7 @@ class JointSphericalModel(SphericalParagraphModel):
             epochs=self.epochs,
             rate=self.rate,
             min_count=self.min_count,
+            ngrams=self.ngrams,
             patience=self.patience,
             seed=self.random_state,
         )
@@ -138,6 +148,8 @@ class JointSphericalModel(SphericalParagraphModel):
         )
         self.vectors_, self.word_concentration_ = found.vectors, found.concentration
         self.losses_, self.held_out_losses_ = found.losses, found.held_out_losses
+        self.ngrams_ = found.ngrams
+        self._find_facets(self.vectors_)
         return self._fit(self._bags(held))
 
     @classmethod

@@ -22,6 +22,7 @@ from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
 from .explain import Explanation, Match, explain, similar
+from .facets import Facets
 from .inputs import as_texts, is_numeric
 from .persistence import load_model, save_model
 from .posterior import Posterior
@@ -46,6 +47,10 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         Count each word as often as the length says that its vector had before it was normalised (``vectors.norms``),
         fractions included; evidence is then that of texts so counted. Vectors that were learned with texts
         (:class:`JointSphericalModel`) have the words' learned weights there.
+    facets : int
+        Let the vocabulary fall into so many regions and give each document a direction in each
+        (:mod:`parasphere.facets`). A document's vector then has ``facets * dim`` numbers: a block for each facet, as
+        long as the root of its share in the document. 1 is the paper's model.
     prior_strength : float
         How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
         0 is the paper; ``inf`` gives all documents one concentration.
@@ -79,8 +84,10 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
-        The dimension of the word vectors.
+        The dimension of the word vectors, times the number of facets.
     vectors_ : WordVectors or None
+    facets_ : Facets or None
+        Which regions words belong to, if there are several.
 
     Notes
     -----
@@ -110,6 +117,8 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     converged_: bool
     n_features_in_: int
     vectors_: WordVectors | None
+    facets_: Facets | None = None
+    _reader: Bagger
 
     def __init__(
         self,
@@ -117,6 +126,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         *,
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = False,
+        facets: int = 1,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -129,6 +139,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         self.vectors = vectors
         self.tokenizer = tokenizer
         self.weighted = weighted
+        self.facets = facets
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -273,6 +284,24 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         check_is_fitted(self, "mean_direction_")
         return draw(self._prior, n_docs, lengths, word_concentration, _generator(self.random_state))
 
+    def facet_words(self, k: int = 10) -> list[list[str]]:
+        """Return the ``k`` words at the heart of each facet, nearest first: what the facet is about.
+
+        Those are words that belong to the facet more than to any other, and are nearest to its middle.
+
+        Examples
+        --------
+        >>> from parasphere import WordVectors
+        >>> north = WordVectors.from_arrays(["up", "high", "far", "off"], [[0, 1], [0.1, 1], [1, 0], [1, 0.1]])
+        >>> model = SphericalParagraphModel(north, facets=2, tol=1e-2).fit(["up high", "far off", "up off"])
+        >>> sorted(sorted(words) for words in model.facet_words(2))
+        [['far', 'off'], ['high', 'up']]
+        """
+        vectors, facets = self._bagger().vectors, self._bagger().facets
+        if facets is None:
+            raise ValueError("a model of one facet has no regions to describe; choose facets=10, say")
+        return facets.nearest_words(vectors, k)
+
     def explain(self, text: str) -> Explanation:
         """Return each word's share in the pull on a text's direction, the prior's share, and the unknown words.
 
@@ -400,18 +429,39 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
         if reset or getattr(self, "vectors_", None) is None:
             vectors = self._load_vectors()
-            if not reset and vectors.dim != self.n_features_in_:
+            if not reset and vectors.dim * self.facets != self.n_features_in_:
+                times = f" and there are {self.facets} facets" if self.facets > 1 else ""
                 raise ValueError(
-                    f"the word vectors have {vectors.dim} dimensions; the model was fitted to {self.n_features_in_}"
+                    f"the word vectors have {vectors.dim} dimensions{times}; the model was fitted to "
+                    f"{self.n_features_in_}"
                 )
             self.vectors_ = vectors
+        assert self.vectors_ is not None
+        if reset or (self.facets > 1 and self.facets_ is None):
+            self._find_facets(self.vectors_)
         facts = (self.vectors_, self.tokenizer, self.weighted, self.n_jobs)
-        if getattr(self, "_reader_facts", None) != facts:
-            assert self.vectors_ is not None
-            weights = self.vectors_.norms if self.weighted else None
-            self._reader = Bagger(self.vectors_, tokenizer=self._tokenizer(), weights=weights, n_jobs=self.n_jobs)
+        if getattr(self, "_reader_facts", None) != facts or self._reader.facets is not self.facets_:
+            self._reader = Bagger(
+                self.vectors_,
+                tokenizer=self._tokenizer(),
+                weights=self.vectors_.norms if self.weighted else None,
+                facets=self.facets_,
+                n_jobs=self.n_jobs,
+            )
             self._reader_facts = facts
         return self._reader
+
+    def _find_facets(self, vectors: WordVectors) -> None:
+        """Let the words fall into regions; the same ones for the same vectors."""
+        self._check_parameters()
+        if self.facets == 1:
+            self.facets_ = None
+            return
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else 0
+        facts = (vectors.fingerprint, self.facets, int(seed))
+        if self.facets_ is None or getattr(self, "_facet_facts", None) != facts:
+            self.facets_ = Facets.find(vectors.matrix, self.facets, int(seed))
+            self._facet_facts = facts
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out of a pickle what is built anew when it is needed, and vectors that can be loaded by their name."""
@@ -439,7 +489,7 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     def _vectors_for(self, dim: int) -> WordVectors | None:
         """Return the word vectors if bags of this dimension may have been read with them."""
         known = getattr(self, "vectors_", None) or (self.vectors if isinstance(self.vectors, WordVectors) else None)
-        return known if known is not None and known.dim == dim else None
+        return known if known is not None and known.dim * self.facets == dim else None
 
     def _check_parameters(self) -> None:
         strength: Any = self.prior_strength
@@ -449,6 +499,9 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
         if self.init not in ("data", "paper"):
             raise ValueError(f"init must be 'data' or 'paper', not {self.init!r}")
+        facets: Any = self.facets
+        if not isinstance(facets, numbers.Integral) or int(facets) < 1:
+            raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
         most: Any = self.max_iter
         if not isinstance(most, numbers.Integral) or int(most) < 1:
             raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")

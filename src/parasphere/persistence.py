@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from . import store
 from .em import Online
 from .errors import StoreError
+from .facets import Facets
 from .kept import source_of, tokenizer_facts, tokenizer_from, vectors_from
 from .vectors import WordVectors
 
 KIND = "spherical-paragraph-model"
-_PLAIN = ("weighted", "kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
+_PLAIN = ("weighted", "facets", "kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
 
 
 def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:
@@ -45,6 +46,8 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
         }  # fmt: skip
         if embed:
             arrays |= vectors.arrays()
+    if model.facets_ is not None:
+        arrays |= model.facets_.arrays()
     if hasattr(model, "_online"):
         meta["online"] = [model._online.seen, model._online.agreement, model._online.pairs]
         arrays["online_mean"] = model._online.mean
@@ -65,6 +68,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
         model.n_iter_, model.converged_ = meta["n_iter"], meta["converged"]
         model.n_features_in_ = model._n_features_out = len(model.mean_direction_)
         model.vectors_ = found
+        model.facets_ = Facets.from_arrays(arrays) if parameters.get("facets", 1) > 1 else None
         if vectors is None and (found is None or not meta["vectors"]["embedded"]):
             model.vectors = meta["source"]  # a copy saved again refers to the same vectors again
         if meta["online"] is not None:

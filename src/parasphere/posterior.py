@@ -12,6 +12,25 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class FacetPosterior:
+    """What the model knows of each document, facet by facet.
+
+    Attributes
+    ----------
+    direction : (n_docs, n_facets, dim)
+        Where the document points within each facet; a unit vector, or 0 where it says nothing.
+    share : (n_docs, n_facets)
+        How much of the document each facet is; adds up to 1.
+    concentration : (n_docs, n_facets)
+        ``|eta_t|``, the evidence on which a facet's direction rests.
+    """
+
+    direction: NDArray[Any]
+    share: Floats
+    concentration: Floats
+
+
+@dataclass(frozen=True)
 class Posterior:
     """What the model knows of each document after reading it.
 
@@ -47,6 +66,22 @@ class Posterior:
     def mean(self) -> NDArray[Any]:
         """E[d], (n_docs, dim): the direction, shortened by doubt."""
         return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
+
+    def by_facet(self, n_facets: int) -> "FacetPosterior":
+        """Take apart the directions of a model of several facets.
+
+        Examples
+        --------
+        >>> parts = np.array([[0.6, 0.0, 0.0, 0.8]])
+        >>> one = np.ones(1)
+        >>> found = Posterior(parts, one, one, one, np.zeros(1, int), one).by_facet(2)
+        >>> found.direction.tolist(), found.share.round(2).tolist()
+        ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
+        """
+        blocks = self.direction.reshape(len(self), n_facets, -1)
+        lengths = np.linalg.norm(blocks, axis=2)
+        directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
+        return FacetPosterior(directions, lengths.astype(np.float64) ** 2, self.concentration[:, None] * lengths)
 
     def __len__(self) -> int:
         return len(self.direction)

@@ -57,6 +57,47 @@ def sum_rows(
 
 
 @njit(cache=True, nogil=True)
+def sum_lifted_rows(
+    ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any, sums: Any, lengths: Any,
+    squared_norms: Any, unknown: Any,
+) -> None:  # fmt: skip
+    """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each.
+
+    The facets of word w are ``facets[starts[w] : starts[w + 1]]``; ``sums`` is (n_docs, n_facets * dim).
+    """
+    dim = matrix.shape[1]
+    total = np.empty(sums.shape[1], np.float64)
+    into, rows = address(total), address(matrix)
+    begin = 0
+    for doc in range(ends.shape[0]):
+        total[:] = 0.0
+        length = 0.0
+        missing = 0
+        for i in range(begin, ends[doc]):
+            w = ids[i]
+            if w < 0:
+                missing += 1
+                continue
+            weight = 1.0 if weights is None else weights[w]
+            length += weight
+            row = rows + 4 * dim * np.int64(w)
+            for k in range(starts[w], starts[w + 1]):
+                block, part = dim * np.int64(facets[k]), weight * parts[k]
+                for j in range(0, dim - 7, 8):
+                    add_eight(into + 8 * (block + j), row + 4 * j, part)
+                for j in range(dim & ~7, dim):
+                    total[block + j] += np.float64(matrix[w, j]) * part
+        squared = 0.0
+        for j in range(total.shape[0]):
+            sums[doc, j] = total[j]
+            squared += np.float64(sums[doc, j]) ** 2
+        lengths[doc] = length
+        squared_norms[doc] = squared
+        unknown[doc] = missing
+        begin = ends[doc]
+
+
+@njit(cache=True, nogil=True)
 def project(rows: Any, direction: Any, along: Any) -> None:
     """Write the inner product of each (contiguous) row with a direction to ``along``: (n, dim), (dim,) -> (n,)."""
     dim, size = direction.shape[0], rows.itemsize

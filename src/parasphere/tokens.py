@@ -32,6 +32,7 @@ from .kernels import (
     learn_texts,
     unpack_words,
 )
+from .phrases import join_phrases, phrase_table
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
 
@@ -135,6 +136,7 @@ class Lookup:
     Parameters
     ----------
     vocabulary : Vocabulary
+        Entries of several words, "new york", take the place of those words (see :mod:`parasphere.phrases`).
     tokenizer : Tokenizer, callable or Hugging Face tokenizer
         A :class:`Tokenizer` runs compiled. Any other callable is asked for the words of each text, in Python.
 
@@ -152,9 +154,33 @@ class Lookup:
         self._names = vocabulary.rows
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
             self._words, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+        self._phrases = phrase_table(vocabulary)
 
     def ids(self, texts: pa.Array) -> WordIds:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
+        return self._joined(self._ids(texts))[0]
+
+    def units(self, text: str) -> list[tuple[str, int]]:
+        """Return the words and phrases of a text in their order, each with its row or -1."""
+        lists = split_texts(strings([text]), self.tokenizer)
+        words = lists[0].as_py()
+        found, begins = self._joined(self._ids_of_lists(lists))
+        ids = found.ids.tolist()
+        if begins is None:
+            return list(zip(words, ids, strict=True))
+        return [
+            (self.vocabulary.word(row) if row >= 0 else words[at], row) for row, at in zip(ids, begins, strict=True)
+        ]
+
+    def _joined(self, words: WordIds) -> tuple[WordIds, NDArray[np.int64] | None]:
+        """Put phrases in the place of their words, if the vocabulary has any; and tell where each unit began."""
+        if self._phrases is None:
+            return words, None
+        begins = np.empty(len(words.ids), np.int64)
+        count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
+        return WordIds(words.ids[:count], words.ends), begins[:count]
+
+    def _ids(self, texts: pa.Array) -> WordIds:
         if pa.types.is_large_list(texts.type):
             return self._ids_of_lists(texts)
         if not isinstance(self.tokenizer, Tokenizer):
@@ -174,7 +200,7 @@ class Lookup:
         # Tokens are taken as they are: a stop word among them stays.
         ids_of_words(data, offsets, *self.vocabulary.table, self.vocabulary.rows, ids)
         begins = np.asarray(lists.offsets)
-        return WordIds(ids, begins[1:] - begins[0])
+        return WordIds(ids, begins[1:] - begins[0])  # an array of its own: ends are moved when phrases are joined
 
 
 class WordCounter:

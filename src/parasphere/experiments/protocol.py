@@ -39,7 +39,8 @@ Classifier = Literal["liblinear", "libsvm-rbf"]
 Scaling = Literal["standard", "none"]
 FOLDS = 10
 INNER_FOLDS = 3
-LINEAR_C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+MANY_C = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+LINEAR_C = MANY_C[1:]
 RBF_C = (1.0, 10.0)
 RBF_GAMMA = (0.2, 1.0)  # of 1 / (features x variance)
 MAX_ITER = 5000
@@ -216,7 +217,7 @@ def choose(features: Any, labels: Ints, options: Options) -> tuple[Any, dict[str
     inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=options.seed)
     places = list(inner.split(np.zeros(len(labels)), labels))
     if options.classifier == "liblinear" and not sparse.issparse(features) and features.shape[1] > MANY:
-        machines, cost = choose_cost(features, labels, LINEAR_C, places)
+        machines, cost = choose_cost(features, labels, MANY_C, places)
         return machines, {"C": cost}
     if options.classifier == "liblinear":
         machine: Any = LinearSVC(dual="auto", max_iter=MAX_ITER, random_state=options.seed)

@@ -1,0 +1,105 @@
+"""Facets: regions of the sphere that words fall into, so that a text can point in several directions at once.
+
+A text about two things has no good single direction. Let the words fall into T regions, by a mixture of vMFs over their
+vectors, and let r_t(w) be the probability that word w belongs to region t. The word then becomes
+
+    (sqrt(r_1) w, sqrt(r_2) w, ..., sqrt(r_T) w),
+
+which is a unit vector again, in T times the dimension: words of one region meet as they did, words of different ones
+are orthogonal. SPM on these *lifted* vectors is SPM as it was, with its exact posterior and evidence; the direction of
+a text now has T blocks, one direction a facet, each as long as the root of its share in the whole. T = 1 is SPM.
+
+The blocks of a text's sum are ``s_t = sum_w sqrt(r_t(w)) a_w w``, those of its posterior are ``eta_t = kappa0 mu_t +
+kappa_n s_t``. Lifted vectors are never written out: a word has a part in few facets, and only these are added to.
+"""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import VectorsError
+from .movmf import MovMF
+
+NEGLIGIBLE = 1e-2  # a smaller probability of a region is taken for none
+MAX_KAPPA = 10.0  # of a region: closer ones would cut between words that mean the same
+WORDS = 20_000  # the first words, which files have in the order of their frequency, make the regions
+CHUNK = 65_536  # words that are put into regions at a time
+
+
+class Facets(NamedTuple):
+    """Which regions words belong to.
+
+    Attributes
+    ----------
+    centres : (n_facets, dim) float32
+        The regions' mean directions.
+    starts, which, parts : (n_words + 1,) int64, (n,) int32 and (n,) float64
+        The facets of word w are ``which[starts[w]:starts[w + 1]]``, its parts in them ``sqrt(r)``; their squares add
+        up to 1.
+    """
+
+    centres: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    which: NDArray[np.int32]
+    parts: NDArray[np.float64]
+
+    @classmethod
+    def find(cls, rows: NDArray[np.float32], n_facets: int, seed: int = 0) -> Self:
+        """Let word vectors, (n_words, dim) unit rows, fall into regions."""
+        if n_facets > len(rows):
+            raise VectorsError(f"{len(rows)} words cannot fall into {n_facets} facets; choose fewer")
+        mixture = MovMF(n_facets, kappa="shared", max_kappa=MAX_KAPPA, random_state=seed).fit(rows[:WORDS])
+        chunks = [_parts(mixture.predict_proba(rows[i : i + CHUNK])) for i in range(0, len(rows), CHUNK)]
+        counts = np.concatenate([count for count, _, _ in chunks])
+        return cls(
+            centres=np.asarray(mixture.mean_directions_, np.float32),
+            starts=np.concatenate([[0], np.cumsum(counts)]),
+            which=np.concatenate([which for _, which, _ in chunks]).astype(np.int32),
+            parts=np.concatenate([parts for _, _, parts in chunks]),
+        )
+
+    @property
+    def n_facets(self) -> int:
+        """How many regions there are."""
+        return len(self.centres)
+
+    def lifted(self, word: int, row: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a word's vector, (dim,), in all its facets: (n_facets * dim,)."""
+        blocks = np.zeros(self.centres.shape)
+        begin, end = self.starts[word], self.starts[word + 1]
+        blocks[self.which[begin:end]] = self.parts[begin:end, None] * np.asarray(row, np.float64)
+        return blocks.ravel()
+
+    def nearest_words(self, vectors: Any, k: int) -> list[list[str]]:
+        """Return the ``k`` words of each facet that are nearest to its middle, nearest first.
+
+        ``vectors`` has the words and their unit rows.
+        """
+        words = min(WORDS, len(vectors.matrix))  # as many as the regions were made of: rare names say little
+        cosines = np.asarray(vectors.matrix[:words] @ self.centres.T)
+        word = np.repeat(np.arange(words), np.diff(self.starts[: words + 1]))
+        part = np.zeros((words, self.n_facets))
+        part[word, self.which[: len(word)]] = self.parts[: len(word)]
+        cosines[part < part.max(1, keepdims=True)] = -2.0
+        best = np.argsort(-cosines, axis=0, kind="stable")[:k].T
+        return [
+            [vectors.vocabulary.word(int(w)) for w in row if cosines[w, facet] > -2.0] for facet, row in enumerate(best)
+        ]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is written to disk."""
+        return {f"facets.{name}": array for name, array in self._asdict().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """Take up what :meth:`arrays` gave."""
+        return cls(*(np.array(arrays[f"facets.{name}"]) for name in cls._fields))
+
+
+def _parts(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many regions each word has, which they are, and the roots of their probabilities."""
+    found = np.where(probabilities < NEGLIGIBLE, 0.0, probabilities)
+    found /= found.sum(1, keepdims=True)
+    word, which = np.nonzero(found)
+    return np.bincount(word, minlength=len(found)), which, np.sqrt(found[word, which])
