@@ -36,6 +36,8 @@ class JointSphericalModel(SphericalParagraphModel):
     ngrams : int or "auto"
         Take frequent phrases of up to so many words for units of their own, 1 for none. "auto" decides between none and
         phrases of two words by how well held-out texts are predicted.
+    weigh : bool
+        Learn a weight for each word; if not, all count alike.
     patience : int, optional
         Stop when held-out texts were not predicted better for so many epochs.
     facets, prior_strength, kappa_method, max_iter, tol, n_jobs
@@ -86,6 +88,7 @@ class JointSphericalModel(SphericalParagraphModel):
         rate: float = 0.2,
         min_count: int = 2,
         ngrams: int | Literal["auto"] = "auto",
+        weigh: bool = True,
         patience: int | None = None,
         facets: int = 1,
         prior_strength: float = 10.0,
@@ -103,6 +106,7 @@ class JointSphericalModel(SphericalParagraphModel):
         self.rate = rate
         self.min_count = min_count
         self.ngrams = ngrams
+        self.weigh = weigh
         self.patience = patience
         self.facets = facets
         self.prior_strength = prior_strength
@@ -133,6 +137,7 @@ class JointSphericalModel(SphericalParagraphModel):
             rate=self.rate,
             min_count=self.min_count,
             ngrams=self.ngrams,
+            weigh=self.weigh,
             patience=self.patience,
             seed=self.random_state,
         )

@@ -131,13 +131,26 @@ def trained_folder(name: str) -> Path:
     return Path(data) / "encoders" / name
 
 
+def best_model(vectors: WordVectors | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
+    """Return what did best on held-out parts of training texts, unfitted; one configuration for all corpora."""
+    settings: dict[str, Any] = {"dim": 300, "tokenizer": Tokenizer(), "facets": 5, "random_state": seed}
+    return JointSphericalModel(vectors, **(settings | changed))
+
+
 _ENTRIES = (
     Encoder("spm", "SPM", lambda vectors, _, seed: SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=seed),
             kind="spherical", tells_certainty=True),
     Encoder("spm-paper", "SPM, to the letter",
             lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS), kind="spherical"),
+    Encoder("spm-facets", "SPM, facets", kind="spherical", by_dim=False,
+            build=lambda vectors, _, seed: SphericalParagraphModel(
+                vectors, tokenizer=WORDS, facets=10, random_state=seed)),
     Encoder("spm-joint", "SPM, joint", kind="spherical",
-            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, random_state=seed)),
+            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, ngrams=1, random_state=seed)),
+    Encoder("spm-joint-ngram", "SPM, joint, phrases", kind="spherical", by_dim=False,
+            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, ngrams=2, random_state=seed)),
+    Encoder("spm-best", "SPM, best", lambda vectors, _, seed: best_model(vectors, seed), kind="spherical",
+            by_dim=False),
     Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
     Encoder("tfidf", "tf-idf", lambda *_: TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
     Encoder("lsi", "LSI", _topics(LatentSemanticIndex), needs_vectors=False),
@@ -179,7 +192,7 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
     >>> [encoder.name for encoder in encoders]
-    ['bow', 'spm', 'spm-paper', 'spm-joint']
+    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-best']
     """
     kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
     found: dict[str, Encoder] = {}

@@ -117,6 +117,46 @@ def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
     return text[text.index("<svg") :].replace(_INK, "var(--ink)").replace(_FAINT, "var(--line)").encode()
 
 
+def draw_differences(study: Mapping[str, Any]) -> bytes:
+    """Draw what each change of a study does to the accuracy, in points, as a PNG: a panel a corpus, a bar a change."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots", "drawing the figure of the study") from error
+    first, *rest = study["rows"]
+    names = study["datasets"]
+    figure = Figure(figsize=(5.0 + 2.3 * len(names), 1.1 + 0.27 * len(rest)), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    places = list(range(len(rest)))[::-1]
+    for axes, name in zip(panels, names, strict=True):
+        usual = first["cells"][name]["accuracy"]
+        for place, row in zip(places, rest, strict=True):
+            if (cell := row["cells"].get(name)) is None:
+                continue
+            points = 100 * (cell["accuracy"] - usual)
+            sure = cell["p"] is not None and cell["p"] < published.LEVEL
+            axes.barh(place, points, 0.7, color="#0077aa" if points >= 0 else "#cc5500", alpha=1.0 if sure else 0.35)
+            outside = {"xytext": (3 if points >= 0 else -3, 0), "textcoords": "offset points"}
+            side = "left" if points >= 0 else "right"
+            told = f"{points:+.1f}".replace("-", "−")
+            axes.annotate(told, (points, place), ha=side, va="center", fontsize=7.5, color=_INK, **outside)
+        low, high = axes.get_xlim()
+        axes.set_xlim(min(low, -1.0) * 1.35, max(high, 1.0) * 1.35)
+        axes.set_title(f"{published.DATASETS.get(name, name)}: {100 * usual:.1f}", fontsize=9.5, fontweight="bold")
+        axes.axvline(0, color=_INK, linewidth=0.8)
+        axes.grid(axis="x", color=_FAINT, linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0, labelsize=8)
+        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+    panels[0].set_yticks(places, [f"{row['about']}: {row['name']}" for row in rest])
+    figure.supxlabel("points of accuracy gained or lost; full colour: p < 0.05", fontsize=8.5)
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=150)
+    return file.getvalue()
+
+
 def _draw_panel(axes: Any, name: str, panel: Panel) -> None:
     bars = [bar for found in panel.values() for bar in found]
     values = [value for bar in bars for value in (bar.paper, bar.ours, bar.low) if value is not None]

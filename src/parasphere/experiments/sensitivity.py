@@ -131,11 +131,26 @@ def investigate(
         "made", "datasets" and "rows": what was changed, and of each corpus the accuracy and the p-value of a paired
         test against the usual.
     """
-    usual, *others = vectors
-    changes = [BASE, *CHANGES, *(Change("the word vectors", name, vectors=name) for name in others)]
+    others = list(vectors)[1:]
+    changes = [*CHANGES, *(Change("the word vectors", name, vectors=name) for name in others)]
     corpora = {name: load(name) for name in datasets}
+    return compare(BASE, changes, corpora, vectors, cache_folder=cache_folder, jobs=jobs, command=command)
+
+
+def compare(
+    base: Change,
+    changes: Sequence[Change],
+    corpora: Mapping[str, Dataset],
+    vectors: Mapping[str, WordVectors],
+    *,
+    cache_folder: str | Path | None = None,
+    jobs: int = -1,
+    command: str,
+) -> dict[str, Any]:
+    """Run what is usual and each change on each corpus; returns what :func:`investigate` does."""
+    usual = next(iter(vectors))
     plan: dict[tuple[str, str], Run] = {}
-    for change in changes:
+    for change in (base, *changes):
         for name, corpus in corpora.items():
             if change.headers and name.startswith("20news-"):
                 corpus = newsgroups(name.removeprefix("20news-"), headers=True)
@@ -144,13 +159,14 @@ def investigate(
             plan[change.name, name] = change.run(corpus, vectors[change.vectors or usual])
     found = dict(zip(plan, run_plan(list(plan.values()), cache_folder, jobs), strict=True))
     rows = []
-    for change in changes:
+    for change in (base, *changes):
         cells: dict[str, Any] = {}
         for name in corpora:
             if (change.name, name) in found:
-                run, base = found[change.name, name], found[BASE.name, name]
-                test = None if change is BASE else significance.of_runs(run, base)
-                cells[name] = {"accuracy": run["accuracy"], "p": None if test is None else test.p}
+                run, usual_run = found[change.name, name], found[base.name, name]
+                test = None if change is base else significance.of_runs(run, usual_run)
+                facts = {key: run[key] for key in ("accuracy", "fit_seconds", "dimensions")}
+                cells[name] = {**facts, "p": None if test is None else test.p}
         rows.append({"about": change.about, "name": change.name, "cells": cells})
     return {"made": provenance(list(plan.values()), command), "datasets": list(corpora), "rows": rows}
 
@@ -165,7 +181,6 @@ def write(study: Mapping[str, Any], folder: str | Path) -> None:
 
 def _markdown(study: Mapping[str, Any]) -> str:
     names = study["datasets"]
-    base = study["rows"][0]["cells"]
     lines = [
         "# What the accuracy of SPM hangs on",
         "",
@@ -179,12 +194,20 @@ def _markdown(study: Mapping[str, Any]) -> str:
     ]
     paper = [published.in_table("spm", name) for name in names]
     lines.append("| the paper | " + " | ".join("–" if value is None else f"{value:.1f}" for value in paper) + " |")
-    lines.append("| as in the tables | " + " | ".join(f"{100 * base[name]['accuracy']:.1f}" for name in names) + " |")
-    for row in study["rows"][1:]:
-        cells = [_cell(row["cells"].get(name), base[name]) for name in names]
-        lines.append(f"| {row['about']}: {row['name']} | " + " | ".join(cells) + " |")
+    lines += table_rows(study)
     lines += ["", f"Made by `{study['made']['command']}` on {study['made']['date'][:10]}.", ""]
     return "\n".join(lines)
+
+
+def table_rows(study: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table, in Markdown: the usual, then each change with its difference to it."""
+    first, *rest = study["rows"]
+    base, names = first["cells"], study["datasets"]
+    lines = [f"| {first['name']} | " + " | ".join(f"{100 * base[name]['accuracy']:.1f}" for name in names) + " |"]
+    for row in rest:
+        cells = [_cell(row["cells"].get(name), base[name]) for name in names]
+        lines.append(f"| {row['about']}: {row['name']} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def _cell(cell: Mapping[str, Any] | None, base: Mapping[str, Any]) -> str:
