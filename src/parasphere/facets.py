@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from .errors import VectorsError
 from .movmf import MovMF
+from .phrases import phrase_rows
 
 NEGLIGIBLE = 1e-2  # a smaller probability of a region is taken for none
 MAX_KAPPA = 10.0  # of a region: closer ones would cut between words that mean the same
 WORDS = 20_000  # the first words, which files have in the order of their frequency, make the regions
+COMMON = 3_000  # words of which the descriptions of facets are made
 CHUNK = 65_536  # words that are put into regions at a time
 
 
@@ -74,18 +76,20 @@ class Facets(NamedTuple):
     def nearest_words(self, vectors: Any, k: int) -> list[list[str]]:
         """Return the ``k`` words of each facet that are nearest to its middle, nearest first.
 
-        ``vectors`` has the words and their unit rows.
+        ``vectors`` has the words and their unit rows. Looked at are the common words (the first of a file, and no
+        phrases) that belong to a facet more than to any other: what is rare describes nothing.
         """
-        words = min(WORDS, len(vectors.matrix))  # as many as the regions were made of: rare names say little
-        cosines = np.asarray(vectors.matrix[:words] @ self.centres.T)
-        word = np.repeat(np.arange(words), np.diff(self.starts[: words + 1]))
-        part = np.zeros((words, self.n_facets))
+        n_words = min(COMMON, len(vectors.matrix))
+        cosines = np.asarray(vectors.matrix[:n_words] @ self.centres.T)
+        word = np.repeat(np.arange(n_words), np.diff(self.starts[: n_words + 1]))
+        part = np.zeros(cosines.shape)
         part[word, self.which[: len(word)]] = self.parts[: len(word)]
-        cosines[part < part.max(1, keepdims=True)] = -2.0
+        elsewhere = part < part.max(1, keepdims=True)
+        phrases = phrase_rows(vectors.vocabulary)
+        elsewhere[phrases[phrases < n_words]] = True
+        cosines[elsewhere] = -np.inf
         best = np.argsort(-cosines, axis=0, kind="stable")[:k].T
-        return [
-            [vectors.vocabulary.word(int(w)) for w in row if cosines[w, facet] > -2.0] for facet, row in enumerate(best)
-        ]
+        return [[vectors.vocabulary.word(w) for w in row if not elsewhere[w, t]] for t, row in enumerate(best.tolist())]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is written to disk."""

@@ -15,9 +15,11 @@ from rich.text import Text
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import store
+from ..corpus import blocks
 from ..errors import ParasphereError
 from ..explain import Explanation
 from ..exports import writer
+from ..jointmodel import JointSphericalModel
 from ..model import SphericalParagraphModel
 from ..persistence import KIND
 from ..tokens import Tokenizer
@@ -57,6 +59,11 @@ def fit(
     format: Format = None,
     paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
     stop_words: Annotated[bool, typer.Option(help="Drop English stop words.")] = True,
+    facets: Annotated[int, typer.Option(min=1, help="Directions of a document, one for each region of words.")] = 1,
+    learn: Annotated[
+        bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts to learn vectors in.")] = 40,
     prior_strength: Annotated[
         float, typer.Option(min=0.0, help="Words that the corpus-wide scatter counts for in each text; inf is allowed.")
     ] = 10.0,
@@ -72,28 +79,29 @@ def fit(
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
     store.check_target(model, KIND)  # before the work rather than after it
-    if paper and (not stop_words or prior_strength != 10.0):
-        raise ParasphereError("--paper fixes the stop words and the prior strength: leave these options out.")
-    if paper:
-        estimator = SphericalParagraphModel.paper(vectors, seed, max_iter=max_iter, tol=tol, n_jobs=threads)
-    else:
-        estimator = SphericalParagraphModel(
-            vectors,
-            tokenizer=Tokenizer(stop_words="english" if stop_words else None),
-            prior_strength=prior_strength,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=seed,
-            n_jobs=threads,
-        )
+    if paper and (not stop_words or prior_strength != 10.0 or facets > 1 or learn):
+        raise ParasphereError("--paper fixes stop words, prior strength, facets and vectors: leave these options out.")
+    settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "n_jobs": threads}
+    if not paper:
+        words = Tokenizer(stop_words="english" if stop_words else None)
+        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength, "random_state": seed}
+    columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
+    estimator: SphericalParagraphModel
     with reading("reading", corpus) as at:
-        bags = estimator.read(corpus, text=text_column, encoding=encoding, format=format, progress=at)
+        if learn:
+            estimator = JointSphericalModel(vectors, epochs=epochs, **settings)
+            material: Any = list(blocks(corpus, progress=at, **columns))
+        else:
+            make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
+            estimator = make(vectors, **(settings | ({"random_state": seed} if paper else {})))
+            material = estimator.read(corpus, progress=at, **columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(bags, checkpoint=checkpoint)
+        estimator.fit(material, checkpoint=checkpoint)
     for warning in caught:
         Console(stderr=True).print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
-    estimator.save(model, embed_vectors=embed_vectors)
+    estimator.save(model, embed_vectors=embed_vectors or learn)
+    bags = estimator.read(material) if learn else material
     facts = {"documents": len(bags), "known_words": int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     _print({**facts, **_facts(estimator), "model": str(model)}, as_json)
 
@@ -165,7 +173,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show each word's pull on a text's direction, and that of the corpus."""
-    found = SphericalParagraphModel.load(model, vectors=vectors).explain(text)
+    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    found = estimator.explain(text)
     if as_json:
         print(json.dumps(vars(found), ensure_ascii=False))
         return
@@ -185,6 +194,12 @@ def explain(
         colour = "green" if share >= 0 else "red"
         table.add_row(escape(word), f"{share:+.1%}", f"[{colour}]{'█' * round(30 * abs(share) / largest)}[/]")
     out.print(table)
+    if estimator.facets > 1:
+        facets = Table("facet", "share", "is about", box=None)
+        for facet in np.argsort(found.facets)[::-1]:
+            about = ", ".join(estimator.facet_words(6)[facet])
+            facets.add_row(str(facet + 1), f"{found.facets[facet]:.1%}", escape(about))
+        out.print(facets)
     if found.unknown:
         out.print(f"No vector for: {escape(', '.join(dict.fromkeys(found.unknown)))}")
 
@@ -241,11 +256,17 @@ def plot(
 
 
 def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
-    near = [] if model.vectors_ is None else [w for w, _ in model.vectors_.nearest(model.mean_direction_, 6)]
+    vectors = model.vectors_
+    if vectors is None or model.facets > 1:
+        near = []
+    else:
+        near = [word for word, _ in vectors.nearest(model.mean_direction_, 6)]
+    facets = {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets > 1 else {}
     return {
-        "vectors": None if model.vectors_ is None else model.vectors_.name,
+        "vectors": None if vectors is None else vectors.name,
         "dim": model.n_features_in_,
-        "words_near_the_corpus_direction": near,
+        **({} if model.facets > 1 else {"words_near_the_corpus_direction": near}),
+        **facets,
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
         "prior_strength": "inf" if np.isinf(model.prior_strength) else float(model.prior_strength),
