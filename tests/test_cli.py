@@ -219,3 +219,21 @@ def test_a_bad_target_is_told_before_the_work(vectors_file: Path, corpus: Path) 
 def test_options_that_exclude_each_other(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     arguments = ["fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--paper", "--no-stop-words"]
     assert "--paper fixes" in run(*arguments, code=1)
+
+
+def test_facets_and_learned_vectors(vectors_file: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("north east wind\nnortheast wind\neast coast\nnorth coast wind\n" * 20)
+    how = ["-v", vectors_file, "--tol", 0.01, "--no-stop-words"]
+    faceted = tmp_path / "faceted"
+    told = json.loads(run("fit", corpus, "-o", faceted, "--facets", 2, *how, "--json"))
+    assert told["dim"] == 4
+    assert {word for name in ("facet_1", "facet_2") for word in told[name]} == {"north", "east", "northeast"}
+    assert "is about" in run("explain", faceted, "north north")
+    assert sum(json.loads(run("explain", faceted, "north north", "--json"))["facets"]) == pytest.approx(1.0)
+    learned = tmp_path / "learned"
+    told = json.loads(run("fit", corpus, "-o", learned, "--learn-vectors", "--epochs", 3, *how, "--json"))
+    assert (told["documents"], told["unknown_words"]) == (80, 0)  # "wind" and "coast" have been learned
+    assert "wind" in SphericalParagraphModel.load(learned).vectors_.vocabulary
+    complaint = run("fit", corpus, "-o", tmp_path / "x", "--paper", "--facets", 2, "-v", vectors_file, code=1)
+    assert "--paper fixes" in complaint

@@ -13,7 +13,7 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "tutorial.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 6
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(blocks), "tutorial.md", "exec"), {"__name__": "tutorial"})  # noqa: S102
+    exec(compile("\n".join(blocks), "tutorial.md", "exec"), {"__name__": "tutorial"})
     assert (tmp_path / "map.png").stat().st_size > 10_000
     assert (tmp_path / "docstrings-model" / "parasphere.json").is_file()
     told = capsys.readouterr().out

@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from ..errors import ParasphereError
-from . import figures, published
+from . import beyond, figures, published
 from .published import Cell, Comparison, Condition, Table
 
 ANALYSIS = ("<!-- analysis -->", "<!-- /analysis -->")
@@ -203,6 +203,8 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
         for table in comparison.tables(condition):
             blocks += [f"## {table.title}", _plain(_heading(comparison, condition)), _markdown(table)]
     blocks.append(_TESTS)
+    if best := beyond.table(comparison):
+        blocks += ["## Beyond the paper", beyond.TOLD, "\n".join(best)]
     if figure:
         blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
     blocks += ["## Where we do not reach the paper", _summary(said)]
