@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named: ``python -m benchmarks [vmf] [vectors] [text] [model] [mixtures] [fastsent]``.
+"""Run all benchmarks, or those named, as in ``python -m benchmarks vmf text``; the names are in ``NAMES``.
 
 Each is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
-NAMES = ["vmf", "vectors", "text", "model", "mixtures", "fastsent"]
+NAMES = ["vmf", "vectors", "text", "model", "mixtures", "fastsent", "encoders"]
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]
 

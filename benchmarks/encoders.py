@@ -1,0 +1,61 @@
+"""Texts a second: SPM, with and without facets, beside other encoders; one thread, fitted before the clock starts.
+
+Run with ``python -m benchmarks.encoders``. The texts are MR's sentences where NLTK's cache has them, else the first
+lines of the embedded docstrings. Skip-thought and MiniLM run where they are installed and trained.
+"""
+
+from benchmarks.measure import best, table
+
+from typing import Any
+
+from parasphere import SphericalParagraphModel, datasets
+from parasphere.baselines import MeanOfVectors, TfIdf
+from parasphere.errors import ParasphereError
+from parasphere.experiments.encoders import ENCODERS
+
+FEW = 500  # texts for what takes milliseconds each
+SLOW = ("fastsent", "skip-thought", "minilm")
+
+
+def run() -> dict[str, Any]:
+    try:
+        corpus = datasets.load("mr")
+        texts = corpus.texts
+    except ParasphereError:
+        corpus = datasets.load("docstrings")
+        texts = [text.strip().splitlines()[0] for text in corpus.texts]
+    encoders: dict[str, Any] = {
+        "SPM": SphericalParagraphModel(),
+        "SPM, five facets": SphericalParagraphModel(facets=5),
+        "mean of word vectors": MeanOfVectors(),
+        "tf-idf": TfIdf(),
+    }
+    speeds = {}
+    for name, encoder in encoders.items():
+        encoder.fit(texts).transform(texts[:10])
+        speeds[name] = _speed(encoder, texts, 5)
+    for name in SLOW:
+        entry = ENCODERS[name]
+        if entry.missing() is None:
+            encoder = entry.build(None, 0, 0).fit(texts)
+            encoder.transform(texts[:10])
+            speeds[entry.title] = _speed(encoder, texts[:: len(texts) // FEW][:FEW], 1)
+    return {"corpus": corpus.name, "texts": len(texts), "texts_per_second": speeds}
+
+
+def _speed(encoder: Any, texts: list[str], times: int) -> float:
+    return len(texts) / best(lambda: encoder.transform(texts), times)
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return the result as Markdown."""
+    speeds = result["texts_per_second"]
+    slowest = min(speeds.values())
+    rows = [[name, f"{value:,.0f}", f"{value / slowest:,.0f}"] for name, value in speeds.items()]
+    return f"{result['corpus']}: {result['texts']:,} texts, raw text to vectors, one thread.\n\n" + table(
+        ["", "texts a second", "times the slowest"], rows
+    )
+
+
+if __name__ == "__main__":
+    print(report(run()))
