@@ -8,33 +8,30 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import spm
-from .bags import Bagger, Bags
-from .columns import strings
+from .bags import Bags
 from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
 from .explain import Explanation, Match, explain, similar
-from .facets import Facets
-from .inputs import as_texts, is_numeric
 from .persistence import load_model, save_model
 from .posterior import Posterior
+from .reading import TextReader
 from .spm import Method, Prior
 from .tokens import AnyTokenizer, Tokenizer
-from .vectors import GLOVE, WordVectors
+from .vectors import GLOVE
 
 Floats = NDArray[np.float64]
 FEW = 64  # texts that are read at once
 
 
-class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[misc]
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
     Parameters
@@ -116,9 +113,6 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
     n_iter_: int
     converged_: bool
     n_features_in_: int
-    vectors_: WordVectors | None
-    facets_: Facets | None = None
-    _reader: Bagger
 
     def __init__(
         self,
@@ -407,90 +401,6 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
         found: NDArray[Any] = spm.directions(bags.sums, kappa, self._prior)
         return found.astype(bags.sums.dtype, copy=False)
 
-    def _bags(self, X: Any, *, reset: bool = False) -> Bags:
-        """Take a corpus in any form as bags."""
-        if isinstance(X, Bags):
-            if reset:
-                self.vectors_ = self._vectors_for(X.dim)
-            elif X.dim != self.n_features_in_:
-                raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.n_features_in_}")
-            return X
-        if scipy.sparse.issparse(X) or is_numeric(X):
-            if reset:
-                self.vectors_ = None
-            rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
-            return Bags.from_rows(rows)
-        bagger = self._bagger(reset=reset)
-        if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
-            return bagger.bags(strings(X))  # what comes one at a time should not wait for a stream to be set up
-        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(as_texts(X)))])
-
-    def _bagger(self, *, reset: bool = False) -> Bagger:
-        """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
-        if reset or getattr(self, "vectors_", None) is None:
-            vectors = self._load_vectors()
-            if not reset and vectors.dim * self.facets != self.n_features_in_:
-                times = f" and there are {self.facets} facets" if self.facets > 1 else ""
-                raise ValueError(
-                    f"the word vectors have {vectors.dim} dimensions{times}; the model was fitted to "
-                    f"{self.n_features_in_}"
-                )
-            self.vectors_ = vectors
-        assert self.vectors_ is not None
-        if reset or (self.facets > 1 and self.facets_ is None):
-            self._find_facets(self.vectors_)
-        facts = (self.vectors_, self.tokenizer, self.weighted, self.n_jobs)
-        if getattr(self, "_reader_facts", None) != facts or self._reader.facets is not self.facets_:
-            self._reader = Bagger(
-                self.vectors_,
-                tokenizer=self._tokenizer(),
-                weights=self.vectors_.norms if self.weighted else None,
-                facets=self.facets_,
-                n_jobs=self.n_jobs,
-            )
-            self._reader_facts = facts
-        return self._reader
-
-    def _find_facets(self, vectors: WordVectors) -> None:
-        """Let the words fall into regions; the same ones for the same vectors."""
-        self._check_parameters()
-        if self.facets == 1:
-            self.facets_ = None
-            return
-        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else 0
-        facts = (vectors.fingerprint, self.facets, int(seed))
-        if self.facets_ is None or getattr(self, "_facet_facts", None) != facts:
-            self.facets_ = Facets.find(vectors.matrix, self.facets, int(seed))
-            self._facet_facts = facts
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out of a pickle what is built anew when it is needed, and vectors that can be loaded by their name."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        for name in ("_reader", "_reader_facts", "_loaded"):
-            state.pop(name, None)
-        if not isinstance(self.vectors, WordVectors):
-            state.pop("vectors_", None)
-        return state
-
-    def _tokenizer(self) -> AnyTokenizer:
-        return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
-
-    def _load_vectors(self) -> WordVectors:
-        if self.vectors is None:
-            raise ValueError("texts need word vectors, and this model was made with vectors=None")
-        if isinstance(self.vectors, WordVectors):
-            return self.vectors
-        source, vectors = getattr(self, "_loaded", (None, None))
-        if vectors is None or source != self.vectors:
-            vectors = WordVectors.load(self.vectors)
-            self._loaded = (self.vectors, vectors)
-        return vectors
-
-    def _vectors_for(self, dim: int) -> WordVectors | None:
-        """Return the word vectors if bags of this dimension may have been read with them."""
-        known = getattr(self, "vectors_", None) or (self.vectors if isinstance(self.vectors, WordVectors) else None)
-        return known if known is not None and known.dim * self.facets == dim else None
-
     def _check_parameters(self) -> None:
         strength: Any = self.prior_strength
         if not isinstance(strength, numbers.Real) or not float(strength) >= 0:
@@ -499,9 +409,6 @@ class SphericalParagraphModel(TransformerMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
         if self.init not in ("data", "paper"):
             raise ValueError(f"init must be 'data' or 'paper', not {self.init!r}")
-        facets: Any = self.facets
-        if not isinstance(facets, numbers.Integral) or int(facets) < 1:
-            raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
         most: Any = self.max_iter
         if not isinstance(most, numbers.Integral) or int(most) < 1:
             raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
