@@ -7,6 +7,7 @@ from sklearn.base import clone
 from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
 from parasphere.bags import Bags
 from parasphere.facets import Facets
+from parasphere.regions import find_facets
 
 DIM = 12
 TOPICS = 4
@@ -59,7 +60,7 @@ def test_it_is_spm_on_lifted_vectors(vectors: WordVectors, texts: list[str]) -> 
 
 
 def test_lifted_vectors_are_unit_and_meet_as_before(vectors: WordVectors) -> None:
-    facets = Facets.find(vectors.matrix, TOPICS)
+    facets = find_facets(vectors.matrix, TOPICS)
     rows = np.array([facets.lifted(i, row) for i, row in enumerate(vectors.matrix)])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-6)
     before, after = vectors.matrix @ vectors.matrix.T, rows @ rows.T
@@ -133,5 +134,7 @@ def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:
         model(vectors, facets=500).fit(texts)
     with pytest.raises(ValueError, match="has no regions"):
         model(vectors, facets=1).fit(texts).facet_words()
+    with pytest.raises(ValueError, match="rows of numbers have no words"):
+        model(vectors).fit(np.eye(5))
     with pytest.raises(ValueError, match="48"):
         model(vectors).fit(texts).transform(Bags.from_rows(np.eye(5)))

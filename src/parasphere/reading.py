@@ -12,6 +12,7 @@ from .bags import Bagger, Bags
 from .columns import strings
 from .facets import Facets
 from .inputs import as_texts, is_numeric
+from .regions import find_facets
 from .tokens import AnyTokenizer, Tokenizer
 from .vectors import WordVectors
 
@@ -92,7 +93,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else 0
         facts = (vectors.fingerprint, self.facets, int(seed))
         if self.facets_ is None or getattr(self, "_facet_facts", None) != facts:
-            self.facets_ = Facets.find(vectors.matrix, self.facets, int(seed))
+            self.facets_ = find_facets(vectors.matrix, self.facets, int(seed))
             self._facet_facts = facts
 
     def __getstate__(self) -> dict[str, Any]:
