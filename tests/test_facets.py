@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
+from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, regions
 from parasphere.bags import Bags
+from parasphere.baselines import SmoothInverseFrequency
 from parasphere.facets import Facets
 from parasphere.regions import find_facets
 
@@ -126,6 +128,39 @@ def test_bags_are_read_by_the_model_itself(vectors: WordVectors, texts: list[str
     np.testing.assert_array_equal(fresh.fit(bags).transform(texts), model(vectors).fit(texts).transform(texts))
 
 
+def test_models_of_bags_are_saved_whole(
+    vectors: WordVectors, texts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    bags = model(vectors).read(texts)
+    fitted = model(vectors).fit(bags)  # it has read no text itself
+    folder = tmp_path_factory.mktemp("saved")
+    fitted.save(folder)
+    np.testing.assert_array_equal(SphericalParagraphModel.load(folder).transform(texts), fitted.transform(texts))
+    plain = model(vectors, facets=1)
+    fitted.set_params(facets=1).fit(plain.read(texts))
+    assert fitted.transform(texts).shape == (len(texts), DIM)
+
+
+def test_words_of_no_clear_region_have_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "NEGLIGIBLE", 0.9)
+    facets = find_facets(rng.normal(size=(60, 5)).astype(np.float32), 4)
+    assert (np.diff(facets.starts) >= 1).all()
+    assert np.isfinite(facets.parts).all()
+
+
+def test_no_documents_have_facets_too(vectors: WordVectors, texts: list[str]) -> None:
+    found = model(vectors).fit(texts).posterior([])
+    assert found.by_facet(TOPICS).direction.shape == (0, TOPICS, DIM)
+    with pytest.raises(ValueError, match="48 numbers do not fall into 5 facets"):
+        found.by_facet(5)
+
+
+def test_other_encoders_take_vectors_with_phrases() -> None:
+    given = WordVectors.from_arrays(["new", "york", "new york"], [[1, 0], [0, 1], [1, 1]])
+    sif = SmoothInverseFrequency(given, n_removed=0, tokenizer=Tokenizer()).fit(["new york", "new york is new"] * 5)
+    assert sif.weights_[2] < sif.weights_[1]  # it is said often, and "york" alone never
+
+
 def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:
     for wrong in (0, 1.5, "ten"):
         with pytest.raises(ValueError, match="facets must be a whole number"):
@@ -134,6 +169,8 @@ def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:
         model(vectors, facets=500).fit(texts)
     with pytest.raises(ValueError, match="has no regions"):
         model(vectors, facets=1).fit(texts).facet_words()
+    with pytest.raises(NotFittedError):
+        model(vectors).facet_words()
     with pytest.raises(ValueError, match="rows of numbers have no words"):
         model(vectors).fit(np.eye(5))
     with pytest.raises(ValueError, match="48"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer
+from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, joint
 from parasphere.joint import Settings, _first_vectors, learn_vectors
 from parasphere.leaveout import Words, leave_out_likelihood
 
@@ -80,6 +80,58 @@ def test_without_held_out_texts_words_stay_alone() -> None:
     for wrong in (0, 1.5, "many"):
         with pytest.raises(ValueError, match="ngrams must be"):
             Settings(ngrams=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ngram_count must be at least 1"):
+        Settings(ngram_count=0)
+    with pytest.raises(ValueError, match="ngram_score must be from -1 to 1"):
+        Settings(ngram_score=float("nan"))
+
+
+def test_texts_of_one_phrase_decide_nothing() -> None:
+    # All the texts are one phrase each: there would be nothing left to learn from.
+    found = learn_vectors(["john smith", "mary jones", "ann lee"] * 100, dim=4, settings=Settings(epochs=3))
+    assert found.ngrams == 1
+    assert np.isfinite(found.losses).all()
+
+
+def test_a_word_that_is_never_alone_is_where_its_phrases_are() -> None:
+    rng = np.random.default_rng(0)
+    texts = [f"hong kong {' '.join(rng.permutation(['wind', 'coast', 'ships', 'trade', 'tea']))}" for _ in range(100)]
+    learned = learn_vectors(texts, dim=8, settings=Settings(epochs=3, ngrams=2, ngram_score=0.5)).vectors
+    kong, phrase = (learned.vocabulary.index(word) for word in ("kong", "hong kong"))
+    np.testing.assert_allclose(learned.matrix[kong], learned.matrix[phrase], atol=1e-6)
+    assert learned.norms[kong] == pytest.approx(learned.norms[phrase])
+
+
+def test_given_tokens_stay_as_they_are() -> None:
+    lists = [["new york", "is", "a", "city"], ["a", "city"], ["new york"]] * 30
+    assert learn_vectors(lists, dim=4, settings=Settings(epochs=2)).ngrams == 1
+    assert learn_vectors([" ".join(words) for words in lists], dim=4, tokenizer=str.split).ngrams == 1
+    with pytest.raises(ValueError, match="taken as they are"):
+        learn_vectors(lists, dim=4, settings=Settings(ngrams=2))
+
+
+def test_a_checkpoint_remembers_what_was_chosen(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    texts, _ = told_by_order(rng, 200)
+    folder = tmp_path_factory.mktemp("kept") / "state"
+    how = {"dim": 8, "tokenizer": TOKENS, "settings": Settings(epochs=4, seed=np.int64(1))}
+    whole = learn_vectors(texts, **how)
+    run, passes = joint._Learning._go_through, []
+
+    def counted(self: object, *arguments: object) -> float:
+        passes.append(1)
+        if len(passes) == 16:  # the two trials take twelve: in the second epoch of the learning itself
+            raise KeyboardInterrupt
+        return run(self, *arguments)
+
+    monkeypatch.setattr(joint._Learning, "_go_through", counted)
+    with pytest.raises(KeyboardInterrupt):
+        learn_vectors(texts, checkpoint=folder, **how)
+    monkeypatch.setattr(joint, "leave_out_likelihood", None)  # there is no second trial
+    again = learn_vectors(texts, checkpoint=folder, **how)
+    assert again.ngrams == whole.ngrams
+    np.testing.assert_array_equal(again.vectors.matrix, whole.vectors.matrix)
 
 
 def test_the_likelihood_is_the_formula(rng: np.random.Generator) -> None:

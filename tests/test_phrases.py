@@ -1,5 +1,7 @@
 """Phrases as entries of a vocabulary: found in texts, and put in the place of their words."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -52,8 +54,10 @@ def test_it_is_greedy_search(phrases: list[str], texts: list[list[str]]) -> None
     entries = list(dict.fromkeys([*"abcd", *phrases]))
     expected = [greedy(words, set(entries)) for words in texts]
     assert looked_up([" ".join(words) for words in texts], entries) == expected
+    # Tokens that are given are units already, and words of a tokenizer of one's own too.
     as_lists = Lookup(Vocabulary(entries)).ids(pa.array(texts, pa.large_list(pa.large_string())))
-    assert as_lists.ends.tolist() == np.cumsum([len(units) for units in expected]).tolist()
+    by_hand = Lookup(Vocabulary(entries), str.split).ids(pa.array([" ".join(words) for words in texts]))
+    assert as_lists.ends.tolist() == by_hand.ends.tolist() == np.cumsum([len(words) for words in texts]).tolist()
 
 
 def test_a_phrase_of_unknown_words_is_never_met() -> None:
@@ -101,6 +105,26 @@ def test_what_is_found_is_often_and_no_chance(rng: np.random.Generator) -> None:
     assert len(by_count) > 1
     assert find_phrases(np.array(ids, np.int32), np.array(ends), words, 2, 10_000, -1.0) == []
     assert find_phrases(np.array(ids, np.int32), np.array(ends), words, 1, 5, 0.5) == []
+
+
+def test_ngrams_that_a_tokenizer_makes_are_counted_as_they_are() -> None:
+    def grams(text: str) -> list[str]:
+        words = text.split()
+        return words + [" ".join(pair) for pair in pairwise(words)]
+
+    counts = count_matrix(["new york city"], Vocabulary(["new", "york", "city", "new york", "york city"]), grams)
+    assert counts.toarray().tolist() == [[1, 1, 1, 1, 1]]
+
+
+def test_long_phrases_are_found_through_shorter_ones() -> None:
+    ids = np.tile(np.array([0, 1, 2, 3, 4], np.int32), 50)  # a b c d x, and x is on its own elsewhere
+    ids[4::5] = np.arange(50) % 6 + 4
+    words = [*"abcd", *"uvwxyz"]
+    ends = np.arange(5, 251, 5)
+    assert "a b c d" in find_phrases(ids, ends, words, 4, 10, 0.3)
+    assert "a b c" in find_phrases(np.delete(ids, np.arange(3, 250, 5)), np.arange(4, 201, 4), words, 3, 10, 0.3)
+    assert max(len(phrase.split()) for phrase in find_phrases(ids, ends, words, 2, 10, 0.3)) == 2
+    assert find_phrases(np.array([-1, -1], np.int32), np.array([2]), words, 3, 1, -1.0) == []
 
 
 def test_neither_unknown_words_nor_ends_are_bridged() -> None:

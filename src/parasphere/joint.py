@@ -45,7 +45,8 @@ class Settings:
         Rarer words are not learned.
     ngrams : int or "auto"
         Learn phrases of up to so many words as units of their own; 1: words alone. "auto" tries words alone and phrases
-        of two for a few epochs and takes what tells held-out texts better, word for word.
+        of two for a few epochs and takes what tells held-out texts better, word for word. Token lists, and a tokenizer
+        that is not ours, decide themselves what a unit is: there it is 1.
     ngram_count, ngram_score : int and float
         How often a phrase must occur, and how much more often than by chance; see
         :func:`parasphere.phrases.find_phrases`.
@@ -84,7 +85,7 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        least = {"epochs": 1, "min_count": 1, "context": 1, "targets": 1, "negatives": 1}
+        least = {"epochs": 1, "min_count": 1, "context": 1, "targets": 1, "negatives": 1, "ngram_count": 1}
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be at least {value}, not {getattr(self, name)!r}")
@@ -98,8 +99,13 @@ class Settings:
             raise ValueError(f"sample must be 0 or more, not {self.sample!r}")
         if not isinstance(self.seed, int | np.integer) or self.seed < 0:
             raise ValueError(f"the seed must be a whole number from 0 on, not {self.seed!r}")
+        if not -1 <= self.ngram_score <= 1:
+            raise ValueError(f"ngram_score must be from -1 to 1, not {self.ngram_score!r}")
         if not 0 < self.share < 1 or not 0 <= self.held_out < 1:
             raise ValueError(f"share and held_out are parts of a whole, not {self.share!r} and {self.held_out!r}")
+        for name in ("seed", "ngrams"):  # numpy's whole numbers cannot be written to a checkpoint
+            if isinstance(value := getattr(self, name), np.integer):
+                object.__setattr__(self, name, int(value))
 
 
 class Learned(NamedTuple):
@@ -137,6 +143,7 @@ class Texts(NamedTuple):
     counts: NDArray[np.int64]
     ids: NDArray[np.int32]
     ends: NDArray[np.int64]  # (n_texts + 1,), from 0
+    joinable: bool = True  # whether words that stand side by side may become a phrase
 
 
 def learn_vectors(
@@ -183,7 +190,9 @@ def learn_vectors(
         raise ValueError(f"dim must be at least 2, not {dim!r}")
     if start is not None and dim < start.dim:
         raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
-    texts = _read(corpus, tokenizer, settings.min_count, columns)
+    texts = _read(corpus, tokenizer, settings, columns)
+    if not texts.joinable or (checkpoint is not None and settings.ngrams == "auto"):
+        settings = replace(settings, ngrams=1 if not texts.joinable else _Kept.ngrams(Path(checkpoint or "")))
     learning = _Learning(*_with_phrases(texts, start, dim, settings, device), device)
     kept = None if checkpoint is None else _Kept(Path(checkpoint), learning)
     learning.run(kept)
@@ -273,23 +282,39 @@ class _Learning:
         patience = self.settings.patience
         return patience is not None and bool(judged) and len(judged) - 1 - int(np.argmin(judged)) >= patience
 
-    def likelihood(self) -> float:
-        """Return the log-likelihood of held-out texts, each unit told from the others of its text."""
+    def likelihood(self, texts: NDArray[np.int64]) -> float:
+        """Return the log-likelihood of some texts, each unit told from the others of its text."""
         kappa, kappa0 = float(self.numbers[KAPPA]), float(self.numbers[KAPPA0])
         words = Words(self.matrix, self.weights, self.mean, kappa, kappa0, self.keep)
-        return leave_out_likelihood(words, self.texts.ids, self.texts.ends, self.held_out[:TRIAL_TEXTS])
+        return leave_out_likelihood(words, self.texts.ids, self.texts.ends, texts)
+
+    def _place_unseen(self) -> None:
+        """Put each word that occurs in phrases alone, and so was not learned, where its phrases are."""
+        unseen = np.flatnonzero(self.texts.counts == 0)
+        if not len(unseen):
+            return
+        phrases: dict[str, list[int]] = {}
+        for row in phrase_rows(Vocabulary(self.texts.words)).tolist():
+            for part in self.texts.words[row].split(" "):
+                phrases.setdefault(part, []).append(row)
+        for word in unseen:
+            own = phrases.get(self.texts.words[word], [])
+            total = self.matrix[own].sum(0)
+            if own and (length := float(np.linalg.norm(total))) > 0:
+                self.matrix[word], self.weights[word] = total / length, self.weights[own].mean()
 
     def found(self, name: str) -> Learned:
         """Return what was learned; the weights' mean over the text is moved into kappa."""
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning went astray with rate={self.settings.rate}; choose a smaller one")
+        self._place_unseen()
         scale = float(self.texts.counts @ self.weights / self.texts.counts.sum())
         norms = (self.weights / scale).astype(np.float64)
         rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)
         vectors = WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), norms, name=name)
         losses = np.array(self.losses).reshape(-1, 2)
         kappa, kappa0 = float(self.numbers[KAPPA]) * scale, float(self.numbers[KAPPA0])
-        ngrams = max(len(word.split(" ")) for word in self.texts.words)
+        ngrams = max(len(word.split(" ")) for word in self.texts.words) if self.texts.joinable else 1
         return Learned(vectors, kappa, kappa0, self.mean, losses[:, 0], losses[:, 1], ngrams)
 
 
@@ -306,6 +331,11 @@ class _Kept:
         on_device = learning.device is not None  # which learns otherwise
         self.key = {"texts and start": digest.hexdigest(), "device": on_device, **asdict(learning.settings)}
         self.written = time.monotonic()
+
+    @staticmethod
+    def ngrams(folder: Path) -> Any:
+        """Return what was chosen for ``ngrams`` by the learning that a folder holds; "auto" if there is none."""
+        return store.load(folder, CHECKPOINT)[1]["key"].get("ngrams", "auto") if store.is_saved(folder) else "auto"
 
     def resume(self) -> None:
         """Take up the state, if one was written."""
@@ -337,8 +367,9 @@ class _Kept:
             store.remove(self.folder)
 
 
-def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
+def _read(corpus: Any, tokenizer: AnyTokenizer | None, settings: Settings, columns: dict[str, Any]) -> Texts:
     """Read a corpus once, and turn its frequent words into ids; -1 for the others."""
+    min_count = settings.min_count
     tokenizer = Tokenizer() if tokenizer is None else tokenizer
     held = list(blocks(corpus, **columns))
     counter = WordCounter(tokenizer)
@@ -348,6 +379,9 @@ def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: 
     n_words = int(np.searchsorted(-counts, -min_count, side="right"))
     if n_words < 2:
         raise VectorsError(f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more")
+    joinable = isinstance(tokenizer, Tokenizer) and not any(block.tokenised for block in held)
+    if not joinable and settings.ngrams not in (1, "auto"):
+        raise ValueError("phrases are found in texts read by a Tokenizer; tokens that are given are taken as they are")
     lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
     ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
     for block in held:
@@ -355,7 +389,7 @@ def _read(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: 
         ids.append(found.ids)
         ends.append(total + found.ends)
         total += len(found.ids)
-    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends))
+    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends), joinable)
 
 
 def _with_phrases(
@@ -369,14 +403,18 @@ def _with_phrases(
     if settings.ngrams != "auto":
         return joined, start, dim, settings
     chosen = 1
-    if len(joined.words) > len(alone.words) and round(settings.held_out * (len(texts.ends) - 1)):
-        trial = replace(settings, ngrams=1, epochs=min(TRIAL, settings.epochs), patience=None)
-        told = []
-        for candidate in (alone, joined):
-            learning = _Learning(candidate, start, dim, trial, device)
-            learning.run(None)
-            told.append(learning.likelihood())
-        chosen = 2 if told[1] > told[0] else 1
+    judges = (np.diff(alone.ends) > 1) & (np.diff(joined.ends) > 1)  # a single unit is told from nothing
+    trial = replace(settings, ngrams=1, epochs=min(TRIAL, settings.epochs), patience=None)
+    told = []
+    for candidate in (alone, joined) if len(joined.words) > len(alone.words) else ():
+        learning = _Learning(candidate, start, dim, trial, device)
+        held_out = learning.held_out[judges[learning.held_out]][:TRIAL_TEXTS]
+        if not len(held_out):
+            break
+        learning.run(None)
+        told.append(learning.likelihood(held_out))
+    if told and told[1] > told[0]:
+        chosen = 2
     return (joined if chosen == 2 else alone), start, dim, replace(settings, ngrams=chosen)
 
 
@@ -389,7 +427,7 @@ def _joined(texts: Texts, longest: int, settings: Settings) -> Texts:
         return texts
     ids, ends = texts.ids.copy(), texts.ends.copy()
     ids = ids[: join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
-    return Texts(words, np.bincount(ids[ids >= 0], minlength=len(words)), ids, ends)
+    return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
 
 
 def _known(texts: Texts) -> Texts:

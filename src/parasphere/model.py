@@ -61,7 +61,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
     tol : float
         Stop when an iteration gains less than this, in nats of the objective a word.
     random_state : int, RandomState or None
-        Seeds ``init="paper"`` and :meth:`sample`.
+        Seeds ``init="paper"``, :meth:`sample` and, if it is a number, the regions of facets.
     n_jobs : int, optional
         Threads that read text; -1 for one a core. The results do not depend on it.
     device : str, optional
@@ -291,6 +291,9 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         >>> sorted(sorted(words) for words in model.facet_words(2))
         [['far', 'off'], ['high', 'up']]
         """
+        check_is_fitted(self, "mean_direction_")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
         vectors, facets = self._bagger().vectors, self._bagger().facets
         if facets is None:
             raise ValueError("a model of one facet has no regions to describe; choose facets=10, say")
@@ -405,6 +408,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         strength: Any = self.prior_strength
         if not isinstance(strength, numbers.Real) or not float(strength) >= 0:
             raise ValueError(f"prior_strength must be 0 or more, not {self.prior_strength!r}")
+        self._check_facets()
         if self.kappa_method not in ("newton", "banerjee"):
             raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
         if self.init not in ("data", "paper"):

@@ -20,7 +20,7 @@ _PLAIN = ("weighted", "facets", "kappa_method", "init", "max_iter", "tol", "n_jo
 
 def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:
     """Write a fitted model; see ``SphericalParagraphModel.save``."""
-    vectors = model.vectors_
+    vectors = getattr(model, "vectors_", None)
     if vectors is None and model.vectors is not None:  # fitted to bags: these are what texts will be read with
         vectors = model._load_vectors()
     source = source_of(model.vectors)
@@ -46,6 +46,8 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
         }  # fmt: skip
         if embed:
             arrays |= vectors.arrays()
+    if model.facets > 1 and model.facets_ is None and vectors is not None:
+        model._find_facets(vectors)
     if model.facets_ is not None:
         arrays |= model.facets_.arrays()
     if hasattr(model, "_online"):
@@ -68,7 +70,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
         model.n_iter_, model.converged_ = meta["n_iter"], meta["converged"]
         model.n_features_in_ = model._n_features_out = len(model.mean_direction_)
         model.vectors_ = found
-        model.facets_ = Facets.from_arrays(arrays) if parameters.get("facets", 1) > 1 else None
+        model.facets_ = Facets.from_arrays(arrays) if "facets.centres" in arrays else None
         if vectors is None and (found is None or not meta["vectors"]["embedded"]):
             model.vectors = meta["source"]  # a copy saved again refers to the same vectors again
         if meta["online"] is not None:

@@ -2,7 +2,7 @@
 
 An entry with a space in it is a phrase. Texts are looked up word by word; then, from left to right, the longest run of
 words that a phrase spells becomes that phrase. Words of which the vocabulary knows nothing, and the ends of texts, are
-never bridged; stop words are gone by then, and are.
+never bridged; stop words are gone by then, and are. Tokens that come from elsewhere are taken as they are.
 
 The table is a trie. A node is a run of words; the first nodes are the words themselves, by their rows.
 """
@@ -149,7 +149,7 @@ def find_phrases(
         Texts end to end, as rows of ``words`` or -1.
     words : list of str
     longest : int
-        Phrases of two words are found first; of these and a further word those of three; and so on.
+        Phrases of two words are found first; of these and further words, or of two of these, longer ones.
     min_count : int
         How often its two parts must follow each other.
     min_score : float
@@ -161,29 +161,31 @@ def find_phrases(
     --------
     >>> ids = np.array([0, 1, 2, 0, 1, 3, 0, 1, 2], np.int32)
     >>> find_phrases(ids, np.array([3, 6, 9]), ["new", "york", "city", "times"], 3, 2, 0.0)
-    ['new york', 'new york city']
+    ['new york', 'york city', 'new york city']
     """
-    units = list(words)
+    units, known = list(words), set(words)
     sizes = np.ones(len(units), np.int64)
-    ids, ends = ids.copy(), ends.copy()
+    joined, ends_now = ids, ends
     for size in range(2, longest + 1):
-        pairs, counts = _pairs(ids, ends, len(units))
+        pairs, counts = _pairs(joined, ends_now, len(units))
         left, right = pairs // len(units), pairs % len(units)
-        often = (counts >= min_count) & (sizes[left] == size - 1) & (sizes[right] == 1)
+        often = (counts >= min_count) & (sizes[left] + sizes[right] == size)
         left, right, counts = left[often], right[often], counts[often]
-        totals = np.bincount(ids[ids >= 0], minlength=len(units))
-        share = counts / totals.sum()
+        totals = np.bincount(joined[joined >= 0], minlength=len(units))
+        share = counts / max(int(totals.sum()), 1)
         chance = np.log(totals[left] / totals.sum()) + np.log(totals[right] / totals.sum())
         score = (np.log(share) - chance) / np.maximum(-np.log(share), 1e-12)
         chosen = np.flatnonzero(score >= min_score)
-        new = [f"{units[a]} {units[b]}" for a, b in zip(left[chosen], right[chosen], strict=True)]
-        if not new:
-            break
-        units += new
-        sizes = np.concatenate([sizes, np.full(len(new), size)])
-        table = phrase_table(Vocabulary(units))
-        assert table is not None
-        ids = ids[: join_phrases(ids, ends, len(units), *table, np.empty(0, np.int64))]
+        spelled = dict.fromkeys(f"{units[a]} {units[b]}" for a, b in zip(left[chosen], right[chosen], strict=True))
+        new = [phrase for phrase in spelled if phrase not in known]
+        if new:
+            units += new
+            known.update(new)
+            sizes = np.concatenate([sizes, np.full(len(new), size)])
+            table = phrase_table(Vocabulary(units))
+            assert table is not None
+            joined, ends_now = ids.copy(), ends.copy()
+            joined = joined[: join_phrases(joined, ends_now, len(units), *table, np.empty(0, np.int64))]
     return units[len(words) :]
 
 

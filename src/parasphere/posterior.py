@@ -78,7 +78,10 @@ class Posterior:
         >>> found.direction.tolist(), found.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
-        blocks = self.direction.reshape(len(self), n_facets, -1)
+        dim = self.direction.shape[1]
+        if n_facets < 1 or dim % n_facets:
+            raise ValueError(f"directions of {dim} numbers do not fall into {n_facets!r} facets of equal size")
+        blocks = self.direction.reshape(len(self), n_facets, dim // n_facets)
         lengths = np.linalg.norm(blocks, axis=2)
         directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
         return FacetPosterior(directions, lengths.astype(np.float64) ** 2, self.concentration[:, None] * lengths)

@@ -38,9 +38,12 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
 
     def _bags(self, X: Any, *, reset: bool = False) -> Bags:
         """Take a corpus in any form as bags."""
+        self._check_facets()
         if isinstance(X, Bags):
             if reset:
-                self.vectors_ = self._vectors_for(X.dim)
+                self.vectors_, self.facets_ = self._vectors_for(X.dim), None
+                if self.vectors_ is not None:
+                    self._find_facets(self.vectors_)
             elif X.dim != self.n_features_in_:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.n_features_in_}")
             return X
@@ -48,7 +51,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
             if self.facets > 1:
                 raise ValueError(f"rows of numbers have no words that could fall into {self.facets} facets; give texts")
             if reset:
-                self.vectors_ = None
+                self.vectors_ = self.facets_ = None
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
             return Bags.from_rows(rows)
         bagger = self._bagger(reset=reset)
@@ -84,9 +87,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
 
     def _find_facets(self, vectors: WordVectors) -> None:
         """Let the words fall into regions; the same ones for the same vectors."""
-        given: Any = self.facets
-        if not isinstance(given, numbers.Integral) or int(given) < 1:
-            raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
+        self._check_facets()
         if self.facets == 1:
             self.facets_ = None
             return
@@ -95,6 +96,11 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         if self.facets_ is None or getattr(self, "_facet_facts", None) != facts:
             self.facets_ = find_facets(vectors.matrix, self.facets, int(seed))
             self._facet_facts = facts
+
+    def _check_facets(self) -> None:
+        given: Any = self.facets
+        if not isinstance(given, numbers.Integral) or int(given) < 1:
+            raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out of a pickle what is built anew when it is needed, and vectors that can be loaded by their name."""

@@ -30,7 +30,8 @@ def find_facets(rows: NDArray[np.float32], n_facets: int, seed: int = 0) -> Face
 
 def _parts(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return how many regions each word has, which they are, and the roots of their probabilities."""
-    found = np.where(probabilities < NEGLIGIBLE, 0.0, probabilities)
+    least = np.minimum(NEGLIGIBLE, probabilities.max(1, keepdims=True))  # each word has one region at least
+    found = np.where(probabilities < least, 0.0, probabilities)
     found /= found.sum(1, keepdims=True)
     word, which = np.nonzero(found)
     return np.bincount(word, minlength=len(found)), which, np.sqrt(found[word, which])

@@ -136,9 +136,11 @@ class Lookup:
     Parameters
     ----------
     vocabulary : Vocabulary
-        Entries of several words, "new york", take the place of those words (see :mod:`parasphere.phrases`).
     tokenizer : Tokenizer, callable or Hugging Face tokenizer
         A :class:`Tokenizer` runs compiled. Any other callable is asked for the words of each text, in Python.
+    phrases : bool
+        Let entries of several words, "new york", take the place of those words (see :mod:`parasphere.phrases`). What
+        comes as tokens, or from a tokenizer of one's own, is never joined: that has decided what a unit is.
 
     Examples
     --------
@@ -147,18 +149,22 @@ class Lookup:
     WordIds(ids=array([ 0, -1,  1], dtype=int32), ends=array([2, 3]))
     """
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None) -> None:
+    def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, *, phrases: bool = True) -> None:
         self.vocabulary = vocabulary
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self._words = vocabulary
         self._names = vocabulary.rows
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
             self._words, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
-        self._phrases = phrase_table(vocabulary)
+        self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
 
     def ids(self, texts: pa.Array) -> WordIds:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
-        return self._joined(self._ids(texts))[0]
+        if pa.types.is_large_list(texts.type):
+            return self._ids_of_lists(texts)
+        if not isinstance(self.tokenizer, Tokenizer):
+            return self._ids_of_lists(split_texts(texts, self.tokenizer))
+        return self._joined(self._ids(texts, self.tokenizer))[0]
 
     def units(self, text: str) -> list[tuple[str, int]]:
         """Return the words and phrases of a text in their order, each with its row or -1."""
@@ -180,17 +186,12 @@ class Lookup:
         count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
 
-    def _ids(self, texts: pa.Array) -> WordIds:
-        if pa.types.is_large_list(texts.type):
-            return self._ids_of_lists(texts)
-        if not isinstance(self.tokenizer, Tokenizer):
-            return self._ids_of_lists(split_texts(texts, self.tokenizer))
+    def _ids(self, texts: pa.Array, tokenizer: Tokenizer) -> WordIds:
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
         count = ids_of_texts(
-            data, offsets, *self.tokenizer.tables, self.tokenizer.min_length,
-            *self._words.table, self._names, ids, ends,
+            data, offsets, *tokenizer.tables, tokenizer.min_length, *self._words.table, self._names, ids, ends,
         )  # fmt: skip
         return WordIds(ids[:count], ends)
 
@@ -200,7 +201,7 @@ class Lookup:
         # Tokens are taken as they are: a stop word among them stays.
         ids_of_words(data, offsets, *self.vocabulary.table, self.vocabulary.rows, ids)
         begins = np.asarray(lists.offsets)
-        return WordIds(ids, begins[1:] - begins[0])  # an array of its own: ends are moved when phrases are joined
+        return WordIds(ids, begins[1:] - begins[0])
 
 
 class WordCounter:

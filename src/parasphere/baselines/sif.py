@@ -101,9 +101,8 @@ class CommonRemoved(TextEncoder):
         if not words:
             raise CorpusError("none of the texts has a word; at least one must")
         probabilities = counts / counts.sum()
-        rows = self.vectors_.vocabulary.get_many(words)
-        known = np.zeros(len(self.vectors_))
-        known[rows[rows >= 0]] = probabilities[rows >= 0]
+        units = count_matrix(held, self.vectors_.vocabulary, self._words())  # phrases among them, if there are any
+        known = np.bincount(units.indices, units.data, len(self.vectors_)) / counts.sum()
         self.a_, self.weights_ = self._weigh(known, probabilities, self._mean_length(held, int(counts.sum())))
         means = self._means(held)
         # The eigenvectors of a small matrix: the means may be many.

@@ -272,7 +272,8 @@ class SkipThought(TextEncoder):
         table = self.weights_["embedding"].astype(np.float32)
         if self.vectors_ is None or self.expansion_ is None:
             return words, ends, table
-        others = Lookup(self.vectors_.vocabulary, self._words()).ids(texts).ids  # of the same words, in their order
+        # Of the same words, in their order: none of them joined to a phrase.
+        others = Lookup(self.vectors_.vocabulary, self._words(), phrases=False).ids(texts).ids
         mapped = (ids < 0) & (others >= 0)
         rows, place = np.unique(others[mapped], return_inverse=True)
         words[mapped] = len(table) + place

@@ -58,18 +58,25 @@ def fit(
     encoding: Encoding = "utf-8",
     format: Format = None,
     paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
-    stop_words: Annotated[bool, typer.Option(help="Drop English stop words.")] = True,
+    stop_words: Annotated[
+        bool | None,
+        typer.Option(
+            "--stop-words/--no-stop-words", help="Drop English stop words, or not; by default unless --learn-vectors."
+        ),
+    ] = None,
     facets: Annotated[int, typer.Option(min=1, help="Directions of a document, one for each region of words.")] = 1,
     learn: Annotated[
         bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
     ] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts to learn vectors in.")] = 40,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Passes over the texts to learn vectors in; by default 40.")
+    ] = None,
     prior_strength: Annotated[
         float, typer.Option(min=0.0, help="Words that the corpus-wide scatter counts for in each text; inf is allowed.")
     ] = 10.0,
     max_iter: Annotated[int, typer.Option(min=1, help="EM iterations at the most.")] = 500,
     tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats a word.")] = 1e-6,
-    seed: Annotated[int, typer.Option(min=0, help="Seeds the paper's initial values.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seeds the paper's start, facets and learning.")] = 0,
     threads: Threads = 1,
     embed_vectors: Annotated[
         bool, typer.Option("--embed-vectors", help="Copy the word vectors into the model's folder.")
@@ -79,17 +86,20 @@ def fit(
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
     store.check_target(model, KIND)  # before the work rather than after it
-    if paper and (not stop_words or prior_strength != 10.0 or facets > 1 or learn):
+    if epochs is not None and not learn:
+        raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
+    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
         raise ParasphereError("--paper fixes stop words, prior strength, facets and vectors: leave these options out.")
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "n_jobs": threads}
     if not paper:
-        words = Tokenizer(stop_words="english" if stop_words else None)
+        dropped = not learn if stop_words is None else stop_words  # learning finds out itself how little they tell
+        words = Tokenizer(stop_words="english" if dropped else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength, "random_state": seed}
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
     estimator: SphericalParagraphModel
     with reading("reading", corpus) as at:
         if learn:
-            estimator = JointSphericalModel(vectors, epochs=epochs, **settings)
+            estimator = JointSphericalModel(vectors, epochs=epochs or 40, **settings)
             material: Any = list(blocks(corpus, progress=at, **columns))
         else:
             make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
