@@ -69,7 +69,7 @@ class JointSphericalModel(SphericalParagraphModel):
     Examples
     --------
     >>> texts = ["cats purr and cats meow", "dogs bark and dogs growl"] * 50
-    >>> model = JointSphericalModel(None, dim=8, epochs=20).fit(texts)
+    >>> model = JointSphericalModel(None, dim=8, epochs=20, ngrams=1).fit(texts)
     >>> model.compare("a cat may meow", "purr") > model.compare("a cat may meow", "growl")
     True
     """

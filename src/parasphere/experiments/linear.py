@@ -27,6 +27,7 @@ FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
 ENOUGH_WORSE = 2
+PRECISION = 1e-7  # a smaller part of a loss is not gained but rounded
 
 
 @dataclass(frozen=True)
@@ -156,11 +157,14 @@ def fit_machines(features: Floats, signs: Floats, costs: Floats, start: Floats |
         open_, cost, sign, weight, gradient = open_[left], cost[left], sign[:, left], weight[:, left], gradient[:, left]
         step = _newton_step(features, squares, (slack[:, open_] > 0).astype(np.float32), cost, gradient)
         moved = features @ step
-        length = _line_search(weight, step, scores[:, open_], moved, sign, cost, gradient)
+        length, gain = _line_search(weight, step, scores[:, open_], moved, sign, cost, gradient)
         weights[:, open_] = weight + length * step
         scores[:, open_] += length * moved
         slack[:, open_] = _slack(scores[:, open_], sign)
-        open_ = open_[length > 0]  # one that cannot move is as good as single precision lets it be
+        loss = np.square(weight, dtype=np.float64).sum(0) / 2 + cost * np.square(slack[:, open_], dtype=np.float64).sum(
+            0
+        )
+        open_ = open_[gain > PRECISION * loss]  # the others are as good as single precision lets them be
         if not len(open_):
             return weights
     warnings.warn(f"{len(open_)} machines did not converge", ConvergenceWarning, stacklevel=2)
@@ -196,8 +200,8 @@ def _newton_step(features: Floats, squares: Floats, active: Floats, costs: Float
 
 def _line_search(
     weight: Floats, step: Floats, scores: Floats, moved: Floats, signs: Floats, costs: Floats, gradient: Floats
-) -> Floats:
-    """Halve each machine's step until its loss falls; 0 where no step lets it fall."""
+) -> tuple[Floats, NDArray[np.float64]]:
+    """Halve each machine's step until its loss falls; return how long the steps are, 0 if none is left, and the gains."""
     along = (gradient * step).sum(0).astype(np.float64)
     cross, square = (weight * step).sum(0).astype(np.float64), (step * step).sum(0).astype(np.float64)
     before = np.square(_slack(scores, signs), dtype=np.float64).sum(0)
@@ -207,6 +211,6 @@ def _line_search(
         change = length * cross + length**2 * square / 2 + costs * (after - before)
         wrong = (length > 0) & ~(change <= ARMIJO * length * along)
         if not wrong.any():
-            return length.astype(np.float32)
+            return length.astype(np.float32), -change
         length[wrong] /= 2
         length[length < SMALLEST_STEP] = 0
