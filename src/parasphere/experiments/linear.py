@@ -201,7 +201,7 @@ def _newton_step(features: Floats, squares: Floats, active: Floats, costs: Float
 def _line_search(
     weight: Floats, step: Floats, scores: Floats, moved: Floats, signs: Floats, costs: Floats, gradient: Floats
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """Halve each machine's step until its loss falls; return how long the steps are, 0 if none is left, and the gains."""
+    """Halve each machine's step until its loss falls; return the lengths left, 0 for none, and the gains."""
     along = (gradient * step).sum(0).astype(np.float64)
     cross, square = (weight * step).sum(0).astype(np.float64), (step * step).sum(0).astype(np.float64)
     before = np.square(_slack(scores, signs), dtype=np.float64).sum(0)
