@@ -5,7 +5,8 @@ import pytest
 from scipy.special import logsumexp
 
 from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, joint
-from parasphere.joint import Settings, _first_vectors, learn_vectors
+from parasphere.joint import Settings, learn_vectors
+from parasphere.joint_texts import first_vectors
 from parasphere.leaveout import Words, leave_out_likelihood
 
 LETTERS = "abcdefghijklmnop"
@@ -68,7 +69,7 @@ def test_it_is_deterministic() -> None:
 
 
 def test_a_phrase_begins_at_the_sum_of_its_words() -> None:
-    rows = _first_vectors(["new", "york", "new york"], None, 12, 0)
+    rows = first_vectors(["new", "york", "new york"], None, 12, 0)
     expected = rows[0] + rows[1]
     np.testing.assert_allclose(rows[2], expected / np.linalg.norm(expected), atol=1e-6)
 

@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import store
-from .corpus import blocks
 from .errors import StoreError, VectorsError
+from .joint_texts import Texts, first_vectors, known_words, read_texts, with_phrases
 from .joint_torch import Device
 from .leaveout import Words, leave_out_likelihood
-from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
+from .phrases import phrase_rows
 from .predictive import KAPPA, KAPPA0, predict_pass
 from .progress import progress
-from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
+from .tokens import AnyTokenizer
 from .vectors import WordVectors
 from .vocabulary import Vocabulary
 
 CHECKPOINT = "joint-learning-checkpoint"
 TABLE = 1 << 21  # entries of the table that words are drawn from
-SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks
 JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicted
 TRIAL = 3  # epochs after which words alone and phrases are compared
 TRIAL_TEXTS = 1000  # held-out texts by which they are, at the most
@@ -136,16 +135,6 @@ class Learned(NamedTuple):
     ngrams: int
 
 
-class Texts(NamedTuple):
-    """Texts as ids of the words, and phrases, that are learned."""
-
-    words: list[str]
-    counts: NDArray[np.int64]
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]  # (n_texts + 1,), from 0
-    joinable: bool = True  # whether words that stand side by side may become a phrase
-
-
 def learn_vectors(
     corpus: Any,
     start: WordVectors | None = None,
@@ -190,10 +179,12 @@ def learn_vectors(
         raise ValueError(f"dim must be at least 2, not {dim!r}")
     if start is not None and dim < start.dim:
         raise ValueError(f"{start.name} has {start.dim} dimensions; fewer ({dim}) cannot be begun with")
-    texts = _read(corpus, tokenizer, settings, columns)
+    texts = read_texts(corpus, tokenizer, settings.min_count, columns)
+    if not texts.joinable and settings.ngrams not in (1, "auto"):
+        raise ValueError("phrases are found in texts read by a Tokenizer; tokens that are given are taken as they are")
     if not texts.joinable or (checkpoint is not None and settings.ngrams == "auto"):
         settings = replace(settings, ngrams=1 if not texts.joinable else _Kept.ngrams(Path(checkpoint or "")))
-    learning = _Learning(*_with_phrases(texts, start, dim, settings, device), device)
+    learning = _Learning(*_chosen_texts(texts, start, dim, settings, device), device)
     kept = None if checkpoint is None else _Kept(Path(checkpoint), learning)
     learning.run(kept)
     return learning.found("learned" if start is None else f"learned from {start.name}")
@@ -214,7 +205,7 @@ class _Learning:
         q /= q.sum()
         self.log_q = np.log(np.maximum(q, np.finfo(np.float32).tiny)).astype(np.float32)
         self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
-        self.matrix = _first_vectors(texts.words, start, dim, settings.seed)
+        self.matrix = first_vectors(texts.words, start, dim, settings.seed)
         mean = share @ self.matrix
         length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction is as good
         self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
@@ -367,39 +358,15 @@ class _Kept:
             store.remove(self.folder)
 
 
-def _read(corpus: Any, tokenizer: AnyTokenizer | None, settings: Settings, columns: dict[str, Any]) -> Texts:
-    """Read a corpus once, and turn its frequent words into ids; -1 for the others."""
-    min_count = settings.min_count
-    tokenizer = Tokenizer() if tokenizer is None else tokenizer
-    held = list(blocks(corpus, **columns))
-    counter = WordCounter(tokenizer)
-    for block in held:
-        counter.add(block.texts)
-    words, counts = counter.words_and_counts()
-    n_words = int(np.searchsorted(-counts, -min_count, side="right"))
-    if n_words < 2:
-        raise VectorsError(f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more")
-    joinable = isinstance(tokenizer, Tokenizer) and not any(block.tokenised for block in held)
-    if not joinable and settings.ngrams not in (1, "auto"):
-        raise ValueError("phrases are found in texts read by a Tokenizer; tokens that are given are taken as they are")
-    lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
-    ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
-    for block in held:
-        found = lookup.ids(block.texts)
-        ids.append(found.ids)
-        ends.append(total + found.ends)
-        total += len(found.ids)
-    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends), joinable)
-
-
-def _with_phrases(
+def _chosen_texts(
     texts: Texts, start: WordVectors | None, dim: int, settings: Settings, device: str | None
 ) -> tuple[Texts, WordVectors | None, int, Settings]:
     """Return what to learn from: texts of words alone or of phrases too, as the settings or a trial have it."""
-    alone = _known(texts)
+    alone = known_words(texts)
     if settings.ngrams == 1:
         return alone, start, dim, settings
-    joined = _known(_joined(texts, 2 if settings.ngrams == "auto" else settings.ngrams, settings))
+    longest = 2 if settings.ngrams == "auto" else settings.ngrams
+    joined = known_words(with_phrases(texts, longest, settings.ngram_count, settings.ngram_score))
     if settings.ngrams != "auto":
         return joined, start, dim, settings
     chosen = 1
@@ -416,43 +383,3 @@ def _with_phrases(
     if told and told[1] > told[0]:
         chosen = 2
     return (joined if chosen == 2 else alone), start, dim, replace(settings, ngrams=chosen)
-
-
-def _joined(texts: Texts, longest: int, settings: Settings) -> Texts:
-    """Find phrases, and put them in the place of their words."""
-    phrases = find_phrases(texts.ids, texts.ends[1:], texts.words, longest, settings.ngram_count, settings.ngram_score)
-    words = [*texts.words, *phrases]
-    table = phrase_table(Vocabulary(words))
-    if table is None:
-        return texts
-    ids, ends = texts.ids.copy(), texts.ends.copy()
-    ids = ids[: join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
-    return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
-
-
-def _known(texts: Texts) -> Texts:
-    """Leave out the words that are not learned."""
-    known = texts.ids >= 0
-    return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
-
-
-def _first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
-    """Return (n_words, dim) unit rows to begin with."""
-    rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
-    if start is not None:
-        places = start.vocabulary.get_many(words)
-        known = places >= 0
-        if not known.any():
-            raise VectorsError(f"{start.name} has none of the {len(words):,} words of this corpus")
-        given = start.matrix[places[known]]
-        rows[~known] *= SPREAD[0]
-        rows[~known, : start.dim] += given.mean(axis=0)
-        rows[known, : start.dim] = given
-        rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vocabulary = Vocabulary(words)
-    for row in phrase_rows(vocabulary):
-        if start is None or places[row] < 0:
-            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
-            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
-    return np.ascontiguousarray(rows, np.float32)
