@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .jointmodel import JointSphericalModel
     from .model import SphericalParagraphModel
     from .movmf import MovMF
+    from .own import Own
     from .tokens import Tokenizer, count_matrix, count_words
     from .vectors import WordVectors
     from .vocabulary import Vocabulary
@@ -25,6 +26,7 @@ _HOMES = {
     "JointSphericalModel": "jointmodel",
     "MissingExtraError": "errors",
     "MovMF": "movmf",
+    "Own": "own",
     "ParasphereError": "errors",
     "SphericalAdmixture": "admixture",
     "SphericalParagraphModel": "model",
@@ -43,6 +45,7 @@ __all__ = [
     "JointSphericalModel",
     "MissingExtraError",
     "MovMF",
+    "Own",
     "ParasphereError",
     "SphericalAdmixture",
     "SphericalParagraphModel",

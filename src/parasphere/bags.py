@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import store
 from .corpus import Block, blocks
 from .facets import Facets
+from .own import Own, gain, own_axis, pair_key, word_key
 from .rows import sum_lifted_rows, sum_rows
 from .tokens import AnyTokenizer, Lookup, string_buffers
 from .vocabulary import Vocabulary
@@ -186,6 +187,10 @@ class Bagger:
 
     facets : Facets, optional
         The facets of the words; sums are then those of lifted vectors, (n_docs, n_facets * dim).
+    own : Own, optional
+        What words have of their own; sums then have ``own.dim`` more columns.
+    damped : bool
+        Count a word that a document has n times as 1 + log n.
 
     Examples
     --------
@@ -204,10 +209,12 @@ class Bagger:
         tokenizer: AnyTokenizer | None = None,
         weights: ArrayLike | None = None,
         facets: Facets | None = None,
+        own: Own | None = None,
+        damped: bool = False,
         dtype: DTypeLike = np.float32,
         n_jobs: int | None = None,
     ) -> None:
-        self.vectors, self.facets = vectors, facets
+        self.vectors, self.facets, self.own, self.damped = vectors, facets, own, damped
         self.lookup = Lookup(vectors.vocabulary, tokenizer)
         self.matrix = vectors.matrix
         self.dtype = np.dtype(dtype)
@@ -225,6 +232,7 @@ class Bagger:
         """Return the bags of a column of texts or token lists."""
         bags = self.empty(len(texts))
         steps = list(pairwise(_steps(texts)))
+        lift = self._lift()
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
@@ -232,10 +240,10 @@ class Bagger:
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
             into = part.sums, part.lengths, part.squared_norms, part.unknown
-            if self.facets is None:
+            if lift is None:
                 sum_rows(ids, ends, self.matrix, self.weights, *into)
             else:
-                sum_lifted_rows(ids, ends, self.matrix, self.weights, *self.facets[1:], *into)
+                sum_lifted_rows(ids, ends, self.matrix, self.weights, *lift, *into)
 
         if self.n_jobs == 1 or len(steps) == 1:
             for step in steps:
@@ -245,15 +253,72 @@ class Bagger:
                 list(threads.map(fill, steps))
         return bags
 
+    def _lift(self) -> tuple[Any, ...] | None:
+        """Return how rows are lifted, as the compiled loop takes it; None if they are added up as they are."""
+        if self.facets is None and self.own is None and not self.damped:
+            return None
+        facets = Facets.one(*self.matrix.shape) if self.facets is None else self.facets
+        own = (0.0, 0, 0.0) if self.own is None else (float(self.own.share), int(self.own.dim), float(self.own.pairs))
+        return *facets[1:], own, self.damped
+
     @property
     def dim(self) -> int:
         """The dimension of the sums."""
+        return self.own_start + (0 if self.own is None else self.own.dim)
+
+    @property
+    def own_start(self) -> int:
+        """Where what is words' own begins."""
         return int(self.matrix.shape[1]) * (1 if self.facets is None else self.facets.n_facets)
 
     def row(self, word: int) -> NDArray[np.float64]:
         """Return what a word adds to a sum, (dim,), if it is not weighted."""
         row = self.matrix[word].astype(np.float64)
-        return row if self.facets is None else self.facets.lifted(word, row)
+        row = row if self.facets is None else self.facets.lifted(word, row)
+        if self.own is None:
+            return row
+        return np.sqrt(1 - self.own.share) * np.pad(row, (0, self.own.dim)) + np.sqrt(self.own.share) * self._axis(
+            word_key(word)
+        )
+
+    def parts(self, text: str) -> Iterator[tuple[str, bool, float, NDArray[np.float64]]]:
+        """Take a text's sum apart: each known word or phrase and, after it, the pair that it closes, if pairs count.
+
+        Yields
+        ------
+        unit : str
+        pair : bool
+            Whether it is a pair.
+        weight : float
+            How much it counts.
+        row : (dim,) array
+            Its unit vector.
+        """
+        times: dict[Any, int] = {}
+        before, before_unit = -1, ""
+
+        def damped(key: Any) -> float:
+            times[key] = times.get(key, 0) + 1
+            return float(gain(times[key])) if self.damped else 1.0
+
+        for unit, word in self.lookup.units(text):
+            if word >= 0:
+                yield unit, False, self._weight(word) * damped(word), self.row(word)
+                if self.own is not None and self.own.pairs > 0 and before >= 0:
+                    weight = self.own.pairs * np.sqrt(self._weight(before) * self._weight(word))
+                    row = self._axis(pair_key(before, word))
+                    yield f"{before_unit} {unit}", True, float(weight * damped((before, word))), row
+            before, before_unit = word, unit
+
+    def _weight(self, word: int) -> float:
+        return 1.0 if self.weights is None else float(self.weights[word])
+
+    def _axis(self, key: Any) -> NDArray[np.float64]:
+        assert self.own is not None
+        axis, sign = own_axis(np.uint64(key), self.own.dim)
+        row = np.zeros(self.dim)
+        row[self.own_start + axis] = sign
+        return row
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags yet to be filled."""

@@ -24,19 +24,23 @@ class Explanation:
     ----------
     words : list of (str, float)
         The known words (and phrases) in their order, and each one's share of the pull on the direction,
-        ``kappa_n w.mu' / kappa'``: negative for a word that pulls away. With ``prior`` the shares add up to 1.
+        ``kappa_n w.mu' / kappa'``: negative for a word that pulls away. With those of ``pairs`` and ``prior`` the
+        shares add up to 1.
+    pairs : list of (str, float)
+        The same for the pairs of neighbouring words, if the model counts them.
     prior : float
         The share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.
     unknown : list of str
         The words without a vector, in their order.
     facets : list of float
-        The facets' shares in the direction (one, which is 1, if the model has but one): the squared lengths of its
-        blocks.
+        The facets' shares in the direction (one if the model has but one): the squared lengths of its blocks. They
+        add up to 1, or to what is left by words' own directions.
     concentration, word_concentration : float
         kappa' and kappa_n.
     """
 
     words: list[tuple[str, float]]
+    pairs: list[tuple[str, float]]
     prior: float
     unknown: list[str]
     facets: list[float]
@@ -68,17 +72,17 @@ class Match(NamedTuple):
 
 def explain(text: str, posterior: Posterior, bagger: Bagger, prior: Prior) -> Explanation:
     """Return each word's share in the direction of a text whose posterior is given."""
-    units = bagger.lookup.units(text)
     direction = np.asarray(posterior.direction[0], np.float64)
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0
-    known = [(unit, row) for unit, row in units if row >= 0]
-    weights = np.ones(len(bagger.matrix)) if bagger.weights is None else bagger.weights
+    shares = [(u, pair, float(kappa * scale * weight * (row @ direction))) for u, pair, weight, row in bagger.parts(text)]
+    n_facets = 1 if bagger.facets is None else bagger.facets.n_facets
     return Explanation(
-        words=[(unit, float(kappa * scale * weights[row] * (bagger.row(row) @ direction))) for unit, row in known],
+        words=[(unit, share) for unit, pair, share in shares if not pair],
+        pairs=[(unit, share) for unit, pair, share in shares if pair],
         prior=float(prior.concentration * scale * (prior.mean_direction @ direction)),
-        unknown=[unit for unit, row in units if row < 0],
-        facets=posterior.by_facet(1 if bagger.facets is None else bagger.facets.n_facets).share[0].tolist(),
+        unknown=[unit for unit, row in bagger.lookup.units(text) if row < 0],
+        facets=posterior.by_facet(n_facets, bagger.dim - bagger.own_start).share[0].tolist(),
         concentration=whole,
         word_concentration=kappa,
     )

@@ -45,6 +45,12 @@ class Facets(NamedTuple):
         """How many regions there are."""
         return len(self.centres)
 
+    @classmethod
+    def one(cls, n_words: int, dim: int) -> Self:
+        """Return the one region that all words belong to; it has no centre."""
+        whole = np.arange(n_words + 1)
+        return cls(np.zeros((1, dim), np.float32), whole, np.zeros(n_words, np.int32), np.ones(n_words))
+
     def lifted(self, word: int, row: NDArray[Any]) -> NDArray[np.float64]:
         """Return a word's vector, (dim,), in all its facets: (n_facets * dim,)."""
         blocks = np.zeros(self.centres.shape)

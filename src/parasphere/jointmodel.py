@@ -10,6 +10,7 @@ from .bags import Bagger, Bags
 from .inputs import held_texts, is_numeric
 from .joint import Settings, learn_vectors
 from .model import SphericalParagraphModel
+from .own import Own
 from .persistence import save_model
 from .spm import Method
 from .tokens import AnyTokenizer, Tokenizer
@@ -40,7 +41,7 @@ class JointSphericalModel(SphericalParagraphModel):
         Learn a weight for each word; if not, all count alike.
     patience : int, optional
         Stop when held-out texts were not predicted better for so many epochs.
-    facets, prior_strength, kappa_method, max_iter, tol, n_jobs
+    facets, own, damped, prior_strength, kappa_method, max_iter, tol, n_jobs
         As in :class:`SphericalParagraphModel`.
     random_state : int
         The same number gives the same bits.
@@ -91,6 +92,8 @@ class JointSphericalModel(SphericalParagraphModel):
         weigh: bool = True,
         patience: int | None = None,
         facets: int = 1,
+        own: Own | None = None,
+        damped: bool = False,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         max_iter: int = 500,
@@ -109,6 +112,8 @@ class JointSphericalModel(SphericalParagraphModel):
         self.weigh = weigh
         self.patience = patience
         self.facets = facets
+        self.own = own
+        self.damped = damped
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.max_iter = max_iter

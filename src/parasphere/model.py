@@ -20,6 +20,7 @@ from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
 from .explain import Explanation, Match, explain, similar
+from .own import Own
 from .persistence import load_model, save_model
 from .posterior import Posterior
 from .reading import TextReader
@@ -48,6 +49,12 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         Let the vocabulary fall into so many regions and give each document a direction in each
         (:mod:`parasphere.facets`). A document's vector then has ``facets * dim`` numbers: a block for each facet, as
         long as the root of its share in the document. 1 is the paper's model.
+    own : Own, optional
+        Give each word, and each pair of neighbouring words, a direction of its own beside what its vector says
+        (:mod:`parasphere.own`), in ``own.dim`` further dimensions: texts with the very same words are then more alike
+        than texts whose words are merely near.
+    damped : bool
+        Count a word that a document has n times as 1 + log n: each time it says less that is new.
     prior_strength : float
         How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
         0 is the paper; ``inf`` gives all documents one concentration.
@@ -81,7 +88,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
-        The dimension of the word vectors, times the number of facets.
+        The dimension of the word vectors, times the number of facets, and that of what is words' own.
     vectors_ : WordVectors or None
     facets_ : Facets or None
         Which regions words belong to, if there are several.
@@ -121,6 +128,8 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = False,
         facets: int = 1,
+        own: Own | None = None,
+        damped: bool = False,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -134,6 +143,8 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         self.tokenizer = tokenizer
         self.weighted = weighted
         self.facets = facets
+        self.own = own
+        self.damped = damped
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -408,7 +419,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         strength: Any = self.prior_strength
         if not isinstance(strength, numbers.Real) or not float(strength) >= 0:
             raise ValueError(f"prior_strength must be 0 or more, not {self.prior_strength!r}")
-        self._check_facets()
+        self._check_reading()
         if self.kappa_method not in ("newton", "banerjee"):
             raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
         if self.init not in ("data", "paper"):

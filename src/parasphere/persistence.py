@@ -1,6 +1,7 @@
 """A fitted model on disk: what is written, and what must fit when it is read again."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from .em import Online
 from .errors import StoreError
 from .facets import Facets
 from .kept import source_of, tokenizer_facts, tokenizer_from, vectors_from
+from .own import Own
 from .vectors import WordVectors
 
 KIND = "spherical-paragraph-model"
-_PLAIN = ("weighted", "facets", "kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
+_PLAIN = ("weighted", "facets", "damped", "kappa_method", "init", "max_iter", "tol", "n_jobs", "device")
 
 
 def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> None:
@@ -33,6 +35,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     }
     meta: dict[str, Any] = {
         "parameters": {name: _plain(getattr(model, name)) for name in _PLAIN} | {"random_state": _plain(seed)},
+        "own": None if model.own is None else {name: _plain(value) for name, value in asdict(model.own).items()},
         "tokenizer": tokenizer_facts(model._tokenizer()),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
@@ -61,6 +64,8 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
     arrays, meta = store.load(folder, KIND)
     try:
         parameters, numbers = dict(meta["parameters"]), arrays["numbers"].tolist()
+        if meta.get("own") is not None:  # models that were saved before words had anything of their own lack it
+            parameters["own"] = Own(**meta["own"])
         found = _vectors(meta, arrays, vectors, folder)
         tokenizer = tokenizer_from(meta["tokenizer"], tokenizer, folder)
         model = make(found, tokenizer=tokenizer, prior_strength=numbers[2], **parameters)

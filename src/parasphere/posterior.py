@@ -20,7 +20,7 @@ class FacetPosterior:
     direction : (n_docs, n_facets, dim)
         Where the document points within each facet; a unit vector, or 0 where it says nothing.
     share : (n_docs, n_facets)
-        How much of the document each facet is; adds up to 1.
+        How much of the document each facet is; adds up to 1, or to what words' own directions leave.
     concentration : (n_docs, n_facets)
         ``|eta_t|``, the evidence on which a facet's direction rests.
     """
@@ -67,8 +67,8 @@ class Posterior:
         """E[d], (n_docs, dim): the direction, shortened by doubt."""
         return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
 
-    def by_facet(self, n_facets: int) -> "FacetPosterior":
-        """Take apart the directions of a model of several facets.
+    def by_facet(self, n_facets: int, own_dim: int = 0) -> "FacetPosterior":
+        """Take apart the directions of a model of several facets; the last ``own_dim`` numbers belong to none.
 
         Examples
         --------
@@ -78,10 +78,10 @@ class Posterior:
         >>> found.direction.tolist(), found.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
-        dim = self.direction.shape[1]
-        if n_facets < 1 or dim % n_facets:
+        dim = self.direction.shape[1] - own_dim
+        if n_facets < 1 or dim < 1 or dim % n_facets:
             raise ValueError(f"directions of {dim} numbers do not fall into {n_facets!r} facets of equal size")
-        blocks = self.direction.reshape(len(self), n_facets, dim // n_facets)
+        blocks = self.direction[:, :dim].reshape(len(self), n_facets, dim // n_facets)
         lengths = np.linalg.norm(blocks, axis=2)
         directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
         return FacetPosterior(directions, lengths.astype(np.float64) ** 2, self.concentration[:, None] * lengths)

@@ -12,6 +12,7 @@ from .bags import Bagger, Bags
 from .columns import strings
 from .facets import Facets
 from .inputs import as_texts, is_numeric
+from .own import Own
 from .regions import find_facets
 from .tokens import AnyTokenizer, Tokenizer
 from .vectors import WordVectors
@@ -29,6 +30,8 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
     tokenizer: AnyTokenizer | None
     weighted: bool
     facets: int
+    own: Own | None
+    damped: bool
     random_state: Any
     n_jobs: int | None
     n_features_in_: int
@@ -38,7 +41,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
 
     def _bags(self, X: Any, *, reset: bool = False) -> Bags:
         """Take a corpus in any form as bags."""
-        self._check_facets()
+        self._check_reading()
         if isinstance(X, Bags):
             if reset:
                 self.vectors_, self.facets_ = self._vectors_for(X.dim), None
@@ -50,6 +53,8 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         if scipy.sparse.issparse(X) or is_numeric(X):
             if self.facets > 1:
                 raise ValueError(f"rows of numbers have no words that could fall into {self.facets} facets; give texts")
+            if self.own is not None or self.damped:
+                raise ValueError("rows of numbers have no words, with nothing of their own and no repeats; give texts")
             if reset:
                 self.vectors_ = self.facets_ = None
             rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
@@ -63,8 +68,9 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
         if reset or getattr(self, "vectors_", None) is None:
             vectors = self._load_vectors()
-            if not reset and vectors.dim * self.facets != self.n_features_in_:
+            if not reset and self._width(vectors) != self.n_features_in_:
                 times = f" and there are {self.facets} facets" if self.facets > 1 else ""
+                times += f" and {self.own.dim} dimensions for words' own" if self.own is not None else ""
                 raise ValueError(
                     f"the word vectors have {vectors.dim} dimensions{times}; the model was fitted to "
                     f"{self.n_features_in_}"
@@ -73,13 +79,15 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         assert self.vectors_ is not None
         if reset or (self.facets > 1 and self.facets_ is None):
             self._find_facets(self.vectors_)
-        facts = (self.vectors_, self.tokenizer, self.weighted, self.n_jobs)
+        facts = (self.vectors_, self.tokenizer, self.weighted, self.own, self.damped, self.n_jobs)
         if getattr(self, "_reader_facts", None) != facts or self._reader.facets is not self.facets_:
             self._reader = Bagger(
                 self.vectors_,
                 tokenizer=self._tokenizer(),
                 weights=self.vectors_.norms if self.weighted else None,
                 facets=self.facets_,
+                own=self.own,
+                damped=self.damped,
                 n_jobs=self.n_jobs,
             )
             self._reader_facts = facts
@@ -87,7 +95,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
 
     def _find_facets(self, vectors: WordVectors) -> None:
         """Let the words fall into regions; the same ones for the same vectors."""
-        self._check_facets()
+        self._check_reading()
         if self.facets == 1:
             self.facets_ = None
             return
@@ -97,10 +105,16 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
             self.facets_ = find_facets(vectors.matrix, self.facets, int(seed))
             self._facet_facts = facts
 
-    def _check_facets(self) -> None:
+    def _check_reading(self) -> None:
         given: Any = self.facets
         if not isinstance(given, numbers.Integral) or int(given) < 1:
             raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
+        if self.own is not None and not isinstance(self.own, Own):
+            raise ValueError(f"own must be None or an Own, as in own=Own(0.7), not {self.own!r}")
+
+    def _width(self, vectors: WordVectors) -> int:
+        """Return how many numbers a text's vector has."""
+        return vectors.dim * self.facets + (0 if self.own is None else self.own.dim)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out of a pickle what is built anew when it is needed, and vectors that can be loaded by their name."""
@@ -128,4 +142,4 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
     def _vectors_for(self, dim: int) -> WordVectors | None:
         """Return the word vectors if bags of this dimension may have been read with them."""
         known = getattr(self, "vectors_", None) or (self.vectors if isinstance(self.vectors, WordVectors) else None)
-        return known if known is not None and known.dim * self.facets == dim else None
+        return known if known is not None and self._width(known) == dim else None

@@ -36,6 +36,7 @@ from ..baselines import (
 from ..errors import ParasphereError, VectorsError
 from ..jointmodel import JointSphericalModel
 from ..model import SphericalParagraphModel
+from ..own import Own
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
 
@@ -133,7 +134,10 @@ def trained_folder(name: str) -> Path:
 
 def best_model(vectors: WordVectors | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
     """Return what did best on held-out parts of training texts, unfitted; one configuration for all corpora."""
-    settings: dict[str, Any] = {"dim": 300, "tokenizer": Tokenizer(), "facets": 5, "random_state": seed}
+    settings: dict[str, Any] = {
+        "dim": 300, "tokenizer": Tokenizer(), "facets": 10, "own": Own(0.7, 8192, pairs=0.5), "damped": True,
+        "random_state": seed,
+    }  # fmt: skip
     return JointSphericalModel(vectors, **(settings | changed))
 
 

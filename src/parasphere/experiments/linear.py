@@ -6,7 +6,9 @@ one fold and one C at a time and walks the features one by one, which takes hour
 machine is a column of one matrix, so that a Newton step of them all is a few matrix products.
 
 Features are first turned to their principal axes, which changes no distance and so no machine; there the Hessian is
-nearly diagonal, and conjugate gradients that are preconditioned by its diagonal need few steps.
+nearly diagonal, and conjugate gradients that are preconditioned by its diagonal need few steps. Of very many features
+only the main axes are found, by a random start and a few products, and what is left of the features stays as it is:
+there, no direction is much longer than another.
 """
 
 import warnings
@@ -27,6 +29,9 @@ FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
 ENOUGH_WORSE = 2
+MOST_TURNED = 4096  # features (or documents, if they are fewer) of which all principal axes are found
+MAIN_AXES = 512  # that are found of more
+MAIN_ROUNDS = 2
 PRECISION = 1e-7  # a smaller part of a loss is not gained but rounded
 
 
@@ -36,28 +41,51 @@ class Turned:
 
     Attributes
     ----------
-    matrix : (n, n_axes + 1) array
+    matrix : (n, n_axes + 1) array, or (n, n_axes + n_features + 1) if there is a rest
     axes : (n_features, n_axes) array
         The principal axes, as columns; no more than there are documents, since no machine leaves their span.
+    rest : bool
+        Whether these are the main axes alone. After the features on them comes what they leave of the features as they
+        were; the distances are the same, and so are the machines.
     """
 
     matrix: Floats
     axes: Floats
+    rest: bool
 
     @classmethod
     def of(cls, features: NDArray[np.float64]) -> "Turned":
         """Turn features, (n, n_features)."""
         plain = np.asarray(features, np.float32)
+        one = np.ones(len(plain), np.float32)
+        if min(plain.shape) > MOST_TURNED:
+            axes = _main_axes(plain)
+            turned = plain @ axes
+            return cls(np.column_stack([turned, plain - turned @ axes.T, one]), axes, True)
         if len(plain) >= plain.shape[1]:
             axes = np.linalg.eigh(plain.T @ plain)[1]
         else:
             axes = np.linalg.qr(plain.T @ np.linalg.eigh(plain @ plain.T)[1][:, ::-1])[0]
-        return cls(np.column_stack([plain @ axes, np.ones(len(plain), np.float32)]), axes)
+        return cls(np.column_stack([plain @ axes, one]), axes, False)
 
     def scores(self, features: NDArray[np.float64], weights: Floats) -> Floats:
         """Return what machines of these axes say of other features, (n, n_machines)."""
-        scores: Floats = np.asarray(features, np.float32) @ (self.axes @ weights[:-1]) + weights[-1]
+        n_axes = self.axes.shape[1]
+        back = self.axes @ weights[:n_axes]
+        if self.rest:
+            over = weights[n_axes:-1]
+            back += over - self.axes @ (self.axes.T @ over)
+        scores: Floats = np.asarray(features, np.float32) @ back + weights[-1]
         return scores
+
+
+def _main_axes(features: Floats) -> Floats:
+    """Return the directions along which features, (n, n_features), are longest, about: (n_features, MAIN_AXES)."""
+    axes = np.random.default_rng(0).standard_normal((features.shape[1], MAIN_AXES)).astype(np.float32)
+    for _ in range(MAIN_ROUNDS):
+        axes = np.linalg.qr(features.T @ (features @ axes))[0]
+    along = features @ axes
+    return np.ascontiguousarray(axes @ np.linalg.eigh(along.T @ along)[1][:, ::-1])
 
 
 class LinearMachines:
