@@ -75,7 +75,9 @@ def explain(text: str, posterior: Posterior, bagger: Bagger, prior: Prior) -> Ex
     direction = np.asarray(posterior.direction[0], np.float64)
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0
-    shares = [(u, pair, float(kappa * scale * weight * (row @ direction))) for u, pair, weight, row in bagger.parts(text)]
+    shares = [
+        (u, pair, float(kappa * scale * weight * (row @ direction))) for u, pair, weight, row in bagger.parts(text)
+    ]
     n_facets = 1 if bagger.facets is None else bagger.facets.n_facets
     return Explanation(
         words=[(unit, share) for unit, pair, share in shares if not pair],

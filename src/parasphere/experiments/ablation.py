@@ -1,8 +1,8 @@
 """What each ingredient of the best SPM is worth: one at a time is taken away, or put in its place."""
 
-import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from ..datasets import load
 from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
+from ..own import Own
 from ..tokens import Tokenizer
 from ..vectors import WordVectors
 from . import figures, published
@@ -20,6 +21,8 @@ from .sensitivity import Change, compare, table_rows
 
 DATASETS = ("20news-same", "mr")
 ALL_WORDS = Tokenizer()
+KEPT: dict[str, Any] = {name: getattr(best_model(None), name) for name in ("facets", "own", "damped", "tol")}
+OWN: Own = KEPT["own"]
 
 
 def _change(about: str, name: str, *, start: bool = True, **changed: Any) -> Change:
@@ -31,19 +34,25 @@ def _change(about: str, name: str, *, start: bool = True, **changed: Any) -> Cha
     return Change(about, name, encoder=Encoder(name, name, build, kind="spherical"))
 
 
-def _given(facets: int) -> Encoder:
+def _given(**settings: Any) -> Encoder:
     def build(vectors: WordVectors | None, _dim: int, seed: int) -> Any:
-        return SphericalParagraphModel(vectors, tokenizer=ALL_WORDS, facets=facets, random_state=seed)
+        return SphericalParagraphModel(vectors, tokenizer=ALL_WORDS, random_state=seed, **settings)
 
     return Encoder("given", "given", build, kind="spherical")
 
 
 BASE = _change("", "SPM, best: all of it")
+PLAIN = {"facets": 1, "own": None, "damped": False}
 CHANGES = (
-    Change("learning", "none: the given vectors, with facets", encoder=_given(5)),
-    Change("learning", "none: the given vectors, one facet (plain SPM)", encoder=_given(1)),
+    Change("learning", "none: the given vectors, all else as above", encoder=_given(**KEPT)),
+    Change("learning", "none: the given vectors, and nothing else (plain SPM)", encoder=_given()),
+    _change("learning", "alone: nothing else", **PLAIN),
     _change("learning", "stopped by held-out likelihood (patience 3)", patience=3),
     _change("the start", "no vectors: from random ones", start=False),
+    _change("the words", "nothing of their own, no pairs", own=None),
+    _change("the words", "their own, no pairs", own=replace(OWN, pairs=0.0)),
+    _change("the words", "their own in 2,048 dimensions", own=replace(OWN, dim=2048)),
+    _change("the words", "repeats count in full", damped=False),
     _change("the words", "all weigh the same", weigh=False),
     _change("the words", "stop words left out", tokenizer=Tokenizer(stop_words="english")),
     _change("phrases", "none", ngrams=1),
@@ -64,7 +73,7 @@ def halved(dataset: Dataset, seed: int = 0) -> Dataset:
     ((train, _),) = splitter.split(np.zeros(len(dataset)), dataset.labels)
     mask = np.zeros(len(dataset), bool)
     mask[train] = True
-    return dataclasses.replace(dataset, train=mask)
+    return replace(dataset, train=mask)
 
 
 def ablate(

@@ -135,8 +135,8 @@ def trained_folder(name: str) -> Path:
 def best_model(vectors: WordVectors | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
     """Return what did best on held-out parts of training texts, unfitted; one configuration for all corpora."""
     settings: dict[str, Any] = {
-        "dim": 300, "tokenizer": Tokenizer(), "facets": 10, "own": Own(0.7, 8192, pairs=0.5), "damped": True,
-        "random_state": seed,
+        "dim": 300, "tokenizer": Tokenizer(), "facets": 5, "own": Own(0.7, 8192, pairs=0.5), "damped": True,
+        "tol": 1e-4, "random_state": seed,
     }  # fmt: skip
     return JointSphericalModel(vectors, **(settings | changed))
 
