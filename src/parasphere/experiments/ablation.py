@@ -14,7 +14,7 @@ from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
 from ..own import Own
 from ..tokens import Tokenizer
-from ..vectors import WordVectors
+from ..vectors import GLOVE, WordVectors
 from . import figures, published
 from .encoders import Encoder, best_model
 from .sensitivity import Change, compare, table_rows
@@ -25,11 +25,15 @@ KEPT: dict[str, Any] = {name: getattr(best_model(None), name) for name in ("face
 OWN: Own = KEPT["own"]
 
 
-def _change(about: str, name: str, *, start: bool = True, **changed: Any) -> Change:
-    """Return the best model with some parameters changed; with ``start=False`` it begins without vectors."""
+def _change(about: str, name: str, *, start: bool | str = True, **changed: Any) -> Change:
+    """Return the best model with some parameters changed.
+
+    It begins with the given vectors; with none if ``start`` is False, or with those of that name.
+    """
 
     def build(vectors: WordVectors | None, _dim: int, seed: int) -> Any:
-        return best_model(vectors if start else None, seed, **changed)
+        begin = start if isinstance(start, str) else vectors if start else None
+        return best_model(begin, seed, **changed)
 
     return Change(about, name, encoder=Encoder(name, name, build, kind="spherical"))
 
@@ -51,16 +55,15 @@ CHANGES = (
     _change("the start", "no vectors: from random ones", start=False),
     _change("the words", "nothing of their own, no pairs", own=None),
     _change("the words", "their own, no pairs", own=replace(OWN, pairs=0.0)),
-    _change("the words", "their own in 2,048 dimensions", own=replace(OWN, dim=2048)),
     _change("the words", "repeats count in full", damped=False),
     _change("the words", "all weigh the same", weigh=False),
     _change("the words", "stop words left out", tokenizer=Tokenizer(stop_words="english")),
     _change("phrases", "none", ngrams=1),
-    _change("phrases", "always, up to two words", ngrams=2),
     _change("facets", "1", facets=1),
     _change("facets", "10", facets=10),
     _change("the dimension", "100", dim=100),
     _change("the dimension", "100, from random vectors", dim=100, start=False),
+    _change("the dimension", "50, from GloVe's 50", dim=50, start=GLOVE),
     _change("the dimension", "50, from random vectors", dim=50, start=False),
 )
 
