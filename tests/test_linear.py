@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from parasphere.experiments import protocol
+from parasphere.experiments import linear, protocol
 from parasphere.experiments.linear import Turned, choose_cost, decided, fit_machines
 from parasphere.experiments.protocol import Options, choose
 
@@ -47,6 +47,26 @@ def test_losses_are_as_low_as_liblinears(n_labels: int, shape: tuple[int, int], 
     theirs = exact.decision_function(features).reshape(len(features), -1)
     clear = np.abs(theirs).min(1) > 0.05
     np.testing.assert_array_equal(np.sign(scores[clear]), np.sign(theirs[clear]))
+
+
+@pytest.mark.parametrize("shape", [(120, 60), (80, 150)])
+def test_main_axes_alone_give_the_same_machines(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    features, labels = made(*shape, 3)
+    signs = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0).astype(np.float32)
+    costs = np.full(3, 0.1, np.float32)
+    whole = Turned.of(features)
+    expected = whole.scores(features, fit_machines(whole.matrix, signs, costs))
+    monkeypatch.setattr(linear, "MOST_TURNED", 50)
+    monkeypatch.setattr(linear, "MAIN_AXES", 10)
+    part = Turned.of(features)
+    assert part.rest
+    assert part.axes.shape == (shape[1], 10)
+    np.testing.assert_allclose(part.axes.T @ part.axes, np.eye(10), atol=1e-5)
+    # An isometry: every distance stays.
+    np.testing.assert_allclose(part.matrix[:, :-1] @ part.matrix[:, :-1].T, features @ features.T, rtol=1e-3, atol=1e-2)
+    found = fit_machines(part.matrix, signs, costs)
+    np.testing.assert_allclose(part.scores(features, found), expected, atol=2e-3)
+    np.testing.assert_allclose(part.scores(features, found), part.matrix @ found, atol=1e-3)
 
 
 def test_a_document_without_a_sign_is_not_learned_from() -> None:

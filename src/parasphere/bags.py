@@ -239,7 +239,7 @@ class Bagger:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
-            into = part.sums, part.lengths, part.squared_norms, part.unknown
+            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown)
             if lift is None:
                 sum_rows(ids, ends, self.matrix, self.weights, *into)
             else:
@@ -277,9 +277,9 @@ class Bagger:
         row = row if self.facets is None else self.facets.lifted(word, row)
         if self.own is None:
             return row
-        return np.sqrt(1 - self.own.share) * np.pad(row, (0, self.own.dim)) + np.sqrt(self.own.share) * self._axis(
-            word_key(word)
-        )
+        share = float(self.own.share)
+        row = np.sqrt(1 - share) * np.pad(row, (0, self.own.dim)) + np.sqrt(share) * self._axis(word_key(word))
+        return np.asarray(row)
 
     def parts(self, text: str) -> Iterator[tuple[str, bool, float, NDArray[np.float64]]]:
         """Take a text's sum apart: each known word or phrase and, after it, the pair that it closes, if pairs count.

@@ -45,11 +45,13 @@ class Own:
     pairs: float = 0.5
 
     def __post_init__(self) -> None:
-        if not isinstance(self.share, numbers.Real) or not 0 < self.share <= 1:
+        given: tuple[Any, Any, Any] = (self.share, self.dim, self.pairs)
+        share, dim, pairs = given
+        if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
             raise ValueError(f"the share that is a word's own must be above 0 and at most 1, not {self.share!r}")
-        if not isinstance(self.dim, numbers.Integral) or self.dim < 1:
+        if not isinstance(dim, numbers.Integral) or int(dim) < 1:
             raise ValueError(f"own directions need a whole number of dimensions from 1 on, not {self.dim!r}")
-        if not isinstance(self.pairs, numbers.Real) or not 0 <= self.pairs < float("inf"):
+        if not isinstance(pairs, numbers.Real) or not 0 <= float(pairs) < float("inf"):
             raise ValueError(f"pairs must count 0 or more, not {self.pairs!r}")
 
 

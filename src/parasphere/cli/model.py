@@ -21,6 +21,7 @@ from ..explain import Explanation
 from ..exports import writer
 from ..jointmodel import JointSphericalModel
 from ..model import SphericalParagraphModel
+from ..own import Own
 from ..persistence import KIND
 from ..tokens import Tokenizer
 from ..vectors import GLOVE
@@ -65,6 +66,15 @@ def fit(
         ),
     ] = None,
     facets: Annotated[int, typer.Option(min=1, help="Directions of a document, one for each region of words.")] = 1,
+    own: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="Share of each word that is its own, beside its meaning; try 0.7."),
+    ] = 0.0,
+    own_dim: Annotated[int, typer.Option(min=1, help="Further dimensions for what is words' own.")] = Own.dim,
+    pairs: Annotated[
+        float, typer.Option(min=0.0, help="How much a pair of neighbouring words counts beside them; needs --own.")
+    ] = Own.pairs,
+    damped: Annotated[bool, typer.Option("--damped", help="Count a word that a text has n times 1 + log n.")] = False,
     learn: Annotated[
         bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
     ] = False,
@@ -88,13 +98,19 @@ def fit(
     store.check_target(model, KIND)  # before the work rather than after it
     if epochs is not None and not learn:
         raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
-    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
-        raise ParasphereError("--paper fixes stop words, prior strength, facets and vectors: leave these options out.")
+    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or own or damped or learn):
+        raise ParasphereError(
+            "--paper fixes stop words, prior strength, facets, what is words' own, repeats and vectors: leave these "
+            "options out."
+        )
+    if not own and (own_dim != Own.dim or pairs != Own.pairs):
+        raise ParasphereError("--own-dim and --pairs are about what is words' own: give --own too, 0.7 say.")
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "n_jobs": threads}
     if not paper:
         dropped = not learn if stop_words is None else stop_words  # learning finds out itself how little they tell
         words = Tokenizer(stop_words="english" if dropped else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength, "random_state": seed}
+        settings |= {"own": Own(own, own_dim, pairs) if own else None, "damped": damped}
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
     estimator: SphericalParagraphModel
     with reading("reading", corpus) as at:
@@ -196,7 +212,7 @@ def explain(
         highlight=False,
     )
     strongest: dict[str, float] = {}
-    for word, share in found.words:
+    for word, share in found.words + found.pairs:
         strongest[word] = strongest.get(word, 0.0) + share
     table = Table("word", "share", "", box=None)
     largest = max(map(abs, strongest.values()), default=1.0) or 1.0
@@ -267,14 +283,15 @@ def plot(
 
 def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
     vectors = model.vectors_
-    if vectors is None or model.facets > 1:
+    if vectors is None or model.facets > 1 or not model.mean_direction_[: vectors.dim].any():
         near = []
     else:
-        near = [word for word, _ in vectors.nearest(model.mean_direction_, 6)]
+        near = [word for word, _ in vectors.nearest(model.mean_direction_[: vectors.dim], 6)]
     facets = {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets > 1 else {}
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model.n_features_in_,
+        **({} if model.own is None else {"own_share": float(model.own.share), "own_dim": int(model.own.dim)}),
         **({} if model.facets > 1 else {"words_near_the_corpus_direction": near}),
         **facets,
         "concentration_of_documents": round(model.concentration_, 3),

@@ -46,7 +46,7 @@ def _given(**settings: Any) -> Encoder:
 
 
 BASE = _change("", "SPM, best: all of it")
-PLAIN = {"facets": 1, "own": None, "damped": False}
+PLAIN: dict[str, Any] = {"facets": 1, "own": None, "damped": False}
 CHANGES = (
     Change("learning", "none: the given vectors, all else as above", encoder=_given(**KEPT)),
     Change("learning", "none: the given vectors, and nothing else (plain SPM)", encoder=_given()),

@@ -132,7 +132,7 @@ def trained_folder(name: str) -> Path:
     return Path(data) / "encoders" / name
 
 
-def best_model(vectors: WordVectors | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
+def best_model(vectors: WordVectors | str | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
     """Return what did best on held-out parts of training texts, unfitted; one configuration for all corpora."""
     settings: dict[str, Any] = {
         "dim": 300, "tokenizer": Tokenizer(), "facets": 5, "own": Own(0.7, 8192, pairs=0.5), "damped": True,
