@@ -89,9 +89,9 @@ def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         names = ("encoder", "dataset", "dim", "vectors", "classifier", "transductive")
         runs.setdefault(tuple(run[name] for name in names), run)
     joined = {
-        "command": " and ".join(dict.fromkeys(one["command"] for one in made)),
+        "command": " and ".join(dict.fromkeys(part for one in made for part in one["command"].split(" and "))),
         "date": max(one["date"] for one in made),
-        "machine": " and ".join(dict.fromkeys(one["machine"] for one in made)),
+        "machine": " and ".join(dict.fromkeys(part for one in made for part in one["machine"].split(" and "))),
         "versions": {name: number for one in made for name, number in one["versions"].items()},
         "seed": made[0]["seed"],
         "code": ", ".join(dict.fromkeys(one["code"] for one in made)),
