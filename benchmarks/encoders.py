@@ -1,4 +1,4 @@
-"""Texts a second: SPM, with and without facets, beside other encoders; one thread, fitted before the clock starts.
+"""Texts a second: SPM, with and without facets and words of their own, beside other encoders; one thread, fitted before the clock starts.
 
 Run with ``python -m benchmarks.encoders``. The texts are MR's sentences where NLTK's cache has them, else the first
 lines of the embedded docstrings. Skip-thought and MiniLM run where they are installed and trained.
@@ -8,7 +8,7 @@ from benchmarks.measure import best, table
 
 from typing import Any
 
-from parasphere import SphericalParagraphModel, datasets
+from parasphere import Own, SphericalParagraphModel, datasets
 from parasphere.baselines import MeanOfVectors, TfIdf
 from parasphere.errors import ParasphereError
 from parasphere.experiments.encoders import ENCODERS
@@ -27,6 +27,7 @@ def run() -> dict[str, Any]:
     encoders: dict[str, Any] = {
         "SPM": SphericalParagraphModel(),
         "SPM, five facets": SphericalParagraphModel(facets=5),
+        "SPM, five facets, words of their own": SphericalParagraphModel(facets=5, own=Own(), damped=True, tol=1e-3),
         "mean of word vectors": MeanOfVectors(),
         "tf-idf": TfIdf(),
     }

@@ -29,7 +29,7 @@ from .tokens import AnyTokenizer, Tokenizer
 from .vectors import GLOVE
 
 Floats = NDArray[np.float64]
-FEW = 64  # texts that are read at once
+AT_ONCE = 1 << 18  # numbers of directions that are worked on at a time, so that they stay in the cache
 
 
 class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[misc]
@@ -412,8 +412,11 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         return found, spm.solve(found, self._prior, bags.dim, self.kappa_method)
 
     def _directions(self, bags: Bags, kappa: Floats) -> NDArray[Any]:
-        found: NDArray[Any] = spm.directions(bags.sums, kappa, self._prior)
-        return found.astype(bags.sums.dtype, copy=False)
+        found = np.empty(bags.sums.shape, bags.sums.dtype)
+        step = max(1, AT_ONCE // bags.dim)
+        for part in (slice(begin, begin + step) for begin in range(0, len(bags), step)):
+            found[part] = spm.directions(bags.sums[part], kappa[part], self._prior)
+        return found
 
     def _check_parameters(self) -> None:
         strength: Any = self.prior_strength
