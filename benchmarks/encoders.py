@@ -1,4 +1,6 @@
-"""Texts a second: SPM, with and without facets and words of their own, beside other encoders; one thread, fitted before the clock starts.
+"""Texts a second: SPM, with and without what goes beyond the paper, beside other encoders.
+
+One thread, fitted before the clock starts.
 
 Run with ``python -m benchmarks.encoders``. The texts are MR's sentences where NLTK's cache has them, else the first
 lines of the embedded docstrings. Skip-thought and MiniLM run where they are installed and trained.

@@ -21,8 +21,9 @@ from parasphere.experiments.report import read_results
 HERE = Path(__file__).parent
 ENCODERS = {
     "spm": "`SphericalParagraphModel`", "spm-joint": "`JointSphericalModel`",
-    "spm-best": "the same, `dim=300`, facets, words of their own", "cbow": "mean of word vectors", "lsi": "LSI", "sam": "SAM",
-    "pv-dbow": "PV-DBOW", "skip-thought": "skip-thought", "tfidf": "tf-idf", "minilm": "MiniLM-L6, a transformer",
+    "spm-best": "the same, `dim=300`, facets, words of their own", "cbow": "mean of word vectors", "lsi": "LSI",
+    "sam": "SAM", "pv-dbow": "PV-DBOW", "skip-thought": "skip-thought", "tfidf": "tf-idf",
+    "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
 NAMES = {
     "parasphere": "parasphere",
