@@ -15,8 +15,8 @@ TARGETS = {
 TOLD = (
     "One configuration for all corpora, chosen without test labels: word vectors of 300 dimensions learned with the "
     "texts, from GloVe's 100; a weight for each word; phrases where held-out texts ask for them; five facets; "
-    "directions of their own for words and pairs of neighbours, in 8,192 dimensions; repeats damped. Beside it tf-idf and a "
-    "transformer, with paired tests. [What each ingredient is worth](ablation.md)."
+    "directions of their own for words and pairs of neighbours, in 8,192 dimensions; repeats damped. Beside it tf-idf "
+    "and a transformer, with paired tests. [What each ingredient is worth](ablation.md)."
 )
 
 
