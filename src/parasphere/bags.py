@@ -27,6 +27,7 @@ from .vocabulary import Vocabulary
 KIND = "bags"
 # Text is taken in steps of about this size: its word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
+AT_ONCE = 1 << 25  # numbers of sums that are held at a time, at the most
 
 
 class Vectors(Protocol):
@@ -48,7 +49,8 @@ class Bags:
     sums : (n_docs, dim) float32 or float64
         The sum of each document's word vectors (weighted, if weights were given).
     lengths : (n_docs,) float64
-        How many known words each document has (their total weight, if weights were given).
+        How many known words each document has; their total weight (and that of pairs), if they are weighted or damped
+        or pairs count.
     squared_norms : (n_docs,) float64
         The squared length of each sum.
     unknown : (n_docs,) int64
@@ -222,17 +224,20 @@ class Bagger:
             raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
         self.weights = None if weights is None else _weights(weights, len(vectors.vocabulary))
         self.n_jobs = _threads(n_jobs)
+        self.lift = self._lift()
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Bags]]:
         """Read a corpus block by block; yield each block (with its labels and ids) and its bags."""
+        step = max(1, AT_ONCE // self.dim)  # blocks are cut by their text, of which a little can give large sums
         for block in blocks(source, **columns):
-            yield block, self.bags(block.texts)
+            for begin in range(0, max(1, len(block)), step):
+                part = block if len(block) <= step else block.part(begin, begin + step)
+                yield part, self.bags(part.texts)
 
     def bags(self, texts: pa.Array) -> Bags:
         """Return the bags of a column of texts or token lists."""
         bags = self.empty(len(texts))
         steps = list(pairwise(_steps(texts)))
-        lift = self._lift()
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
@@ -240,10 +245,10 @@ class Bagger:
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
             into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown)
-            if lift is None:
+            if self.lift is None:
                 sum_rows(ids, ends, self.matrix, self.weights, *into)
             else:
-                sum_lifted_rows(ids, ends, self.matrix, self.weights, *lift, *into)
+                sum_lifted_rows(ids, ends, self.matrix, self.weights, *self.lift, *into)
 
         if self.n_jobs == 1 or len(steps) == 1:
             for step in steps:

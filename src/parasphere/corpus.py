@@ -54,6 +54,13 @@ class Block:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def part(self, begin: int, end: int) -> Block:
+        """Return some of its documents, from ``begin`` up to ``end``."""
+        texts, labels, ids = (
+            None if column is None else column[begin:end] for column in (self.texts, self.labels, self.ids)
+        )
+        return Block(texts, labels, ids, self.start + begin)
+
     @property
     def tokenised(self) -> bool:
         """Whether documents are lists of tokens rather than texts."""

@@ -48,7 +48,7 @@ class Facets(NamedTuple):
     @classmethod
     def one(cls, n_words: int, dim: int) -> Self:
         """Return the one region that all words belong to; it has no centre."""
-        whole = np.arange(n_words + 1)
+        whole = np.arange(n_words + 1, dtype=np.int64)
         return cls(np.zeros((1, dim), np.float32), whole, np.zeros(n_words, np.int32), np.ones(n_words))
 
     def lifted(self, word: int, row: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,9 +7,10 @@ whose words are merely near. So let a word be
     (sqrt(1 - s) w, sqrt(s) e_w),
 
 with its vector w and a direction e_w of its own in further dimensions. That is a unit vector again. The cosine of two
-different words is 1 - s times what it was, that of a word with itself still 1: s = 0 is SPM, s = 1 the bag of words on
-the sphere, and all of SPM stays exact in between. Pairs of neighbouring words have directions of their own too, and
-nothing else: what "not good" says is not in "not" and "good".
+different words is 1 - s times what it was, that of a word with itself still 1: s = 0 would be SPM (``own=None``), s = 1
+is the bag of words on the sphere, and all of SPM stays exact in between. Pairs of neighbouring words have directions of
+their own too, and nothing else: what "not good" says is not in "not" and "good". Neighbours are words that stand side
+by side once stop words are gone, so that who wants "not good" keeps these: ``tokenizer=Tokenizer()``.
 
 The directions are axes, drawn by a hash of the words' numbers, so that nothing is stored; two words have the same axis
 with probability 1 / dim, with equal or opposite signs.

@@ -1,7 +1,6 @@
 """A fitted model on disk: what is written, and what must fit when it is read again."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     }
     meta: dict[str, Any] = {
         "parameters": {name: _plain(getattr(model, name)) for name in _PLAIN} | {"random_state": _plain(seed)},
-        "own": None if model.own is None else {name: _plain(value) for name, value in asdict(model.own).items()},
+        "own": None if model.own is None else _own_facts(model.own),
         "tokenizer": tokenizer_facts(model._tokenizer()),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
@@ -81,7 +80,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
         if meta["online"] is not None:
             seen, agreement, pairs = meta["online"]
             model._online = Online(seen, np.array(arrays["online_mean"]), agreement, pairs)
-    except (KeyError, IndexError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreError(f"{folder} lacks what a model needs ({error!r}): it is damaged.") from error
     return model
 
@@ -93,6 +92,10 @@ def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str
     if given is None and facts["embedded"]:
         return WordVectors.from_stored(arrays, folder, name=facts["name"], fingerprint=facts["fingerprint"])
     return vectors_from(given if given is not None else meta["source"], facts, folder)
+
+
+def _own_facts(own: Own) -> dict[str, Any]:
+    return {"share": float(own.share), "dim": int(own.dim), "pairs": float(own.pairs)}
 
 
 def _plain(value: Any) -> Any:

@@ -43,7 +43,8 @@ class Posterior:
     word_concentration : (n_docs,)
         kappa_n, how closely the document's words keep to its direction.
     length : (n_docs,)
-        How many words were known.
+        How many words were known; their total weight (and that of pairs), if they are weighted or damped or pairs
+        count.
     unknown : (n_docs,)
         How many were not.
     log_evidence : (n_docs,)

@@ -128,7 +128,8 @@ def fit(
         Console(stderr=True).print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
     estimator.save(model, embed_vectors=embed_vectors or learn)
     bags = estimator.read(material) if learn else material
-    facts = {"documents": len(bags), "known_words": int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
+    counted = "weight_of_known_words" if learn or own or damped else "known_words"
+    facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     _print({**facts, **_facts(estimator), "model": str(model)}, as_json)
 
 
@@ -212,9 +213,9 @@ def explain(
         highlight=False,
     )
     strongest: dict[str, float] = {}
-    for word, share in found.words + found.pairs:
+    for word, share in found.words + [(pair.replace(" ", " + "), share) for pair, share in found.pairs]:
         strongest[word] = strongest.get(word, 0.0) + share
-    table = Table("word", "share", "", box=None)
+    table = Table("word or pair" if found.pairs else "word", "share", "", box=None)
     largest = max(map(abs, strongest.values()), default=1.0) or 1.0
     for word, share in sorted(strongest.items(), key=lambda item: -item[1])[:15]:
         colour = "green" if share >= 0 else "red"
@@ -281,6 +282,10 @@ def plot(
     say({"documents": count, "file": str(picture)}, f"{count:,} documents drawn to {picture}", as_json)
 
 
+def _own_facts(own: Own) -> dict[str, Any]:
+    return {"own_share": float(own.share), "own_dim": int(own.dim), "own_pairs": float(own.pairs)}
+
+
 def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
     vectors = model.vectors_
     if vectors is None or model.facets > 1 or not model.mean_direction_[: vectors.dim].any():
@@ -291,7 +296,8 @@ def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model.n_features_in_,
-        **({} if model.own is None else {"own_share": float(model.own.share), "own_dim": int(model.own.dim)}),
+        **({} if model.own is None else _own_facts(model.own)),
+        **({"damped": True} if model.damped else {}),
         **({} if model.facets > 1 else {"words_near_the_corpus_direction": near}),
         **facets,
         "concentration_of_documents": round(model.concentration_, 3),

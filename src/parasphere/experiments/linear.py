@@ -8,7 +8,7 @@ machine is a column of one matrix, so that a Newton step of them all is a few ma
 Features are first turned to their principal axes, which changes no distance and so no machine; there the Hessian is
 nearly diagonal, and conjugate gradients that are preconditioned by its diagonal need few steps. Of very many features
 only the main axes are found, by a random start and a few products, and what is left of the features stays as it is:
-there, no direction is much longer than another.
+there, few directions are much longer than others.
 """
 
 import warnings
@@ -94,7 +94,8 @@ class LinearMachines:
     Parameters
     ----------
     turned : Turned
-    weights : (n_axes + 1, n_machines) array
+    weights : (n, n_machines) array
+        One for each column of ``turned.matrix``.
     labels : (n_labels,) int array
         In order.
     """
