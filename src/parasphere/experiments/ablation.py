@@ -57,6 +57,8 @@ CHANGES = (
     _change("the words", "their own, no pairs", own=replace(OWN, pairs=0.0)),
     _change("the words", "repeats count in full", damped=False),
     _change("the words", "all weigh the same", weigh=False),
+    _change("the words", "stop words left out", tokenizer=Tokenizer(stop_words="english")),
+    _change("phrases", "none", ngrams=1),
     _change("facets", "1", facets=1),
     _change("the dimension", "100", dim=100),
     _change("the dimension", "100, from random vectors", dim=100, start=False),
