@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from parasphere import (
     JointSphericalModel,
     Own,
+    ParasphereError,
     SphericalParagraphModel,
     StoreError,
     Tokenizer,
@@ -183,6 +184,10 @@ def test_a_model_saved_before_there_was_any_of_it_is_read(tmp_path: Path, monkey
     meta["own"] = {"share": 7.0}
     with pytest.raises(StoreError, match="damaged"):
         SphericalParagraphModel.load(tmp_path / "model")
+    meta["own"] = None
+    with pytest.raises(ParasphereError) as told:  # a fault of what is given is no damage
+        SphericalParagraphModel.load(tmp_path / "model", vectors=some_vectors(seed=1))
+    assert "damaged" not in str(told.value)
 
 
 def test_large_sums_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

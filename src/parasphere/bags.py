@@ -7,7 +7,7 @@ model: no word is looked at again.
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -263,7 +263,7 @@ class Bagger:
         if self.facets is None and self.own is None and not self.damped:
             return None
         facets = Facets.one(*self.matrix.shape) if self.facets is None else self.facets
-        own = (0.0, 0, 0.0) if self.own is None else (float(self.own.share), int(self.own.dim), float(self.own.pairs))
+        own = (0.0, 0, 0.0) if self.own is None else astuple(self.own)
         return *facets[1:], own, self.damped
 
     @property
@@ -282,7 +282,7 @@ class Bagger:
         row = row if self.facets is None else self.facets.lifted(word, row)
         if self.own is None:
             return row
-        share = float(self.own.share)
+        share = self.own.share
         row = np.sqrt(1 - share) * np.pad(row, (0, self.own.dim)) + np.sqrt(share) * self._axis(word_key(word))
         return np.asarray(row)
 

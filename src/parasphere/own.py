@@ -54,6 +54,8 @@ class Own:
             raise ValueError(f"own directions need a whole number of dimensions from 1 on, not {self.dim!r}")
         if not isinstance(pairs, numbers.Real) or not 0 <= float(pairs) < float("inf"):
             raise ValueError(f"pairs must count 0 or more, not {self.pairs!r}")
+        for name, value in (("share", float(share)), ("dim", int(dim)), ("pairs", float(pairs))):
+            object.__setattr__(self, name, value)  # plain numbers, which can be written and compiled
 
 
 @njit(cache=True, nogil=True)

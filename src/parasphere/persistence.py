@@ -1,6 +1,7 @@
 """A fitted model on disk: what is written, and what must fit when it is read again."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import store
 from .em import Online
-from .errors import StoreError
+from .errors import ParasphereError, StoreError
 from .facets import Facets
 from .kept import source_of, tokenizer_facts, tokenizer_from, vectors_from
 from .own import Own
@@ -34,7 +35,7 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     }
     meta: dict[str, Any] = {
         "parameters": {name: _plain(getattr(model, name)) for name in _PLAIN} | {"random_state": _plain(seed)},
-        "own": None if model.own is None else _own_facts(model.own),
+        "own": None if model.own is None else asdict(model.own),
         "tokenizer": tokenizer_facts(model._tokenizer()),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
@@ -80,6 +81,8 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
         if meta["online"] is not None:
             seen, agreement, pairs = meta["online"]
             model._online = Online(seen, np.array(arrays["online_mean"]), agreement, pairs)
+    except ParasphereError:  # other vectors, or a tokenizer that is missing: it says so itself
+        raise
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreError(f"{folder} lacks what a model needs ({error!r}): it is damaged.") from error
     return model
@@ -92,10 +95,6 @@ def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str
     if given is None and facts["embedded"]:
         return WordVectors.from_stored(arrays, folder, name=facts["name"], fingerprint=facts["fingerprint"])
     return vectors_from(given if given is not None else meta["source"], facts, folder)
-
-
-def _own_facts(own: Own) -> dict[str, Any]:
-    return {"share": float(own.share), "dim": int(own.dim), "pairs": float(own.pairs)}
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -282,10 +283,6 @@ def plot(
     say({"documents": count, "file": str(picture)}, f"{count:,} documents drawn to {picture}", as_json)
 
 
-def _own_facts(own: Own) -> dict[str, Any]:
-    return {"own_share": float(own.share), "own_dim": int(own.dim), "own_pairs": float(own.pairs)}
-
-
 def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
     vectors = model.vectors_
     if vectors is None or model.facets > 1 or not model.mean_direction_[: vectors.dim].any():
@@ -296,7 +293,7 @@ def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model.n_features_in_,
-        **({} if model.own is None else _own_facts(model.own)),
+        **({} if model.own is None else {f"own_{name}": value for name, value in asdict(model.own).items()}),
         **({"damped": True} if model.damped else {}),
         **({} if model.facets > 1 else {"words_near_the_corpus_direction": near}),
         **facets,
