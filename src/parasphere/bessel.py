@@ -42,6 +42,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.polynomial import chebyshev
 
+from .compiled import compiled
+
 Array: TypeAlias = Any
 """A Python scalar or an array of numpy, torch or cupy; what comes back is of the same kind."""
 
@@ -338,8 +340,6 @@ def register_formulas() -> None:
 @functools.cache
 def _compiled(formula: Formula) -> _Loop:
     """Compile a loop over a formula on first use; later processes read it from numba's cache."""
-    import numba
-
     register_formulas()
 
     def loop(x: Array, order: Order, out: Array) -> None:
@@ -350,8 +350,8 @@ def _compiled(formula: Formula) -> _Loop:
             for i in range(x.size):
                 out[i] = formula(x[i], order)
 
-    compiled: _Loop = numba.njit(cache=True, nogil=True, error_model="numpy")(loop)
-    return compiled
+    fast: _Loop = compiled(error_model="numpy")(loop)
+    return fast
 
 
 def apply(formula: Formula, x: Array, order: Order) -> Array:

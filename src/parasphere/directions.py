@@ -4,12 +4,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from . import vmf
+from .compiled import compiled
 from .machine import address, prefetch
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ def weighted_sums(rows: Any, weights: Floats) -> Floats:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any) -> None:
     """Multiply a CSR matrix by a dense one, asking for memory ahead of the need: rare words are never at hand."""
     k = directions.shape[1]
@@ -108,7 +108,7 @@ def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any)
                 out[i, j] += value * directions[column, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> None:
     """Add the transpose of a CSR matrix times a dense one to ``out``, touching only weights that are not 0.
 

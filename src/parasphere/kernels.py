@@ -16,9 +16,9 @@ Both halves of a slot share a cache line: a short word is found, exactly, with o
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import compiled
 from .machine import address, prefetch, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
 
 MAX_WORD_BYTES = 1024  # a longer run of letters is counted as unknown and never looked up
@@ -45,7 +45,7 @@ _CASE = np.uint64(0x2020202020202020)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _hash(word: Any, length: Any) -> Any:
     """Hash the word whose chunks lie at an address."""
     h = np.uint64(length)
@@ -55,7 +55,7 @@ def _hash(word: Any, length: Any) -> Any:
     return h
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _find(slots: Any, capacity: Any, chunks: Any, starts: Any, word: Any, length: Any, hashed: Any) -> Any:
     """Find the slot of the word whose chunks lie at the address ``word``, or the empty slot where it belongs.
 
@@ -82,14 +82,14 @@ def _find(slots: Any, capacity: Any, chunks: Any, starts: Any, word: Any, length
         at = (at + _ONE) & mask
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _enter(slot: Any, word: Any, length: Any, row: Any) -> None:
     """Put a word into an empty slot."""
     write_u64(slot, read_u64(word))
     write_u64(slot + 8, (np.uint64(length) << _SHIFT) | np.uint64(row + 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_words(data: Any, offsets: Any, chunks: Any, starts: Any) -> None:
     """Turn words given as UTF-8 bytes and offsets (Arrow's layout) into chunks."""
     at = 0
@@ -101,7 +101,7 @@ def pack_words(data: Any, offsets: Any, chunks: Any, starts: Any) -> None:
     starts[offsets.shape[0] - 1] = at
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _pack(text: Any, length: Any, word: Any) -> None:
     """Copy bytes into chunks."""
     chunk = _ZERO
@@ -112,7 +112,7 @@ def _pack(text: Any, length: Any, word: Any) -> None:
             chunk = _ZERO
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_slots(slots: Any, chunks: Any, starts: Any, lengths: Any, repeats: Any) -> None:
     """Enter all words into empty slots, but for a word that stands in an earlier row.
 
@@ -128,7 +128,7 @@ def fill_slots(slots: Any, chunks: Any, starts: Any, lengths: Any, repeats: Any)
             _enter(slot, word, lengths[i], i)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _code_point(pos: Any, end: Any) -> Any:
     """Decode the code point at ``pos``, beyond ASCII: (code point, bytes). A malformed byte is a separator (0, 1)."""
     lead = read_u8(pos)
@@ -153,7 +153,7 @@ def _code_point(pos: Any, end: Any) -> Any:
     return code, size
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _utf8(code: Any) -> Any:
     """Encode a code point: its UTF-8 bytes as a little-endian integer, and how many."""
     low = np.uint64(0x80)
@@ -173,7 +173,7 @@ def _utf8(code: Any) -> Any:
     return packed | ((low | (c & six)) << np.uint64(24)), 4
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _marks(x: Any, digits: Any) -> Any:
     """Set the top bit of each byte that is an ASCII letter (or digit, if ``digits`` has its top bits set)."""
     low = x & _SEVENS
@@ -183,7 +183,7 @@ def _marks(x: Any, digits: Any) -> Any:
     return letter & ~x & _TOPS, digit & ~x & _TOPS
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _next_word(pos: Any, end: Any, limit: Any, fold: Any, case: Any, digits: Any, word: Any) -> Any:
     """Scan the text from address ``pos`` to ``end`` for its next word, folding it into the chunks at ``word``.
 
@@ -227,7 +227,7 @@ def _next_word(pos: Any, end: Any, limit: Any, fold: Any, case: Any, digits: Any
     return _next_word_slow(begin, end, fold, word)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _next_word_slow(pos: Any, end: Any, fold: Any, word: Any) -> Any:
     """Scan for the next word code point by code point; returns what :func:`_next_word` does."""
     chunk = _ZERO
@@ -269,7 +269,7 @@ def _next_word_slow(pos: Any, end: Any, fold: Any, word: Any) -> Any:
     return pos, length, characters
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ids_of_texts(
     data: Any, offsets: Any, fold: Any, case: Any, digits: Any, min_length: Any,
     slots: Any, chunks: Any, starts: Any, names: Any, ids: Any, ends: Any,
@@ -322,7 +322,7 @@ def ids_of_texts(
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, names: Any, ids: Any) -> None:
     """Look whole words (Arrow's layout) up, one id each."""
     scratch = np.empty(MAX_WORD_BYTES // 8, np.uint64)
@@ -339,7 +339,7 @@ def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, 
                 ids[i] = names[row]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_texts(
     data: Any, offsets: Any, doc: Any, pos: Any, fold: Any, case: Any, digits: Any, min_length: Any,
     slots: Any, chunks: Any, starts: Any, lengths: Any, counts: Any, n_words: Any, ids: Any, ends: Any, count: Any,
@@ -387,7 +387,7 @@ def learn_texts(
     return doc, at - text, n_words, count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack_words(chunks: Any, starts: Any, lengths: Any, data: Any, offsets: Any) -> None:
     """Turn chunks back into UTF-8 bytes and offsets (Arrow's layout)."""
     at = 0

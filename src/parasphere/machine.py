@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from .compiled import compiled
 
-@njit(cache=True, nogil=True, forceinline=True)
+
+@compiled(forceinline=True)
 def address(array: Any) -> Any:
     """Return where an array's memory begins."""
     return np.int64(array.ctypes.data)

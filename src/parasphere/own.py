@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 _WORD, _PAIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _NO_WORD = np.uint64(1) << np.uint64(63)
@@ -58,7 +59,7 @@ class Own:
             object.__setattr__(self, name, value)  # plain numbers, which can be written and compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scattered(bits: Any) -> Any:
     """Mix 64 bits well (splitmix64's last steps)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -66,32 +67,32 @@ def _scattered(bits: Any) -> Any:
     return bits ^ (bits >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def word_key(word: Any) -> Any:
     """Return the number of a word among all words and pairs."""
     return np.uint64(word) + np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_key(first: Any, second: Any) -> Any:
     """Return the number of a pair of words, which no word has."""
     return _scattered(word_key(first) * _PAIR + word_key(second)) | _NO_WORD
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def own_axis(key: Any, dim: Any) -> tuple[Any, Any]:
     """Return the axis, of ``dim``, that is a word's or a pair's own, and which way along it: 1 or -1."""
     bits = _scattered(key * _WORD)
     return np.int64((bits >> np.uint64(1)) % np.uint64(dim)), 1.0 - 2.0 * np.float64(bits & np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gain(time: Any) -> Any:
     """Return what a word adds to its count, 1 + log n, when it is said for the n-th time: 1, log 2, log 3/2, ..."""
     return 1.0 if time < 2 else np.log(time / (time - 1.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_again(keys: Any, times: Any, size: Any, key: Any) -> Any:
     """Count a word or pair once more, in a table of which ``size`` (a power of 2) places are in use; return how often.
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 _GAP = re.compile(rb"([ \t]+)")
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -107,7 +108,7 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather(codes: Any, spans: Any) -> Any:
     """Copy the words at ``spans`` end to end; return the bytes and the (n + 1,) places where words begin."""
     offsets = np.zeros(len(spans) + 1, np.int64)
@@ -119,7 +120,7 @@ def gather(codes: Any, spans: Any) -> Any:
     return data, offsets
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
     """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that."""
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
@@ -148,7 +149,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
         i += _ONE
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _decimal(text: Any, i: Any) -> Any:
     """Read a decimal: (value, where it ends, whether value is surely the float32 of the double nearest to it)."""
     negative = text[i] == 45
@@ -181,7 +182,7 @@ def _decimal(text: Any, i: Any) -> Any:
     return np.float32(value), i, exact or np.float32(value * (1 - 2**-50)) == np.float32(value * (1 + 2**-50))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _digits(text: Any, i: Any, number: Any) -> Any:
     """Append digits to a number while int64 holds it: (number, digits taken, digits dropped, where they end)."""
     begin = i
@@ -197,7 +198,7 @@ def _digits(text: Any, i: Any, number: Any) -> Any:
     return number, np.int64(i - begin) - dropped, dropped, i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
     """Take all whole rows (word, space, float32 bytes, perhaps a newline); return how many, and the bytes used."""
     row = used = 0

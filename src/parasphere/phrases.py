@@ -10,9 +10,9 @@ The table is a trie. A node is a run of words; the first nodes are the words the
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import compiled
 from .vocabulary import Vocabulary
 
 SPACE = 32  # the byte
@@ -73,7 +73,7 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
     return table
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _slot(key: Any, keys: Any) -> Any:
     """Return where a key is, or where it would be."""
     mask = keys.shape[0] - 1
@@ -83,7 +83,7 @@ def _slot(key: Any, keys: Any) -> Any:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
     for i in range(new_keys.shape[0]):
         slot = _slot(new_keys[i], keys)
@@ -91,7 +91,7 @@ def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
         nodes[slot] = values[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entries: Any, begins: Any) -> Any:
     """Put phrases in the place of their words, in place.
 

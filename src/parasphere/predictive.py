@@ -13,14 +13,15 @@ in Adagrad.
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
 EVERY = 256  # pieces after which the concentrations are moved
 _TINY = np.float32(1e-8)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _next(state: Any) -> Any:
     """Return 31 random bits (xorshift64)."""
     s = state[0]
@@ -31,7 +32,7 @@ def _next(state: Any) -> Any:
     return np.int64(s >> np.uint64(33))
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _dot(one: Any, other: Any) -> Any:
     total = np.float32(0.0)
     for x in range(one.shape[0]):
@@ -39,14 +40,14 @@ def _dot(one: Any, other: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _add(into: Any, row: Any, factor: Any) -> None:
     factor = np.float32(factor)
     for x in range(into.shape[0]):
         into[x] += factor * row[x]
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
     """Go down the gradient along the sphere; ``along`` is the part of the gradient in the row's own direction."""
     step = np.float32(step)
@@ -60,14 +61,14 @@ def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
         row[x] *= scale
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _step(w: Any, factor: Any, squared: Any, squares: Any, rate: Any) -> Any:
     """Return how far row w goes, after its gradient's squared length has joined those of its earlier ones."""
     squares[w] += max(squared, np.float32(0.0))  # of a row along its own direction, rounding may say less
     return rate * factor / np.sqrt(squares[w] + _TINY)
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _weigh(w: Any, gradient: Any, weights: Any, weight_squares: Any, rate: Any, pull: Any) -> None:
     """Move a word's weight down the gradient by its logarithm, and a little towards 1."""
     gradient += pull * np.log(weights[w])
@@ -75,7 +76,7 @@ def _weigh(w: Any, gradient: Any, weights: Any, weight_squares: Any, rate: Any, 
     weights[w] *= np.exp(np.float32(-0.5 * rate) * gradient / np.sqrt(weight_squares[w] + np.float32(1e-6)))
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: Any) -> None:
     """Move a concentration by its logarithm, a fiftieth at the most or so, by the sign of its recent gradients."""
     numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
@@ -83,7 +84,7 @@ def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: An
     numbers[value] *= np.exp(-0.02 * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@compiled(fastmath=True, error_model="numpy")
 def predict_pass(
     ids: Any, ends: Any, order: Any, keep: Any, table: Any, log_q: Any, matrix: Any, squares: Any, weights: Any,
     weight_squares: Any, mean: Any, numbers: Any, state: Any, rate: Any, pull: Any, context: Any, targets: Any,

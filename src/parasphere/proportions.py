@@ -15,9 +15,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
+
+from .compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ TRIALS = 30  # lengths of a step that are tried
 _SHIFT = 8.0  # from where on the asymptotic series are right to 1e-14
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def polygammas(x: float) -> Any:
     """Return digamma and trigamma of a positive number: up by recurrence, then by the asymptotic series."""
     psi, tri = 0.0, 0.0
@@ -47,7 +48,7 @@ def polygammas(x: float) -> Any:
     return psi, tri
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def climb_value(c: Any, gram: Any, alpha: Any, kappa: float, length: float, u: Any, slope: Any, metric: Any) -> float:
     """Return a text's part of the bound at ``a = exp(u)``, and write its gradient in ``u`` and Fisher's information.
 
@@ -86,7 +87,7 @@ def climb_value(c: Any, gram: Any, alpha: Any, kappa: float, length: float, u: A
 # Loops are written out from here on: numba takes many times longer to compile whole-array expressions.
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _dot(x: Any, y: Any) -> float:
     total = 0.0
     for t in range(x.shape[0]):
@@ -94,14 +95,14 @@ def _dot(x: Any, y: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add(x: Any, factor: float, y: Any) -> None:
     """Add a multiple of ``y`` to ``x``."""
     for t in range(x.shape[0]):
         x[t] += factor * y[t]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _direction(slope: Any, metric: Any, moves: Any, turns: Any, kept: int, newest: int, way: Any) -> float:
     """Write the direction of L-BFGS (two loops), and return the rise that it promises.
 
@@ -128,7 +129,7 @@ def _direction(slope: Any, metric: Any, moves: Any, turns: Any, kept: int, newes
     return _dot(slope, way)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle(
     cosines: Any, gram: Any, alpha: Any, kappa: float, length: float, a: Any, values: Any, steps: int, tol: float
 ) -> None:

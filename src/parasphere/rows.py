@@ -7,8 +7,8 @@ handed over at once: a document's bits are the same alone and among a million.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .machine import add_eight, add_products_f32, add_products_f64, address, prefetch
 from .own import count_again, gain, own_axis, pair_key, word_key
 
@@ -16,7 +16,7 @@ AHEAD = 12  # how many words ahead of the sum their rows are asked for
 STRETCH = 4096  # rows that are added up before their sum joins the others
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sum_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any, sums: Any, lengths: Any, squared_norms: Any, unknown: Any
 ) -> None:
@@ -57,7 +57,7 @@ def sum_rows(
         begin = ends[doc]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sum_lifted_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any, own: Any, damped: Any,
     sums: Any, lengths: Any, squared_norms: Any, unknown: Any,
@@ -126,7 +126,7 @@ def sum_lifted_rows(
         begin = ends[doc]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def project(rows: Any, direction: Any, along: Any) -> None:
     """Write the inner product of each (contiguous) row with a direction to ``along``: (n, dim), (dim,) -> (n,)."""
     dim, size = direction.shape[0], rows.itemsize
@@ -146,7 +146,7 @@ def project(rows: Any, direction: Any, along: Any) -> None:
         along[i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_sum(rows: Any, weights: Any, total: Any) -> None:
     """Write the sum of the rows times their weights to ``total``: (n, dim), (n,) -> (dim,)."""
     dim = total.shape[0]

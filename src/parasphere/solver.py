@@ -9,6 +9,7 @@ from typing import Any
 
 from . import bessel, vmf
 from .bessel import Order
+from .compiled import compiled
 
 
 def _solve_each(
@@ -68,10 +69,8 @@ def _solve_each(
 @cache
 def solver() -> Any:
     """Return the compiled loop; later processes read it from numba's cache."""
-    import numba
-
     bessel.register_formulas()
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(_solve_each)
+    return compiled(error_model="numpy")(_solve_each)
 
 
 def solve_each(found: Any, kappa: Any, prior: Any, dim: int, newton: bool, solved: float, most_steps: int) -> Any:

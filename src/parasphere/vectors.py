@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
 from .cache import CacheWarning, Note, cache_folder, keep, key_of, recall, stamp_of
+from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
@@ -380,7 +380,7 @@ class _Sentences:
                     yield words[begin : begin + _LONGEST_SENTENCE]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _normalise(matrix: Any, norms: Any) -> None:
     """Scale the rows (n, dim) to unit length in place, in float64, and note how long they were."""
     for row in range(matrix.shape[0]):

@@ -9,13 +9,13 @@ chance nor on the texts beside it.
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import psi
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..compiled import compiled
 from ..errors import MissingExtraError
 from ..progress import progress
 from ..tokens import AnyTokenizer
@@ -194,7 +194,7 @@ def e_step(
     return posterior, np.asarray((gains * words).T)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _infer(
     starts: Any, ids: Any, counts: Any, words: Any, alpha: float, max_iter: int, tol: float, posterior: Any, gains: Any
 ) -> None:
@@ -226,7 +226,7 @@ def _infer(
                 gains[ids[place], topic] += weights[topic] * part
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum in any order: several terms at a time
+@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
 def _dot(weights: Any, word: Any) -> float:
     total = 1e-100  # gensim adds float32's epsilon: there must be something to divide by
     for topic in range(len(weights)):
@@ -234,7 +234,7 @@ def _dot(weights: Any, word: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exp_expected_log(parameters: Any, out: Any) -> None:
     """Write exp(E[log p]) of a Dirichlet distribution."""
     whole = _digamma(parameters.sum())
@@ -242,7 +242,7 @@ def _exp_expected_log(parameters: Any, out: Any) -> None:
         out[place] = np.exp(_digamma(parameters[place]) - whole)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _digamma(x: float) -> float:
     """Return the digamma function of a positive number: upwards by recurrence, then its asymptotic series."""
     shift = 0.0

@@ -6,8 +6,9 @@ One thread, its own random numbers: the same start leads to the same vectors.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..compiled import compiled
 
 LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
 LONGEST = 512  # words of a sentence that are learned from
@@ -48,7 +49,7 @@ def kept_shares(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]
     return np.asarray(np.minimum(np.sqrt(over) + over, 1.0), np.float32)
 
 
-@njit(cache=True)
+@compiled
 def _fill_alias(share: Any, other: Any) -> None:
     """Let words with more than their equal share lend to those with less; ``share`` is 1 on average."""
     small = [i for i in range(len(share)) if share[i] < 1.0]
@@ -64,7 +65,7 @@ def _fill_alias(share: Any, other: Any) -> None:
         share[i] = 1.0
 
 
-@njit(cache=True)
+@compiled
 def _random(state: Any) -> Any:
     """Return 64 random bits (xorshift64*)."""
     x = state[0]
@@ -75,13 +76,13 @@ def _random(state: Any) -> Any:
     return x * np.uint64(0x2545F4914F6CDD1D)
 
 
-@njit(cache=True)
+@compiled
 def _share(bits: Any) -> Any:
     """Return a number from 0 to 1 of the upper 24 bits."""
     return np.float32(bits >> np.uint64(40)) * np.float32(2.0**-24)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@compiled(fastmath=True, error_model="numpy")
 def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, given: Any, foretold: Any, room: Any) -> Any:
     """Take a step of gradient descent on a sentence for each word that it is to foretell, one after another.
 
@@ -114,7 +115,7 @@ def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, given: Any,
             row[j] += change[j]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def sentence_loss(words: Any, targets: Any, labels: Any, given: Any, foretold: Any, room: Any) -> Any:
     """Return ``-Σ log σ(±s·v)`` over the targets of a sentence; arguments as in :func:`learn_sentence`."""
     _begin(words, given, room)
@@ -126,7 +127,7 @@ def sentence_loss(words: Any, targets: Any, labels: Any, given: Any, foretold: A
     return loss
 
 
-@njit(cache=True)
+@compiled
 def _begin(words: Any, given: Any, room: Any) -> None:
     """Add up a sentence, and clear the rest of the room."""
     room[:] = 0
@@ -136,7 +137,7 @@ def _begin(words: Any, given: Any, room: Any) -> None:
             room[0, j] += row[j]
 
 
-@njit(cache=True)
+@compiled
 def _squares(words: Any) -> Any:
     """Return how far the sum moves when each word moves by one: a word that occurs twice moves twice, and counts so."""
     squares = 0
@@ -146,7 +147,7 @@ def _squares(words: Any) -> Any:
     return squares
 
 
-@njit(cache=True)
+@compiled
 def _move(total: Any, change: Any, step: Any, squares: Any) -> None:
     """Let the sum follow its words, which move by ``step``."""
     factor = total.dtype.type(squares)
@@ -156,7 +157,7 @@ def _move(total: Any, change: Any, step: Any, squares: Any) -> None:
         step[j] = 0
 
 
-@njit(cache=True)
+@compiled
 def _pull(total: Any, row: Any, step: Any, by: Any) -> None:
     """Pull a sum and an output vector to each other (or push, if ``by`` is negative)."""
     for j in range(len(row)):
@@ -164,7 +165,7 @@ def _pull(total: Any, row: Any, step: Any, by: Any) -> None:
         row[j] += by * total[j]
 
 
-@njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def _dot(a: Any, b: Any) -> Any:
     product = a[0] * b[0]
     for j in range(1, len(a)):
@@ -172,7 +173,7 @@ def _dot(a: Any, b: Any) -> Any:
     return product
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_stretch(
     ids: Any, begins: Any, ends: Any, first: Any, last: Any, begin: Any, end: Any, rate: Any, last_rate: Any,
     autoencode: Any, negative: Any, kept: Any, share: Any, other: Any, given: Any, foretold: Any, state: Any,

@@ -9,12 +9,12 @@ scale.) The loop is compiled and touches only the words that a text has.
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..compiled import compiled
 from ..errors import CorpusError
 from ..progress import progress
 from ..tokens import AnyTokenizer
@@ -150,7 +150,7 @@ def _columns_to_one(gains: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(gains / np.maximum(gains.sum(axis=0), np.finfo(float).tiny))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum over topics in any order: several at a time
+@compiled(fastmath={"reassoc"})  # a sum over topics in any order: several at a time
 def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: Any) -> float:
     """Share one text's counts out among topics, adding to ``gain`` and, unless empty, to the words' ``gains``.
 
@@ -173,7 +173,7 @@ def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: An
     return told
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: Any) -> float:
     """Take one step: renew ``mixes`` (n_docs, n_topics) and add up ``gains`` (n_words, n_topics).
 
@@ -190,7 +190,7 @@ def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: 
     return told
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fold_in(starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol: float, mixes: Any, told: Any) -> None:
     """Fit each text's topics to words that are held; ``mixes`` holds the start, and then the result."""
     gain = np.empty(mixes.shape[1])

@@ -1,0 +1,41 @@
+"""Compilation of inner loops by numba: cached on disk where there is a place for it, else in memory."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+@overload
+def compiled(function: Loop) -> Loop: ...
+@overload
+def compiled(**options: Any) -> Callable[[Loop], Loop]: ...
+def compiled(function: Any = None, **options: Any) -> Any:
+    """Compile a function to machine code that does not hold Python's global lock.
+
+    Parameters
+    ----------
+    function : callable, optional
+        What to compile; left out when there are options, as in ``@compiled(fastmath=True)``.
+    **options
+        Those of ``numba.njit``.
+
+    Examples
+    --------
+    >>> @compiled
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    from numba import njit
+
+    options.setdefault("nogil", True)
+
+    def decorate(loop: Callable[..., Any]) -> Any:
+        try:
+            return njit(cache=True, **options)(loop)
+        except RuntimeError:  # numba found no folder to keep its cache in
+            return njit(**options)(loop)
+
+    return decorate if function is None else decorate(function)
