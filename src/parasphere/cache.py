@@ -16,25 +16,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import platformdirs
-
 from . import formats, store
 from .errors import ParasphereError
+from .places import CacheWarning as CacheWarning
+from .places import cache_folder as cache_folder
 
 # A file changed this recently could change again within one tick of the file system's clock, unnoticed.
 SETTLED_NS = 50_000_000
 ABANDONED_S = 24 * 3600  # after this long an unfinished folder belongs to a process that was killed
 
 T = TypeVar("T")
-
-
-class CacheWarning(UserWarning):
-    """The cache could not be written; what was parsed is in this process's memory instead."""
-
-
-def cache_folder() -> Path:
-    """Return the folder of the cache: PARASPHERE_CACHE, or what the system has for such things."""
-    return Path(os.environ.get("PARASPHERE_CACHE") or platformdirs.user_cache_dir("parasphere", appauthor=False))
 
 
 def key_of(*facts: Any) -> str:

@@ -19,10 +19,10 @@ from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
+from .places import GLOVE as GLOVE
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
 from .vocabulary import Vocabulary
 
-GLOVE = "glove-6b-50d"
 KIND = "word-vectors"
 _WAYS = (
     f"{GLOVE!r}, the path of a file ({formats.KNOWN}), a folder that WordVectors.save wrote, or gensim's KeyedVectors"

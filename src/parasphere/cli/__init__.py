@@ -11,13 +11,14 @@ from rich.markup import escape
 from .. import __version__
 from ..errors import MissingExtraError
 from ..progress import silence
-from .common import out
+from .common import Commands, out
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .training import add_training_commands
 from .vectors import vectors_app
 
 app = typer.Typer(
+    cls=Commands,
     help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from typer.core import TyperGroup
 
+from ..places import GLOVE
 from ..progress import progress
-from ..vectors import GLOVE
 
 out = Console()
 
@@ -43,6 +44,21 @@ Encoding = Annotated[str, typer.Option(help="How the file's text is encoded.")]
 Threads = Annotated[
     int, typer.Option(min=-1, help="Threads that read text; -1 for one a core. Results do not depend on it.")
 ]
+
+
+class Commands(TyperGroup):
+    """A group of commands that answers ``--help``, and what is mistyped, without importing pydantic.
+
+    Typer does that to convert the flags that were not given, such as ``--help``, from None; it leaves False alone.
+    """
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options of the group, as typer does; the flags among them are False by default."""
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False) and param.default is None:
+                param.default = False
+        return params
 
 
 @contextmanager

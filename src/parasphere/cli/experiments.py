@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import ParasphereError
-from ..vectors import GLOVE
+from ..places import GLOVE
 from .common import AsJson, Encoding, LabelColumn, TextColumn, out
 
 _TOLD = (
