@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
-from .cache import CacheWarning, Note, cache_folder, keep, key_of, recall, stamp_of
+from .cache import Note, cache_folder, keep, key_of, recall, stamp_of
 from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
 from .places import GLOVE as GLOVE
+from .places import warn_of_cache
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
 from .vocabulary import Vocabulary
 
@@ -350,8 +351,7 @@ class WordVectors:
         try:
             return keep(key, self.save, partial(self._open, name=self.name))
         except (OSError, StoreError) as error:
-            remedy = "Set PARASPHERE_CACHE to a folder that can be written."
-            warnings.warn(f"the cache {cache_folder()} cannot be used ({error}). {remedy}", CacheWarning, stacklevel=4)
+            warn_of_cache(cache_folder(), error)
             return self
 
     def _warned(self) -> "WordVectors":

@@ -1,6 +1,7 @@
 """The commands: ``parasphere --help`` lists them."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; an input at fault ends it with one sentence and exit code 1."""
+    # One line each; not the line of our code that warned, which is no help here.
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     arguments = sys.argv[1:]
     if "--quiet" in arguments:  # taken before and after the command
         arguments.remove("--quiet")
