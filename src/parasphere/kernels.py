@@ -326,8 +326,8 @@ def ids_of_texts(
 def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, names: Any, ids: Any) -> None:
     """Look whole words (Arrow's layout) up, one id each."""
     scratch = np.empty(MAX_WORD_BYTES // 8, np.uint64)
-    word = address(scratch)
     for i in range(offsets.shape[0] - 1):
+        word = address(scratch)  # in the loop: numba frees an array after its last use
         length = offsets[i + 1] - offsets[i]
         ids[i] = UNKNOWN
         if 0 < length <= MAX_WORD_BYTES:

@@ -108,8 +108,12 @@ class Tokenizer:
             if given != "english":
                 raise ValueError(f"stop_words must be 'english', a collection of words or None, not {given!r}")
             given = ENGLISH
+        words = frozenset(map(str, given))
+        simple = frozenset(word for word in words if word.isascii() and word.isalpha() and word.islower())
+        if simple == words:  # each is one word to every tokenizer: nothing need be compiled to find that out
+            return words
         plain = Tokenizer(self.lowercase, self.digits, 1, None, self.english)
-        return frozenset(plain(" ".join(sorted(map(str, given)))))
+        return frozenset(plain(" ".join(sorted(words))))
 
 
 AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]

