@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
-from .cache import CacheWarning, Note, cache_folder, keep, key_of, recall, stamp_of
+from .cache import CacheWarning, Note, keep, key_of, recall, stamp_of
 from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
+from .storage import cache_folder
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
 from .vocabulary import Vocabulary
 
