@@ -14,7 +14,7 @@ class VectorsError(ParasphereError):
 
 
 class StoreError(ParasphereError):
-    """A saved folder that is missing, damaged, or of another kind or version."""
+    """A file or folder that cannot be written, or a saved one that is missing, damaged, or of another kind."""
 
 
 class MissingExtraError(ImportError):

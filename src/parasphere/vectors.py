@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
-from .cache import Note, cache_folder, keep, key_of, recall
+from .cache import Note, keep, key_of, recall
 from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
 from .places import GLOVE as GLOVE
-from .places import warn_of_cache
+from .places import cache_folder, warn_of_cache
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts, string_buffers
 from .vocabulary import Vocabulary
 
