@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,9 @@ def test_numbas_own_variable_comes_first(source: Path, tmp_path: Path, monkeypat
         assert not was_read(fresh(source))
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
-    """Let no file grow: what a full disk does, by another errno."""
+    """Let no file grow: what a full disk does, by another errno. No fixture: pytest's own output is a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
@@ -115,8 +116,8 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_costs_the_cache_only(source: Path, full_disk: None) -> None:
-    with pytest.warns(CacheWarning, match="cannot be used"):
+def test_a_full_disk_costs_the_cache_only(source: Path) -> None:
+    with pytest.warns(CacheWarning, match="cannot be used"), full_disk():
         fresh(source)
     assert code(source.parent) == []
 
