@@ -56,6 +56,8 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     if hasattr(model, "_online"):
         meta["online"] = [model._online.seen, model._online.agreement, model._online.pairs]
         arrays["online_mean"] = model._online.mean
+        if model._online.held is not None:
+            arrays |= {f"held.{name}": array for name, array in vars(model._online.held).items()}
     store.save(folder, KIND, arrays, meta)
 
 
