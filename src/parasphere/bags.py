@@ -78,13 +78,12 @@ class Bags:
     lengths: NDArray[np.float64]
     squared_norms: NDArray[np.float64]
     unknown: NDArray[np.int64]
-    squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # there is always one after __init__
+    squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array once it is made
 
     def __post_init__(self) -> None:
-        if self.squared_weights is None:
-            object.__setattr__(self, "squared_weights", np.array(self.lengths))
         for field in fields(self):
-            array = np.asanyarray(getattr(self, field.name))
+            given: Any = getattr(self, field.name)
+            array = np.array(self.lengths) if given is None else np.asanyarray(given)
             if not array.flags.c_contiguous:
                 array = np.ascontiguousarray(array)
             object.__setattr__(self, field.name, array)
@@ -93,7 +92,7 @@ class Bags:
             raise ValueError(f"bags need sums (n_docs, dim) and one number a document in the others, not {shapes}")
         if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
             raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
-        columns = {name: "f8[docs]" for name in ("lengths", "squared_norms", "squared_weights")}
+        columns = dict.fromkeys(("lengths", "squared_norms", "squared_weights"), "f8[docs]")
         check_layouts(vars(self), {"sums": "f[docs,dim]", **columns, "unknown": "i8[docs]"})
 
     def check_numbers(self) -> None:
@@ -216,7 +215,7 @@ class Bags:
         arrays, _ = store.load(folder, KIND)
         arrays = dict(arrays)
         if "squared_weights" not in arrays and (np.asarray(arrays.get("lengths", 0.5)) % 1).any():
-            raise StoreError(f"{folder} holds weighted bags of an earlier version, without squared weights: make them anew.")
+            raise StoreError(f"{folder} holds weighted bags without the sums of squared weights: make them anew.")
         try:
             bags = cls(**arrays)
             bags.check_numbers()
@@ -262,7 +261,8 @@ class Bagger:
         self.vectors, self.facets, self.own, self.damped = vectors, facets, own, damped
         self.lookup = Lookup(vectors.vocabulary, tokenizer)
         self.matrix = vectors.matrix
-        arrays, layouts = {"matrix": self.matrix}, {"matrix": "f4[words,dim]"}
+        arrays: dict[str, Any] = {"matrix": self.matrix}
+        layouts = {"matrix": "f4[words,dim]"}
         if facets is not None:
             arrays |= {"centres": facets.centres, "starts": facets.starts}
             layouts |= {"centres": "f4[facets,dim]", "starts": "i8[words+1]"}
@@ -295,7 +295,7 @@ class Bagger:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
-            into = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
+            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
             if self.lift is None:
                 sum_rows(ids, ends, self.matrix, self.weights, *into)
             else:

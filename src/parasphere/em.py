@@ -16,6 +16,7 @@ from . import spm, store, vmf
 from .bags import Bags
 from .bessel import Array
 from .errors import MissingExtraError, StoreError
+from .layout import LayoutError, check_layouts
 from .progress import progress
 from .spm import Method, Prior
 
@@ -167,7 +168,8 @@ class Online(NamedTuple):
         """
         assert self.held is not None
         bags, online = self.held, self._with_words_of(self.held)
-        prior = spm.m_step(self.mean, prior._replace(cosine=spm.cosine_of_pairs(online.agreement, online.pairs)), method)
+        cosine = spm.cosine_of_pairs(online.agreement, online.pairs)
+        prior = spm.m_step(self.mean, prior._replace(cosine=cosine), method)
         share = len(bags) / online.seen
         # Twice over the block: its posteriors then reflect what it has just taught.
         for _ in range(2):
@@ -205,7 +207,7 @@ class Checkpoint:
     """A folder that holds the state of a fit while it runs."""
 
     def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
-        self.folder = folder
+        self.folder, self.sizes = folder, {"docs": len(bags), "dim": bags.dim}
         numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).data)
         numbers.update(np.ascontiguousarray(bags.sums).data)
         numbers.update(repr((options, bags.sums.shape)).encode())
@@ -237,6 +239,11 @@ class Checkpoint:
                 f"{self.folder} holds the checkpoint of a fit to other documents or with other options. "
                 "Name another folder, or remove this one to begin anew."
             )
+        try:
+            layouts = {"prior": "f8[3]", "mean_direction": "f8[dim]", "kappa": "f8[docs]", "trace": "f8[n]"}
+            check_layouts(arrays, layouts, self.sizes)
+        except LayoutError as error:
+            raise StoreError(f"{self.folder} holds a checkpoint that is damaged: {error}.") from error
         concentration, cosine, strength = arrays["prior"].tolist()
         prior = Prior(np.array(arrays["mean_direction"]), concentration, cosine, strength)
         return State(prior, np.array(arrays["kappa"]), arrays["trace"].tolist())

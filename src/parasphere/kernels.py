@@ -375,7 +375,8 @@ def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, 
 @compiled
 def learn_texts(
     data: Any, offsets: Any, doc: Any, pos: Any, fold: Any, case: Any, digits: Any, min_length: Any,
-    slots: Any, chunks: Any, starts: Any, key: Any, lengths: Any, counts: Any, n_words: Any, ids: Any, ends: Any, count: Any,
+    slots: Any, chunks: Any, starts: Any, key: Any, lengths: Any, counts: Any, n_words: Any,
+    ids: Any, ends: Any, count: Any,
 ) -> Any:  # fmt: skip
     """Give every word of texts an id, new words the next free one, and count them.
 

@@ -57,7 +57,7 @@ class Layout(NamedTuple):
         if not isinstance(array, np.ndarray) or array.dtype not in self.dtypes or array.ndim != len(self.axes):
             raise self._error(name, array, sizes)
         if not array.flags.c_contiguous:
-            raise LayoutError(f"{name} must lie in one piece, row after row (C order); np.ascontiguousarray makes it so")
+            raise LayoutError(f"{name} must lie row after row (C order), as np.ascontiguousarray makes it")
         for size, (axis, more) in zip(array.shape, self.axes, strict=True):
             if axis is None:
                 fits = size == more or more < 0

@@ -248,7 +248,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
                 self._learn_held()
         if self._online.seen == 0 and self._online.held is not None and len(self._online.held) < FEW_DOCUMENTS:
             warnings.warn(
-                f"fewer than {FEW_DOCUMENTS} documents have come so far, which say little of how much documents differ: "
+                f"fewer than {FEW_DOCUMENTS} documents have come, which say little of how much documents differ: "
                 "concentration_ will be too large until more have.",
                 FewDocumentsWarning,
                 stacklevel=2,

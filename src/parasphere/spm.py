@@ -19,9 +19,9 @@ All of this needs three numbers a document, ``mu0.s``, ``|s|^2`` and ``l``, and 
 **rho** is pooled over the corpus, once, before the first step: two words of the same text are independent given ``d``,
 so that their expected cosine is ``A(kappa)^2``, and ``rho^2 = sum (|s|^2 - l) / sum l (l - 1)``.
 
-Words may be weighted: ``s = sum a_i w_i`` and ``l = sum a_i``. Then ``|s|^2 - sum a_i^2`` is the sum of ``a_i a_j`` times
-the cosine over all pairs of different places, and ``l^2 - sum a_i^2`` the sum of ``a_i a_j``: their quotient over the
-corpus is ``rho^2``.
+Words may be weighted: ``s = sum a_i w_i``, ``l = sum a_i``. Over all pairs of different places ``|s|^2 - sum a_i^2`` is
+the sum of ``a_i a_j`` times their cosine, and ``l^2 - sum a_i^2`` the sum of ``a_i a_j``: ``rho^2`` is the quotient of
+the two, each summed over the corpus.
 """
 
 import math

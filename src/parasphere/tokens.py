@@ -390,7 +390,7 @@ def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int6
     text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     # Arrow does not look at columns that other libraries hand over, and compiled code is about to trust them.
     if begins[0] < 0 or begins[-1] > len(text) or (begins[1:] < begins[:-1]).any():
-        raise CorpusError(f"a column of {len(column):,} texts has places outside its {len(text):,} bytes: it is damaged")
+        raise CorpusError(f"a column of {len(column):,} texts reaches beyond its {len(text):,} bytes: it is damaged")
     return text, begins
 
 

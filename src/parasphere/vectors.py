@@ -19,7 +19,7 @@ from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, StoreError, VectorsError
 from .formats import Errors, Skipped
-from .layout import guarded
+from .layout import LayoutError, guarded
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
 from .vocabulary import Vocabulary
 
@@ -296,7 +296,7 @@ class WordVectors:
     def from_stored(cls, arrays: Mapping[str, NDArray[Any]], where: str | Path, **facts: Any) -> "WordVectors":
         """Make vectors of the :meth:`arrays` that were read from a folder, which an error names."""
         data, offsets, matrix, norms = (np.asarray(arrays[key]) for key in ("data", "offsets", "matrix", "norms"))
-        if (matrix.dtype, norms.dtype) != (np.float32, np.float64):
+        if matrix.dtype != np.float32 or norms.dtype != np.float64:
             raise StoreError(f"{where}: the arrays of its word vectors are of the wrong types: it is damaged.")
         if not all(isinstance(facts.get(name, ""), str) for name in ("name", "fingerprint")):
             raise StoreError(f"{where}: the name or fingerprint of its word vectors is no text: it is damaged.")
@@ -304,8 +304,9 @@ class WordVectors:
             vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
             vocabulary.check_utf8()
             return cls(vocabulary, matrix, norms, **facts)
-        except VectorsError as error:
-            raise StoreError(f"{where}: its word vectors are damaged: {error}.") from error
+        except (VectorsError, LayoutError) as error:
+            message = f"{where}: the arrays of its word vectors do not fit each other ({error}): it is damaged."
+            raise StoreError(message) from error
 
     @classmethod
     def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
@@ -403,7 +404,7 @@ def _checked_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
         raise VectorsError(
             f"{n_words:,} words need a matrix of numbers with a row for each, not {given.dtype} of shape {given.shape}"
         )
-    rows = np.ascontiguousarray(given, np.float32).view()
+    rows = np.ascontiguousarray(given, np.float32)
     bad = int(_first_not_unit(rows))
     if bad >= 0:
         with np.errstate(all="ignore"):
@@ -411,20 +412,26 @@ def _checked_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
         raise VectorsError(
             f"rows must have unit length, and row {bad:,} has length {length:.6g}; WordVectors.from_arrays normalises"
         )
-    rows.flags.writeable = False
-    return rows
+    return _read_only(rows)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that cannot be written to; the one that was given stays as it is."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def _checked_norms(norms: ArrayLike, n_words: int) -> NDArray[np.float64]:
     given = np.asarray(norms)
     if given.shape != (n_words,) or given.dtype.kind not in "fiu":
         raise VectorsError(f"{n_words:,} words need a norm each, not {given.dtype} of shape {given.shape}")
-    found = np.ascontiguousarray(given, np.float64).view()
+    found = np.ascontiguousarray(given, np.float64)
     bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
     if len(bad):
         raise VectorsError(f"norms must be finite and not negative; norm {bad[0]:,} is {found[bad[0]]}")
-    found.flags.writeable = False
-    return found
+    return _read_only(found)
 
 
 @guarded(matrix="f4[n,dim]")

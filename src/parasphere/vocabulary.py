@@ -154,9 +154,7 @@ def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[Table, 
     return table, repeats
 
 
-def _checked(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return bytes and places that fit each other, read-only, or raise what is wrong with them."""
     check_layouts({"data": data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[words+1]"})
     if offsets[0] != 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():

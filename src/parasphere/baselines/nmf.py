@@ -1,6 +1,6 @@
 """Non-negative matrix factorisation of the tf-idf matrix, by scikit-learn."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ class NonnegativeFactors(WeightedCounts):
     components_: NDArray[np.float64]
     n_iter_: int
     reconstruction_error_: float
+    _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[n_topics,words]"}
+    _not_negative: ClassVar = ("components_",)
 
     def __init__(
         self,
