@@ -64,6 +64,8 @@ class WordVectors:
         See below.
     fingerprint : str, optional
         What :attr:`fingerprint` would find, if it is known.
+    check_now : bool
+        Look at all rows at once; else when they are first asked for, which leaves mapped pages unread until then.
 
     Attributes
     ----------
@@ -92,10 +94,14 @@ class WordVectors:
     def __init__(
         self, vocabulary: Vocabulary, matrix: NDArray[np.float32], norms: NDArray[np.float64], *,
         name: str = "vectors", skipped: dict[str, Skipped] | None = None, fingerprint: str | None = None,
+        check_now: bool = True,
     ) -> None:  # fmt: skip
         self.vocabulary, self.name = vocabulary, name
-        self.matrix, self.norms = _checked_rows(matrix, len(vocabulary)), _checked_norms(norms, len(vocabulary))
+        self._rows, self._checked = _shaped_rows(matrix, len(vocabulary)), False
+        self.norms = _checked_norms(norms, len(vocabulary))
         self.skipped = skipped or {}
+        if check_now:
+            self.matrix  # noqa: B018
         if fingerprint is not None:
             self.fingerprint = fingerprint
 
@@ -189,6 +195,14 @@ class WordVectors:
         return cls.from_arrays(model.wv.index_to_key, model.wv.vectors, name="word2vec")
 
     @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The (n_words, dim) unit rows, read-only."""
+        if not self._checked:
+            _check_unit(self._rows, self.name)
+            self._checked = True
+        return self._rows
+
+    @property
     def words(self) -> list[str]:
         """All words, in the order of their rows."""
         return self.vocabulary.words
@@ -196,7 +210,7 @@ class WordVectors:
     @property
     def dim(self) -> int:
         """Dimension of the vectors."""
-        return int(self.matrix.shape[1])
+        return int(self._rows.shape[1])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -303,7 +317,7 @@ class WordVectors:
         try:
             vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
             vocabulary.check_utf8()
-            return cls(vocabulary, matrix, norms, **facts)
+            return cls(vocabulary, matrix, norms, check_now=False, **facts)
         except (VectorsError, LayoutError) as error:
             message = f"{where}: the arrays of its word vectors do not fit each other ({error}): it is damaged."
             raise StoreError(message) from error
@@ -397,22 +411,25 @@ class _Sentences:
                     yield words[begin : begin + _LONGEST_SENTENCE]
 
 
-def _checked_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
-    """Return a matrix of unit rows as compiled code takes it, (n_words, dim), or raise what is wrong with it."""
+def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
+    """Return a matrix as compiled code takes it, (n_words, dim), or raise what is wrong with it."""
     given = np.asarray(matrix)
     if given.ndim != 2 or len(given) != n_words or not given.shape[1] or given.dtype.kind not in "fiu":
         raise VectorsError(
             f"{n_words:,} words need a matrix of numbers with a row for each, not {given.dtype} of shape {given.shape}"
         )
-    rows = np.ascontiguousarray(given, np.float32)
+    return _read_only(np.ascontiguousarray(given, np.float32))
+
+
+def _check_unit(rows: NDArray[np.float32], name: str) -> None:
     bad = int(_first_not_unit(rows))
     if bad >= 0:
         with np.errstate(all="ignore"):
             length = float(np.linalg.norm(rows[bad].astype(np.float64)))
         raise VectorsError(
-            f"rows must have unit length, and row {bad:,} has length {length:.6g}; WordVectors.from_arrays normalises"
+            f"the rows of {name} must have unit length, and row {bad:,} has length {length:.6g}; "
+            "WordVectors.from_arrays normalises"
         )
-    return _read_only(rows)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
