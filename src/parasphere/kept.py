@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import store
 from .errors import ParasphereError, StoreError
-from .layout import LayoutError, check_layouts
+from .layout import check_layouts
 from .tokens import Tokenizer
 from .vectors import WordVectors
 from .vocabulary import Vocabulary
@@ -87,14 +87,13 @@ class Kept:
             estimator = cls(**parameters)
             for name, fact in facts["found"].items():
                 if not _is_found(name):
-                    raise StoreError(f"{name!r} is no name of what fit finds")
+                    raise ParasphereError(f"{name!r} is no name of what fit finds")
                 setattr(estimator, name, _unpacked(fact, arrays, folder, vectors))
             estimator._check_found()
-        except StoreError as error:
-            told = str(error)
-            raise error if str(folder) in told else StoreError(f"{folder}: {told}: it is damaged.") from error
-        except LayoutError as error:
-            raise StoreError(f"{folder}: its arrays do not fit each other ({error}): it is damaged.") from error
+        except StoreError:  # it names the folder itself
+            raise
+        except ParasphereError as error:
+            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error}): it is damaged.") from error
         except WRONG_FACTS as error:
             raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error!r}): it is damaged.") from error
         return estimator
@@ -117,11 +116,11 @@ class Kept:
         for name in (*self._layouts, *self._positive, *self._not_negative):
             numbers = np.asarray(0.0 if found[name] is None else found[name])
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-                raise StoreError(f"{name} holds numbers that are not finite")
-            if (name in self._positive and not (numbers > 0).all()) or (
-                name in self._not_negative and not (numbers >= 0).all()
-            ):
-                raise StoreError(f"{name} holds numbers that are below what they may be")
+                raise ParasphereError(f"{name} holds numbers that are not finite")
+            if name in self._positive and not (numbers.size and (numbers > 0).all()):
+                raise ParasphereError(f"{name} must hold numbers above 0")
+            if name in self._not_negative and not (numbers.size and (numbers >= 0).all()):
+                raise ParasphereError(f"{name} must hold numbers that are not below 0")
 
 
 def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[str, Any]) -> None:
@@ -129,7 +128,7 @@ def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[s
     known = hints if isinstance(hints, Mapping) else get_type_hints(hints)
     for name, value in values.items():
         if not _is_a(value, known.get(name, Any)):
-            raise StoreError(f"{name} is {str(value)[:60]!r}, which it cannot be")
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which it cannot be")
 
 
 def _is_a(value: Any, hint: Any) -> bool:
@@ -160,6 +159,7 @@ def tokenizer_from(facts: Any, given: Any, folder: str | Path) -> Any:
         return given
     if facts == CALLABLE:
         raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
+    check_types(Tokenizer, facts)
     return Tokenizer(**facts)
 
 

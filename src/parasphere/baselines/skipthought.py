@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
-from ..errors import StoreError, VectorsError
+from ..errors import ParasphereError, VectorsError
 from ..layout import check_layouts
 from ..tokens import AnyTokenizer, Lookup, Tokenizer
 from ..vectors import WordVectors
@@ -203,7 +203,7 @@ class SkipThought(TextEncoder):
         sizes = {"rows": len(self.vocabulary_) + SPECIAL}
         check_layouts(self.weights_, {name: f"{kind}{shape}" for name, shape in shapes.items()}, sizes)
         if set(self.weights_) != set(shapes) or sizes["gates"] != 3 * sizes["states"]:
-            raise StoreError("the weights are not those of gated recurrent units")
+            raise ParasphereError("the weights are not those of gated recurrent units")
         if self.expansion_ is not None and self.vectors_ is not None:
             sizes["dim"] = self.vectors_.dim
             check_layouts({"expansion_": self.expansion_}, {"expansion_": "f4[dim,inputs]"}, sizes)
