@@ -75,10 +75,18 @@ def test_a_function_for_a_tokenizer_must_be_named_again(vectors: WordVectors, tm
 
 
 def test_online_learning_goes_on_after_a_save(vectors: WordVectors, tmp_path: Path) -> None:
-    model = SphericalParagraphModel(vectors).partial_fit(TEXTS)
+    model = SphericalParagraphModel(vectors).partial_fit(3 * TEXTS)
     model.save(tmp_path / "m")
     again = SphericalParagraphModel.load(tmp_path / "m").partial_fit(["up up west"])
     assert same(again, model.partial_fit(["up up west"]))
+    model.partial_fit(300 * TEXTS).partial_fit(20 * TEXTS)  # beyond the first block, with some of the next one held
+    assert model._online.seen > 0
+    assert model._online.held is not None
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    for learner in (again, model):
+        learner.partial_fit(["up up west"]).partial_fit(200 * TEXTS)
+    assert same(again, model)
 
 
 def test_infinite_strength_and_no_vectors(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -68,6 +68,22 @@ def _zero_counter() -> Any:
     return count
 
 
+def _multiplier() -> Any:
+    """Return a compiled function that multiplies two uint64 and folds the 128 bits of the product to 64."""
+
+    @intrinsic
+    def multiply(_typing: Any, _one: Any, _other: Any) -> Any:
+        def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            wide, half = ir.IntType(128), ir.IntType(64)
+            product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+            high = builder.trunc(builder.lshr(product, wide(64)), half)
+            return builder.xor(builder.trunc(product, half), high)
+
+        return types.uint64(types.uint64, types.uint64), build
+
+    return multiply
+
+
 _EIGHT = ir.VectorType(ir.DoubleType(), 8)
 
 
@@ -138,6 +154,7 @@ address = _addresser()
 add_eight = _row_adder()
 add_products_f32 = _product_adder(ir.FloatType())
 add_products_f64 = _product_adder(ir.DoubleType())
+folded_product = _multiplier()
 prefetch = _prefetcher()
 read_u8 = _reader(types.uint8)
 read_u32 = _reader(types.uint32)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .compiled import compiled
+from .layout import guarded
 
 _GAP = re.compile(rb"([ \t]+)")
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -119,6 +120,7 @@ def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[
     return data, offsets
 
 
+@guarded(codes="u1[bytes]", spans="i8[n,*]", data="u1[room]")
 @compiled
 def _gather(codes: Any, spans: Any, data: Any) -> None:
     """Copy the bytes at ``spans`` end to end."""
@@ -129,11 +131,19 @@ def _gather(codes: Any, spans: Any, data: Any) -> None:
             at += 1
 
 
+@guarded(text="u1[bytes]", matrix="f4[rows,dim]", spans="i8[rows,3]", good="b1[rows]")
 @compiled
 def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
-    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that."""
+    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
+
+    The text must end with a newline, where every search ends.
+    """
+    if matrix.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
+        raise ValueError("the text must end with a newline")
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
     for row in range(matrix.shape[0]):
+        if i >= np.uint64(text.shape[0]):
+            raise ValueError("the text has fewer lines than rows are due")
         spans[row, 0] = i
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
             i += _ONE
@@ -207,6 +217,7 @@ def _digits(text: Any, i: Any, number: Any) -> Any:
     return number, np.int64(i - begin) - dropped, dropped, i
 
 
+@guarded(codes="u1[bytes]", raw="u1[rows,width]", spans="i8[rows,*]")
 @compiled
 def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
     """Take all whole rows (word, space, float32 bytes, perhaps a newline); return how many, and the bytes used."""
