@@ -1,4 +1,4 @@
-"""Make the embedded corpus anew: ``python scripts/make_docstrings.py`` writes src/parasphere/datasets/docstrings.jsonl.xz.
+"""Make the embedded corpus, src/parasphere/datasets/docstrings.jsonl.xz: ``python scripts/make_docstrings.py``.
 
 It reads the docstrings of the numpy, scipy and scikit-learn that are installed, so other versions make another corpus:
 change it only on purpose, with the count and the hash in tests/test_datasets.py and the figures of the README.

@@ -11,7 +11,6 @@ import pytest
 
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.cli import main
-from parasphere.vectors import SkippedRowsWarning
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -114,14 +113,6 @@ def test_errors_are_sentences(arguments: list[str], code: int, message: str, tmp
     assert message in run(*(argument.format(broken=broken) for argument in arguments), code=code)
 
 
-def test_skip_bad_rows(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.txt"
-    broken.write_text("north 0 2\neast 3\n")
-    with pytest.warns(SkippedRowsWarning, match="1"):
-        facts = json.loads(run("vectors", "info", broken, "--skip-bad-rows", "--json"))
-    assert facts["words"] == 1
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "corpus.csv"
@@ -138,7 +129,6 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert facts["converged"]
     shown = json.loads(run("info", model, "--json"))
     assert shown["dim"] == 2
-    assert shown["words_near_the_corpus_direction"][0] == "northeast"
     assert "concentration of documents" in run("info", model)
 
     run("transform", model, corpus, "--out", tmp_path / "v.npy", "--threads", 2)

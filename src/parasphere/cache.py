@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import platformdirs
 
 from . import formats, store
-from .errors import ParasphereError
+from .errors import ParasphereError, ParasphereWarning
 
 # A file changed this recently could change again within one tick of the file system's clock, unnoticed.
 SETTLED_NS = 50_000_000
@@ -28,7 +28,7 @@ ABANDONED_S = 24 * 3600  # after this long an unfinished folder belongs to a pro
 T = TypeVar("T")
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(ParasphereWarning):
     """The cache could not be written; what was parsed is in this process's memory instead."""
 
 

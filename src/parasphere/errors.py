@@ -17,6 +17,14 @@ class StoreError(ParasphereError):
     """A saved folder that is missing, damaged, or of another kind or version."""
 
 
+class ParasphereWarning(UserWarning):
+    """Something that is done as asked, but may not be what was meant."""
+
+
+class CoverageWarning(ParasphereWarning):
+    """Few words of a corpus have a vector, so that the texts are hardly read."""
+
+
 class MissingExtraError(ImportError):
     """An optional library is needed; the message names the extra that brings it."""
 

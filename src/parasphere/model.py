@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import spm
 from .bags import Bags
+from .columns import one_text
 from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
 from .errors import CorpusError
@@ -324,6 +325,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         >>> round(sum(share for _, share in told.words) + told.prior, 6)
         1.0
         """
+        text = one_text(text, "the text to explain")
         return explain(text, self.posterior([text]), self._bagger(), self._prior)
 
     def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
@@ -336,12 +338,14 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         Parameters
         ----------
         query : str
+            One text, read by the model's tokenizer.
         among : texts, columns, a Path, Bags, or a Posterior found before
             Streamed: the corpus may be larger than memory.
         k : int
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
+        query = one_text(query, "the query")
         if isinstance(among, Bags):
             among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
@@ -353,7 +357,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         It is the cosine of the two directions, shortened by the doubt about each: two texts of which little is
         known are not called alike.
         """
-        means = self.posterior([a, b]).mean
+        means = self.posterior([one_text(a, "the first text"), one_text(b, "the second text")]).mean
         return float(means[0] @ means[1])
 
     def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:

@@ -1,23 +1,49 @@
 """The commands: ``parasphere --help`` lists them."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import MissingExtraError
+from ..printable import visible
 from ..progress import silence
-from .common import out
+from .common import complain, out, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .training import add_training_commands
 from .vectors import vectors_app
 
+
+class _Commands(TyperGroup):
+    """The commands; what typer complains of (an argument too many, an unknown option) is made visible first."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _visible_complaints():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):  # typer's own; ours have none
+            setattr(error, "message", visible(message))  # noqa: B010
+        raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -33,10 +59,11 @@ def main() -> None:
         arguments.remove("--quiet")
         arguments.insert(0, "--quiet")
     try:
-        app(arguments, prog_name="parasphere")
+        with shown_warnings():
+            app(arguments, prog_name="parasphere")
         sys.exit(0)
     except (ValueError, MissingExtraError, OSError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        complain("error", error)
         sys.exit(1)
 
 
