@@ -1,15 +1,19 @@
 import json
+import re
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from parasphere import SphericalParagraphModel, WordVectors
+from parasphere import SphericalParagraphModel, WordVectors, demo
 from parasphere.cli import main
 
 
@@ -179,8 +183,24 @@ def test_plot(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 5000
 
 
-def test_demo(tmp_path: Path) -> None:
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    learn, clock = demo._learn, time.perf_counter
+
+    def noted(model: SphericalParagraphModel, texts: list[str]) -> Any:
+        steps.append("learn")
+        return learn(model, texts)
+
+    def read_clock() -> float:
+        steps.append("clock")
+        return clock()
+
+    monkeypatch.setattr(demo, "_learn", noted)
+    monkeypatch.setattr(demo, "time", SimpleNamespace(perf_counter=read_clock))
     shown = run("demo", "--out", tmp_path / "map.png")
+    assert steps == ["learn", "clock", "learn", "clock"]  # what is compiled is not timed
+    assert re.search(r"text to\s+vectors: (?!0 )[0-9.e+]+ MB/s", shown)
+    assert "points towards" not in shown
     assert "Which area is a docstring from?" in shown
     assert "Least sure" in shown
     assert (tmp_path / "map.png").stat().st_size > 20_000
