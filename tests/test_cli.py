@@ -158,12 +158,6 @@ def test_the_papers_model_and_options(vectors_file: Path, corpus: Path, tmp_path
     assert SphericalParagraphModel.load(tmp_path / "m").kappa_method == "banerjee"
 
 
-def test_a_fit_that_stops_early_says_so(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "parasphere", "fit", corpus, "-v", vectors_file, "-o", tmp_path / "m"]
-    done = subprocess.run([*command, "--max-iter", "1", "--tol", "0"], capture_output=True, text=True, check=True)
-    assert done.stderr.startswith("warning: EM stopped after max_iter=1")
-
-
 def test_standard_input(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2)
     command = [sys.executable, "-m", "parasphere", "transform", tmp_path / "m", "-", "--out", tmp_path / "v.npy"]

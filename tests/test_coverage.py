@@ -62,9 +62,7 @@ def test_what_is_known_well_or_is_short_is_not_told(vectors: WordVectors) -> Non
 
 
 def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
-    told = (
-        r"only 43% of 105 words are known; unknown are .*我喜欢吃苹果.* scripts without spaces .*tokenizer=jieba\.lcut"
-    )
+    told = r"only 43% of 105 words are known; unknown are .*我喜欢吃苹果.* without spaces .*tokenizer=jieba\.lcut"
     with pytest.warns(CoverageWarning, match=told):
         SphericalParagraphModel(vectors, tol=0.1).fit(CHINESE)
     for text in ("ฉันชอบกินแอปเปิ้ล", "ຂ້ອຍມັກກິນ", "ខ្ញុំចូលចិត្ត", "ကျွန်တော်ကြိုက်တယ်", "わたしはりんごがすきです"):
