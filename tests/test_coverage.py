@@ -87,7 +87,7 @@ def test_the_command_line_warns_once_and_names_its_own_remedy(tmp_path: Path, ve
     fit = ["-v", tmp_path / "vectors", "-o", tmp_path / "m", "--tol", 0.1]
     told = typed("fit", tmp_path / "c.txt", *fit).err
     assert told.startswith("warning: only 50% of 80 words are known; unknown are words, alien, foreign, ... ")
-    assert told.endswith("Other vectors may know them, --learn-vectors learns them from the texts.\n")
+    assert told.endswith("Other vectors may know them, 'parasphere fit --learn-vectors' learns them from the texts.\n")
     assert told.count("\n") == 1
     told = typed("transform", tmp_path / "m", tmp_path / "zh.txt", "-o", tmp_path / "v.npy").err
     assert told.count("warning: ") == 1

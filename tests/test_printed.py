@@ -19,7 +19,7 @@ import parasphere
 from parasphere import progress
 from parasphere.cli import app
 from parasphere.cli.common import Screen, styled
-from parasphere.cli.hints import PARAMETERS, as_typed
+from parasphere.cli.hints import PARAMETERS, PHRASES, as_typed
 from parasphere.plots import draw_map
 from parasphere.printable import visible, visible_json
 
@@ -147,25 +147,30 @@ def _options(command: Any) -> set[str]:
     return found.union(*map(_options, getattr(command, "commands", {}).values()))
 
 
-def _messages() -> list[str]:
-    """Return everything that the library raises or warns of, with x for what is filled in."""
+def _strings(tree: ast.AST) -> list[str]:
+    """Return the strings in some code, with x for what is filled in."""
     found = []
-    for path in Path(parasphere.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn"):
-                for part in ast.walk(node):
-                    if isinstance(part, ast.JoinedStr):
-                        pieces = (p.value if isinstance(p, ast.Constant) else "x" for p in part.values)
-                        found.append("".join(map(str, pieces)))
-                    elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                        found.append(part.value)
+    for part in ast.walk(tree):
+        if isinstance(part, ast.JoinedStr):
+            found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "x" for p in part.values))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found.append(part.value)
     return found
+
+
+def _library() -> list[ast.Module]:
+    sources = [path for path in Path(parasphere.__file__).parent.rglob("*.py") if path.parent.name != "cli"]
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in sources]
+
+
+def _tells(node: ast.AST) -> bool:
+    return isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn")
 
 
 def test_hints_name_options_that_there_are() -> None:
     options = _options(typer.main.get_command(app))
     assert set(PARAMETERS.values()) <= options
-    messages = _messages()
+    messages = [text for tree in _library() for node in ast.walk(tree) if _tells(node) for text in _strings(node)]
     assert len(messages) > 300
     # What is an option (but for --own, which will go) is never spelled as a parameter, in whatever message
     names = "|".join(
@@ -177,6 +182,11 @@ def test_hints_name_options_that_there_are() -> None:
     assert left == []
 
 
+def test_every_phrase_that_is_put_otherwise_is_said_somewhere() -> None:
+    said = "\n".join(text for tree in _library() for text in _strings(tree))
+    assert [phrase for phrase, _ in PHRASES if phrase not in said] == []
+
+
 @pytest.mark.parametrize(
     ("message", "hint"),
     [
@@ -184,11 +194,12 @@ def test_hints_name_options_that_there_are() -> None:
         ("gained more than tol=1e-06. Allow more.", "more than --tol 1e-06. Allow"),
         ('f.txt: 0xe9 is not utf-8; say which, perhaps encoding="latin-1"', "perhaps --encoding latin-1"),
         ("or say which it is, as in format='txt'", "as in --format txt"),
-        ("m.zip holds 2 files; pass member= one of ['a', 'b'].", "pass --member one of ['a', 'b']."),
+        ("m.zip holds 2 files; pass member= one of ['a', 'b'].", "convert --member ...' takes one of ['a', 'b']."),
         ("m is no zip file; leave `member` out.", "leave --member out."),
         ("m was saved without its word vectors: load(folder, vectors=...).", ": --vectors ...."),
         ("n_jobs must be a positive number", "--threads must be"),
-        ("a word. (errors='skip' leaves such rows out and reports them.)", "(--skip-bad-rows leaves such rows out"),
+        ("no word occurs 5 times; lower min_count.", "lower --min-count."),
+        ("no. (errors='skip' leaves such rows out and reports them.)", "convert --skip-bad-rows' leaves such rows out.)"),
         ('x has no column "min_count"; its columns are "text"', 'no column "min_count"; its columns are "text"'),
         ("/data/format=csv/max_iter.txt is no folder", "/data/format=csv/max_iter.txt is no folder"),
     ],
@@ -211,7 +222,7 @@ def test_errors_and_warnings_reach_the_user_as_typed(tmp_path: Path) -> None:
     vectors.unlink()
     assert "Name them: --vectors ..." in typed("info", model).err
     vectors.write_text("north 0 2\neast 3\n")
-    assert "(--skip-bad-rows leaves" in typed("vectors", "info", vectors).err
+    assert "convert --skip-bad-rows' leaves" in typed("vectors", "info", vectors).err
     told = typed("vectors", "info", vectors, "--skip-bad-rows", "--json")
     assert told.err.startswith("warning: rows of v.txt were left out")
     assert ".skipped" not in told.err

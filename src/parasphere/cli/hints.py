@@ -9,12 +9,14 @@ _SAME = (
     "max_length member min_count minutes precision prior_strength seed tol vectors word_dim"
 ).split()
 PARAMETERS = {name: "--" + _RENAMED.get(name, name).replace("_", "-") for name in [*_RENAMED, *_SAME]} | {"k": "-k"}
-_PHRASES = (
-    ("errors='skip'", "--skip-bad-rows"),
+_CONVERT = "'parasphere vectors convert"  # which any command can take its vectors from
+PHRASES = (
+    ("errors='skip' leaves such rows out and reports them", f"{_CONVERT} --skip-bad-rows' leaves such rows out"),
+    ("pass member= one of", f"{_CONVERT} --member ...' takes one of"),
     (" See `.skipped`.", ""),
     ("load(folder, vectors=...)", "--vectors ..."),
     ("pass trust=True", "open it in Python, with WordVectors.load(path, trust=True)"),
-    ("JointSphericalModel learns them from the texts", "--learn-vectors learns them from the texts"),
+    ("JointSphericalModel learns them from the texts", "'parasphere fit --learn-vectors' learns them from the texts"),
     (", a folder that WordVectors.save wrote, or gensim's KeyedVectors", ", or a folder of 'parasphere vectors'"),
     (", and a tokenizer of your own decides what a word is", ""),
     (", or give a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
@@ -24,7 +26,7 @@ _NAMES = "|".join(PARAMETERS)
 _LONG = "|".join(name for name in PARAMETERS if "_" in name)  # is no word of a sentence, and so needs no "="
 _VALUE = r"""(?:"([^"]*)"|'([^']*)'|([\w.+-]*\w))?"""
 # After a blank or a bracket only: what stands in quotes or in a path is no hint.
-_HINT = re.compile(rf"(?:(?<=[ (])|^)(?:({_NAMES})= ?{_VALUE}|`({_NAMES})`|({_LONG})\b(?!\.))")
+_HINT = re.compile(rf"(?:(?<=[ (])|^)(?:({_NAMES})= ?{_VALUE}|`({_NAMES})`|({_LONG})\b(?!\.\w))")
 
 
 def as_typed(message: str) -> str:
@@ -37,7 +39,7 @@ def as_typed(message: str) -> str:
     >>> as_typed("EM stopped after max_iter=5 iterations; n_jobs must be positive")
     'EM stopped after --max-iter 5 iterations; --threads must be positive'
     """
-    for phrase, instead in _PHRASES:
+    for phrase, instead in PHRASES:
         message = message.replace(phrase, instead)
     return _HINT.sub(_spelled, message)
 
