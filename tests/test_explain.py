@@ -1,7 +1,19 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
-from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors, vmf
+from parasphere import (
+    CorpusError,
+    ParasphereError,
+    SphericalParagraphModel,
+    Tokenizer,
+    VectorsError,
+    WordVectors,
+    vmf,
+)
+from parasphere.baselines.sentences import split_sentences
 
 WORDS = ["north", "east", "up", "west"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]
@@ -46,6 +58,26 @@ def test_compare_by_monte_carlo(model: SphericalParagraphModel, rng: np.random.G
     )
     cosines = (a * b).sum(axis=1)
     assert model.compare("north", "west west") == pytest.approx(cosines.mean(), abs=4 * cosines.std() / 200)
+
+
+@pytest.mark.parametrize("wrong", [["north", "east"], ("north",), np.array(["north"]), [["north"]], None, b"north", 3])
+def test_one_text_is_one_str(model: SphericalParagraphModel, wrong: Any) -> None:
+    attempts: list[tuple[str, Callable[[], object]]] = [
+        ("the query is", lambda: model.similar(wrong, TEXTS)),
+        ("the first text is", lambda: model.compare(wrong, "north")),
+        ("the second text is", lambda: model.compare("north", wrong)),
+        ("the text to explain is", lambda: model.explain(wrong)),
+        ("what a Tokenizer splits is", lambda: Tokenizer()(wrong)),
+        ("what is split into sentences is", lambda: split_sentences(wrong)),
+        ("the word is", lambda: model.vectors_[wrong]),
+        ("the word is", lambda: model.vectors_.vocabulary.get(wrong)),
+    ]
+    for name, attempt in attempts:
+        with pytest.raises(CorpusError, match=rf"^{name} (of type|None|bytes).*; it must be one (text|word) \(str\)"):
+            attempt()
+    with pytest.raises(VectorsError, match=r"a query must be one word \(str\) or 6 finite numbers"):
+        model.vectors_.nearest(wrong)
+    assert wrong not in model.vectors_.vocabulary
 
 
 def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:

@@ -1,5 +1,7 @@
 """Phrases that are learned with words: chosen by how well held-out texts are told, exactly."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -8,6 +10,7 @@ from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, 
 from parasphere.joint import Settings, learn_vectors
 from parasphere.joint_texts import first_vectors
 from parasphere.leaveout import Words, leave_out_likelihood
+from parasphere.progress import progress
 
 LETTERS = "abcdefghijklmnop"
 TOKENS = Tokenizer(digits=True)
@@ -40,6 +43,18 @@ def test_phrases_tell_what_words_do_not(rng: np.random.Generator) -> None:
     assert ((apart @ topic[0]) < (pairs @ topic[0])).all()
     assert JointSphericalModel(None, ngrams=1, **few).fit(texts).ngrams_ == 1
     assert topics.min() == 0
+
+
+def test_each_bar_says_what_it_is_about(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[tuple[str, int]] = []
+
+    def noted(label: str, total: int, **options: str) -> Any:
+        bars.append((label, total))
+        return progress(label, total, **options)
+
+    monkeypatch.setattr(joint, "progress", noted)
+    learn_vectors(told_by_order(rng, 60)[0], dim=4, tokenizer=TOKENS, settings=Settings(epochs=3))
+    assert bars == [("trying words alone", 3), ("trying phrases too", 3), ("learning vectors", 3)]
 
 
 def test_words_without_an_order_stay_words(rng: np.random.Generator) -> None:

@@ -14,6 +14,7 @@ from pages import page_data
 
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.plots import COLOURS, EXCERPT, _apart, draw_map, sphere_map
+from parasphere.printable import visible
 
 DIM = 12
 NASTY = ["</script><script>alert(1)</script>", "\"quotes\" & 'more' \\", "<!-- <b>", "\u2028 é 漢 \ud800", "DATA", ""]
@@ -197,8 +198,8 @@ def test_the_page_holds_every_text_and_no_text_is_markup(tmp_path: Path, rng: np
     texts = [text + "x" * 300 for text in NASTY]
     draw_map(path, x, centre, certainty, NASTY, title=NASTY[0], ids=NASTY, texts=texts)
     data = page_data(path)
-    assert data["ids"] == NASTY
-    assert data["texts"] == [text[:EXCERPT] for text in texts]
+    assert data["ids"] == [visible(text) for text in NASTY]
+    assert data["texts"] == [visible(text[:EXCERPT]) for text in texts]
     assert data["title"] == NASTY[0]
     np.testing.assert_allclose(data["points"], sphere_map(x, centre, certainty).points, atol=1e-5)
     np.testing.assert_allclose(data["certainty"], certainty, atol=1e-5)
@@ -268,9 +269,22 @@ def test_without_matplotlib_pictures_name_the_extra_and_pages_work(
     assert [file.name for file in tmp_path.iterdir()] == ["map.html"]
 
 
+def test_the_map_has_the_room_that_is_left_whatever_stands_beside_it(tmp_path: Path) -> None:
+    draw_map(tmp_path / "map.html", [[1, 0, 0]], [1, 0, 0], [1])
+    page = (tmp_path / "map.html").read_text("ascii")
+    styles = dict(re.findall(r"^([\w#]+) \{[^}]*grid-area: (\w+)", page, re.MULTILINE))
+    # Each has a place of its own: if they followed one another, a title that is not there would let all move up.
+    assert styles == {"h1": "title", "#map": "map", "aside": "key", "#caption": "caption"}
+    rows = re.search(r"body \{.*?grid: (.*?) /", page, re.DOTALL)
+    assert rows is not None
+    assert dict(re.findall(r'"(\w+) ?\w*" (auto|minmax\(200px, 1fr\))', rows[1]))["map"] == "minmax(200px, 1fr)"
+    assert re.search(r'"map" \d+vh', page.split("@media")[1])  # a phone's
+
+
 # Stands in for a reader: points at the surest document, hides its label, and says what the page then shows.
 READER = """<script>
 const seen = { title: document.title, buttons: document.querySelectorAll("button").length };
+seen.heights = ["a title", ""].map((title) => { $("h1").textContent = title; resize(); return height / innerHeight; });
 const last = order[order.length - 1], first = document.querySelectorAll("button")[member[last]];
 const ink = () => pen.getImageData(X(last) * ratio, Y(last) * ratio, 1, 1).data[3];
 ink(); const begin = performance.now(); draw(); ink(); seen.milliseconds = performance.now() - begin;
@@ -299,6 +313,7 @@ def test_a_browser_shows_what_is_pointed_at(tmp_path: Path, rng: np.random.Gener
     assert seen["tip"] == "\n".join(expected)
     assert seen["title"] == NASTY[0]
     assert seen["buttons"] == 20
+    assert min(seen["heights"]) > 0.85  # with a title and without one
     assert seen["shown"]
     assert seen["hidden"]
     assert seen["pressed"] == "false"

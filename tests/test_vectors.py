@@ -111,7 +111,7 @@ def test_nearest(water: WordVectors) -> None:
     ties = WordVectors.from_arrays("abcd", np.ones((4, 2)))
     assert [word for word, _ in ties.nearest("b", k=3)] == ["a", "c", "d"]
     for wrong in ([1, 2, 3], [0, 0], [np.nan, 1]):
-        with pytest.raises(VectorsError, match="a query must be a word or 2 finite numbers"):
+        with pytest.raises(VectorsError, match=r"a query must be one word \(str\) or 2 finite numbers"):
             water.nearest(wrong)
     with pytest.raises(KeyError, match="'air' is not among"):
         water.nearest("air")

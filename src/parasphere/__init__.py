@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from . import corpus, datasets, vmf
     from .admixture import SphericalAdmixture
     from .bags import Bags
-    from .errors import CorpusError, MissingExtraError, ParasphereError, StoreError, VectorsError
+    from .errors import (
+        CorpusError,
+        CoverageWarning,
+        MissingExtraError,
+        ParasphereError,
+        ParasphereWarning,
+        StoreError,
+        VectorsError,
+    )
     from .jointmodel import JointSphericalModel
     from .model import SphericalParagraphModel
     from .movmf import MovMF
@@ -23,11 +31,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bags": "bags",
     "CorpusError": "errors",
+    "CoverageWarning": "errors",
     "JointSphericalModel": "jointmodel",
     "MissingExtraError": "errors",
     "MovMF": "movmf",
     "Own": "own",
     "ParasphereError": "errors",
+    "ParasphereWarning": "errors",
     "SphericalAdmixture": "admixture",
     "SphericalParagraphModel": "model",
     "StoreError": "errors",
@@ -42,11 +52,13 @@ _HOMES = {
 __all__ = [
     "Bags",
     "CorpusError",
+    "CoverageWarning",
     "JointSphericalModel",
     "MissingExtraError",
     "MovMF",
     "Own",
     "ParasphereError",
+    "ParasphereWarning",
     "SphericalAdmixture",
     "SphericalParagraphModel",
     "StoreError",

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import store
 from .corpus import Block, blocks
+from .coverage import Known
 from .errors import ParasphereError, StoreError, VectorsError
 from .facets import Facets
 from .layout import LayoutError, check_layouts
@@ -278,12 +279,30 @@ class Bagger:
         self.lift = self._lift()
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Bags]]:
-        """Read a corpus block by block; yield each block (with its labels and ids) and its bags."""
+        """Read a corpus block by block; yield each block (with its labels and ids) and its bags.
+
+        After the last one there is a :class:`CoverageWarning` if few of the words are known.
+        """
+        known = Known(self.lookup)
         step = max(1, AT_ONCE // self.dim)  # blocks are cut by their text, of which a little can give large sums
         for block in blocks(source, **columns):
             for begin in range(0, max(1, len(block)), step):
                 part = block if len(block) <= step else block.part(begin, begin + step)
-                yield part, self.bags(part.texts)
+                bags = self.bags(part.texts)
+                self._count(known, part.texts, bags)
+                yield part, bags
+        known.warn()
+
+    def all_at_once(self, texts: pa.Array) -> Bags:
+        """Return the bags of a few texts, as :meth:`stream` would, warning included."""
+        known, bags = Known(self.lookup), self.bags(texts)
+        self._count(known, texts, bags)
+        known.warn()
+        return bags
+
+    def _count(self, known: Known, texts: pa.Array, bags: Bags) -> None:
+        if self.own is None and not self.damped:  # otherwise lengths are no counts of words
+            known.add(texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
 
     def bags(self, texts: pa.Array) -> Bags:
         """Return the bags of a column of texts or token lists."""

@@ -211,6 +211,22 @@ def describe(value: object) -> str:
     return f"of type {type(value).__name__}"
 
 
+def one_text(value: object, name: str, kind: str = "text") -> str:
+    """Return what must be one ``str``; anything else, a list above all, is never taken for one.
+
+    Examples
+    --------
+    >>> one_text(["north", "east"], "the query")
+    Traceback (most recent call last):
+        ...
+    parasphere.errors.CorpusError: the query is of type list; it must be one text (str): call once for each of several
+    """
+    if isinstance(value, str):
+        return value
+    several = ": call once for each of several" if isinstance(value, TOKEN_LIST) else ""
+    raise CorpusError(f"{name} is {describe(value)}; it must be one {kind} (str){several}")
+
+
 def _token_lists(documents: list[Any], start: int, where: str) -> pa.Array:
     documents = [np.atleast_1d(d).tolist() if isinstance(d, np.ndarray) else d for d in documents]
     tokens = list(chain.from_iterable(documents))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -18,6 +17,7 @@ from . import datasets
 from .bags import Bags
 from .errors import MissingExtraError
 from .model import SphericalParagraphModel
+from .posterior import Posterior
 from .tokens import Tokenizer, count_matrix, count_words
 from .vocabulary import Vocabulary
 
@@ -29,11 +29,9 @@ def show(out: Console, picture: Path) -> None:
     """Fit the embedded texts with the embedded vectors, print what was learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel(tokenizer=Tokenizer(stop_words="english"))
-    model.read(corpus.texts[:1])  # loads the vectors, and compiles on the very first run
+    _learn(model, corpus.texts[:100])  # loads the vectors, and compiles on the very first run
     start = time.perf_counter()
-    bags = model.read(corpus.texts)
-    model.fit(bags)
-    posterior = model.posterior(bags)
+    bags, posterior = _learn(model, corpus.texts)
     seconds = time.perf_counter() - start
     assert model.vectors_ is not None
 
@@ -43,11 +41,9 @@ def show(out: Console, picture: Path) -> None:
     _print(out, "The words", f"{words + unknown:,} without stop words; {unknown / (words + unknown):.1%} of them have "
            f"no vector ({commonest}, ...)")  # fmt: skip
     _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
-           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.0f} MB/s")  # fmt: skip
-    near = ", ".join(word for word, _ in model.vectors_.nearest(model.mean_direction_, 6))
-    _print(out, "mu0", f"the corpus points towards: {near}")
-    _print(out, "kappa", f"documents keep to it with kappa0 = {model.concentration_:.0f}; a word has a mean cosine of "
-           f"{model.word_cosine_:.2f} with its document")  # fmt: skip
+           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
+    _print(out, "kappa", f"documents keep to the corpus direction with kappa0 = {model.concentration_:.0f}; a word "
+           f"has a mean cosine of {model.word_cosine_:.2f} with its document")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
     for name, doc in (("Surest", sure), ("Least sure", unsure)):
         _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
@@ -67,15 +63,21 @@ def show(out: Console, picture: Path) -> None:
         title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
         draw_map(picture, posterior.direction, model.mean_direction_, posterior.mean_length, labels,
                  title=title, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
-        out.print(f"\nThe map of all documents is in [bold]{escape(str(picture))}[/].")
+        out.print(f"\nThe map of all documents is in {picture}.")
     except MissingExtraError as error:
-        out.print(f"\nNo map: {escape(str(error))}")
+        out.print(f"\nNo map: {error}")
+
+
+def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:
+    """Go the whole way: text to bags, the model, and every text's posterior."""
+    bags = model.read(texts)
+    return bags, model.fit(bags).posterior(bags)
 
 
 def _print(out: Console, name: str, text: str) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(width=16, style="bold")
-    table.add_row(escape(name), escape(text))
+    table.add_row(name, text)
     out.print(table)
 
 

@@ -17,6 +17,18 @@ class StoreError(ParasphereError):
     """A file or folder that cannot be written, or a saved one that is missing, damaged, or of another kind."""
 
 
+class ParasphereWarning(UserWarning):
+    """Something that is done as asked, but may not be what was meant."""
+
+
+class CoverageWarning(ParasphereWarning):
+    """Few words of a corpus have a vector, so that the texts are hardly read."""
+
+
+class FewDocumentsWarning(ParasphereWarning):
+    """A model was taught by so few documents that its concentration says little of the corpus."""
+
+
 class MissingExtraError(ImportError):
     """An optional library is needed; the message names the extra that brings it."""
 

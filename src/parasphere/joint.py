@@ -227,12 +227,12 @@ class _Learning:
             )
         self.device = None if device is None else Device(self, device)
 
-    def run(self, kept: "_Kept | None") -> None:
+    def run(self, kept: "_Kept | None", label: str = "learning vectors") -> None:
         """Go through all epochs, or those that a checkpoint has left."""
         settings = self.settings
         if kept is not None:
             kept.resume()
-        with progress("learning vectors", settings.epochs, unit="epochs") as advance:
+        with progress(label, settings.epochs, unit="epochs") as advance:
             advance(len(self.losses))
             for epoch in range(len(self.losses), settings.epochs):
                 if self._waited_enough():
@@ -382,12 +382,13 @@ def _chosen_texts(
     judges = (np.diff(alone.ends) > 1) & (np.diff(joined.ends) > 1)  # a single unit is told from nothing
     trial = replace(settings, ngrams=1, epochs=min(TRIAL, settings.epochs), patience=None)
     told = []
-    for candidate in (alone, joined) if len(joined.words) > len(alone.words) else ():
+    candidates = {"trying words alone": alone, "trying phrases too": joined}
+    for label, candidate in candidates.items() if len(joined.words) > len(alone.words) else ():
         learning = _Learning(candidate, start, dim, trial, device)
         held_out = learning.held_out[judges[learning.held_out]][:TRIAL_TEXTS]
         if not len(held_out):
             break
-        learning.run(None)
+        learning.run(None, label)
         told.append(learning.likelihood(held_out))
     if told and told[1] > told[0]:
         chosen = 2

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import spm
 from .bags import Bags
+from .columns import one_text
 from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
-from .errors import CorpusError
+from .errors import CorpusError, FewDocumentsWarning
 from .explain import Explanation, Match, explain, similar
 from .own import Own
 from .persistence import load_model, save_model
@@ -31,10 +32,6 @@ from .vectors import GLOVE
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 18  # numbers of directions that are worked on at a time, so that they stay in the cache
 FEW_DOCUMENTS = 10  # a prior that fewer taught is not to be relied on
-
-
-class FewDocumentsWarning(UserWarning):
-    """A model was taught by so few documents that its concentration says little of the corpus."""
 
 
 class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[misc]
@@ -351,6 +348,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         >>> round(sum(share for _, share in told.words) + told.prior, 6)
         1.0
         """
+        text = one_text(text, "the text to explain")
         return explain(text, self.posterior([text]), self._bagger(), self._prior)
 
     def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
@@ -363,12 +361,14 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         Parameters
         ----------
         query : str
+            One text, read by the model's tokenizer.
         among : texts, columns, a Path, Bags, or a Posterior found before
             Streamed: the corpus may be larger than memory.
         k : int
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
+        query = one_text(query, "the query")
         if isinstance(among, Bags):
             among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
@@ -380,7 +380,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         It is the cosine of the two directions, shortened by the doubt about each: two texts of which little is
         known are not called alike.
         """
-        means = self.posterior([a, b]).mean
+        means = self.posterior([one_text(a, "the first text"), one_text(b, "the second text")]).mean
         return float(means[0] @ means[1])
 
     def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:

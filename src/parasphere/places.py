@@ -7,11 +7,13 @@ import os
 import warnings
 from pathlib import Path
 
+from .errors import ParasphereWarning
+
 GLOVE = "glove-6b-50d"  # the word vectors that come with the library
 _warned: set[Path] = set()
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(ParasphereWarning):
     """A cache cannot be used: what is parsed or compiled stays in this process's memory."""
 
 

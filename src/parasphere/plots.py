@@ -15,6 +15,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import MissingExtraError, ParasphereError
+from .printable import visible
 from .storage import write_file
 
 Floats = NDArray[np.float64]
@@ -193,7 +194,7 @@ def _scene(found: Map, certainty: Floats, labels: Sequence[str] | None, title: s
     step = next((step for step in (1, 2, 5, 10, 20, 30) if farthest <= 5 * step), 45)
     rings = range(step, min(180, math.ceil(farthest) + step), step)
     return _Scene(
-        title or "",
+        visible(title or ""),
         "Lambert's equal-area map around the corpus direction (+), two principal axes. "
         f"Rings: least angle from it. {found.explained:.0%} of the spread shown.",
         found.points,
@@ -208,7 +209,7 @@ def _scene(found: Map, certainty: Floats, labels: Sequence[str] | None, title: s
 
 def _groups(labels: Sequence[str], points: Floats) -> list[_Group]:
     """Give each label a colour, and a shape if there are many; the rarest share one if there are too many."""
-    names = np.array([" ".join(str(label).split()) or "(no label)" for label in labels], object)
+    names = np.array([visible(" ".join(str(label).split())) or "(no label)" for label in labels], object)
     counts = Counter(names)
     frequent = sorted(counts, key=lambda name: (-counts[name], name))
     own, rest = sorted(frequent[: len(COLOURS)]), frequent[len(COLOURS) :]
@@ -348,8 +349,8 @@ def _page(scene: _Scene, ids: Sequence[str] | None, texts: Sequence[str] | None)
         "certainty": scene.certainty.round(5),
         "strength": scene.strength.round(3),
         "groups": [group._asdict() for group in scene.groups],
-        "ids": None if ids is None else [str(name) for name in ids],
-        "texts": None if texts is None else [str(text)[:EXCERPT] for text in texts],
+        "ids": None if ids is None else [visible(str(name)) for name in ids],
+        "texts": None if texts is None else [visible(str(text)[:EXCERPT]) for text in texts],
     }
     # ASCII, and without "<": nothing in a text can then end the script or be read as markup.
     content = json.dumps(data, default=np.ndarray.tolist).replace("<", "\\u003c")

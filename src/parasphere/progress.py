@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .printable import visible
+
 PATIENCE = 1.0  # seconds of silence before a bar appears
 _quiet = False
 
@@ -40,9 +42,14 @@ def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> It
         return
     amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn(), console=console, transient=True
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        amount,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
     )
-    task = bar.add_task(label, total=total)
+    task = bar.add_task(visible(label), total=total)
     began = time.monotonic()
     shown = False
 

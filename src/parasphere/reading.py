@@ -62,7 +62,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
             return Bags.from_rows(rows)
         bagger = self._bagger(reset=reset)
         if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
-            return bagger.bags(strings(X))  # what comes one at a time should not wait for a stream to be set up
+            return bagger.all_at_once(strings(X))  # what comes one at a time should not wait for a stream to be set up
         return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(as_texts(X)))])
 
     def _bagger(self, *, reset: bool = False) -> Bagger:

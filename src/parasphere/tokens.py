@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .columns import strings
+from .columns import one_text, strings
 from .corpus import blocks
 from .errors import CorpusError
 from .kernels import (
@@ -83,7 +83,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        words: list[str] = self.split(strings([text]))[0].as_py()
+        words: list[str] = self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py()
         return words
 
     def split(self, texts: pa.LargeStringArray) -> pa.LargeListArray:

@@ -18,7 +18,7 @@ from . import formats, store, writing
 from .cache import Note, keep, key_of, recall
 from .compiled import compiled
 from .corpus import blocks
-from .errors import MissingExtraError, StoreError, VectorsError
+from .errors import MissingExtraError, ParasphereWarning, StoreError, VectorsError
 from .formats import Errors, Skipped
 from .layout import LayoutError, guarded
 from .places import GLOVE as GLOVE
@@ -34,7 +34,7 @@ _LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many wor
 _UNIT = 1e-3  # how far the squared length of a unit row may be from 1
 
 
-class SkippedRowsWarning(UserWarning):
+class SkippedRowsWarning(ParasphereWarning):
     """Rows at fault were left out, as ``errors="skip"`` asked."""
 
 
@@ -247,9 +247,14 @@ class WordVectors:
     def nearest(self, query: str | ArrayLike, k: int = 10) -> list[tuple[str, float]]:
         """Return the ``k`` words of largest cosine with a word (itself left out) or a vector (dim,)."""
         row = self.vocabulary.get(query) if isinstance(query, str) else -1
-        vector = np.asarray(self[query] if isinstance(query, str) else query, np.float64)
+        try:
+            vector = np.asarray(self[query] if isinstance(query, str) else query, np.float64)
+        except (TypeError, ValueError):  # several words, say
+            vector = np.empty(0)
         if vector.shape != (self.dim,) or not np.isfinite(vector).all() or not vector.any():
-            raise VectorsError(f"a query must be a word or {self.dim} finite numbers, not all zero; got {query!r}.")
+            raise VectorsError(
+                f"a query must be one word (str) or {self.dim} finite numbers, not all zero; got {query!r}."
+            )
         cosines = self.matrix @ (vector / np.linalg.norm(vector)).astype(np.float32)
         if row >= 0:
             cosines[row] = -np.inf

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .columns import strings
+from .columns import one_text, strings
 from .errors import VectorsError
 from .kernels import empty_slots, fill_slots, ids_of_words, new_key, pack_words
 from .layout import check_layouts
@@ -92,7 +92,7 @@ class Vocabulary:
 
     def get(self, word: str) -> int:
         """Return the word's index, or -1."""
-        return int(self.get_many([word])[0])
+        return int(self.get_many([one_text(word, "the word", "word")])[0])
 
     def get_many(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the indices of many words, (n,), with -1 for each that is absent."""

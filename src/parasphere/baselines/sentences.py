@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns import strings
+from ..columns import one_text, strings
 from ..corpus import blocks
 from ..errors import CorpusError, VectorsError
 from ..lines import Reader, split_lines, whole_lines
@@ -131,7 +131,7 @@ def split_sentences(text: str) -> list[str]:
     ['Dr. A. Who came.', '"He left!"', 'Nobody saw it, e.g. the cat. 3 dogs?']
     """
     found, begin = [], 0
-    for match in _BREAK.finditer(text):
+    for match in _BREAK.finditer(one_text(text, "what is split into sentences")):
         if not match[2].isupper():
             continue
         word = text[max(begin, text.rfind(" ", begin, match.start()) + 1) : match.start()].lstrip("\"'“‘([")

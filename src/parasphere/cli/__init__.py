@@ -1,18 +1,15 @@
 """The commands: ``parasphere --help`` lists them."""
 
 import sys
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from .. import __version__
 from ..errors import MissingExtraError
 from ..progress import silence
-from .common import AsJson, Commands, out, say
+from .common import AsJson, Commands, complain, out, say, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .training import add_training_commands
@@ -30,17 +27,16 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; an input at fault ends it with one sentence and exit code 1."""
-    # One line each; not the line of our code that warned, which is no help here.
-    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     arguments = sys.argv[1:]
     if "--quiet" in arguments:  # taken before and after the command
         arguments.remove("--quiet")
         arguments.insert(0, "--quiet")
     try:
-        app(arguments, prog_name="parasphere")
+        with shown_warnings():
+            app(arguments, prog_name="parasphere")
         sys.exit(0)
     except (ValueError, MissingExtraError, OSError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        complain("error", error)
         sys.exit(1)
 
 
@@ -87,7 +83,7 @@ def warmup(as_json: AsJson = False) -> None:
     from ..warmup import warm_up
 
     facts = warm_up()
-    sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {escape(facts[name])}" for name, said in
+    sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {facts[name]}" for name, said in
                          (("compiled", "compiled code"), ("vectors", "word vectors")))  # fmt: skip
     say(facts, sentence, as_json)
 

@@ -1,19 +1,16 @@
 """``parasphere reproduce``: the paper's experiments, or the same protocol on a corpus of one's own."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from ..errors import ParasphereError
 from ..places import GLOVE
-from .common import AsJson, Encoding, LabelColumn, TextColumn, out
+from .common import AsJson, Encoding, LabelColumn, TextColumn, complain, out, print_json, styled
 
 _TOLD = (
     "encoder dataset dim vectors classifier transductive accuracy macro_f1 n_train n_test fit_seconds "
@@ -76,7 +73,7 @@ def reproduce(
         chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
     able, left_out = named_encoders(_names(encoders))
     for name, reason in left_out.items():
-        Console(stderr=True).print(f"[yellow]{name} is left out:[/] {escape(reason)}", soft_wrap=True)
+        complain("warning", f"{name} is left out: {reason}")
     results = run_all(
         [encoder.name for encoder in able],
         chosen,
@@ -91,11 +88,11 @@ def reproduce(
     )
     write_report(results, folder)
     if as_json:
-        print(json.dumps([{name: run[name] for name in _TOLD} for run in results["runs"]], ensure_ascii=False))
+        print_json([{name: run[name] for name in _TOLD} for run in results["runs"]])
         return
     for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
         out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
-    out.print(f"The report is in {escape(str(folder))}: begin with report.html")
+    out.print(f"The report is in {folder}: begin with report.html")
 
 
 def join(
@@ -109,7 +106,7 @@ def join(
     if absent:
         raise ParasphereError(f"{absent[0]} holds no results.json; name what 'parasphere reproduce' wrote")
     write_report(join_results([read_results(path) for path in folders]), folder)
-    out.print(f"The report is in {escape(str(folder))}: begin with report.html")
+    out.print(f"The report is in {folder}: begin with report.html")
 
 
 def sensitivity(
@@ -130,7 +127,7 @@ def sensitivity(
         raise ParasphereError(f"word vectors of one name cannot be told apart: {', '.join(vectors)}; rename some")
     study = investigate(found, _names(datasets), jobs=jobs, command=_typed())
     write(study, folder)
-    out.print((folder / "sensitivity.md").read_text(encoding="utf-8"), markup=False)
+    out.print((folder / "sensitivity.md").read_text(encoding="utf-8"))
 
 
 def ablation(
@@ -144,7 +141,7 @@ def ablation(
 
     study = ablate(WordVectors.load(vectors), jobs=jobs, command=_typed())
     write(study, folder)
-    out.print((folder / "ablation.md").read_text(encoding="utf-8"), markup=False)
+    out.print((folder / "ablation.md").read_text(encoding="utf-8"))
 
 
 def _table(runs: list[dict[str, Any]], dim: int) -> Table:
@@ -152,7 +149,7 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
     from ..experiments.published import DATASETS, accuracy
 
     datasets = list(dict.fromkeys(run["dataset"] for run in runs))
-    names = [escape(DATASETS.get(dataset, dataset)) for dataset in datasets]
+    names = [DATASETS.get(dataset, dataset) for dataset in datasets]
     title = f"{dim} dimensions: the paper's accuracy / ours, in per cent"
     table = Table("", *names, title=title, min_width=len(title))
     found = {(run["encoder"], run["dataset"]): run for run in runs}
@@ -160,9 +157,9 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
         cells = []
         for dataset in datasets:
             paper, run = accuracy(encoder, dataset, dim), found.get((encoder, dataset))
-            ours = "" if run is None else f"[bold]{100 * run['accuracy']:.1f}[/]"
-            cells.append(ours if paper is None else f"[dim]{paper:.1f}[/] / {ours}")
-        table.add_row(escape(title), *cells)
+            ours = ("" if run is None else f"{100 * run['accuracy']:.1f}", "bold")
+            cells.append(styled(ours) if paper is None else styled((f"{paper:.1f}", "dim"), " / ", ours))
+        table.add_row(title, *cells)
     return table
 
 

@@ -1,15 +1,11 @@
 """The commands around a model: fit, transform, similar, explain, info, plot."""
 
-import json
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -29,8 +25,10 @@ from .common import (
     VectorsOption,
     facts_table,
     out,
+    print_json,
     reading,
     say,
+    styled,
 )
 
 if TYPE_CHECKING:
@@ -92,8 +90,6 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
-    from sklearn.exceptions import ConvergenceWarning
-
     from .. import store
     from ..corpus import blocks
     from ..jointmodel import JointSphericalModel
@@ -128,11 +124,7 @@ def fit(
             make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
             estimator = make(vectors, **(settings | ({"random_state": seed} if paper else {})))
             material = estimator.read(corpus, progress=at, **columns)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(material, checkpoint=checkpoint)
-    for warning in caught:
-        Console(stderr=True).print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+    estimator.fit(material, checkpoint=checkpoint)
     estimator.save(model, embed_vectors=embed_vectors or learn)
     bags = estimator.read(material) if learn else material
     counted = "weight_of_known_words" if learn or own or damped else "known_words"
@@ -191,13 +183,13 @@ def similar(
             query, corpus, k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
         )
     if as_json:
-        print(json.dumps([match._asdict() for match in found], ensure_ascii=False))
+        print_json([match._asdict() for match in found])
         return
     table = Table("evidence", "cosine", "document", "text", box=None)
     for match in found:
         name = match.id if match.id is not None else f"{match.position + 1:,}"
         start = " ".join((match.text or "").split())[:160]
-        table.add_row(f"{match.score:+.1f}", f"{match.cosine:.3f}", escape(name), escape(start))
+        table.add_row(f"{match.score:+.1f}", f"{match.cosine:.3f}", name, start)
     out.print(table)
     out.print("evidence: nats in favour of one shared direction; cosine: to be expected given all doubt", style="dim")
 
@@ -214,14 +206,29 @@ def explain(
     estimator = _load(model, vectors)
     found = estimator.explain(text)
     if as_json:
-        print(json.dumps(vars(found), ensure_ascii=False))
+        print_json(vars(found))
         return
+    if not found.words:
+        out.print("No word of this text has a vector: its direction is the corpus's own.")
+    else:
+        _print_shares(found)
+    if found.words and estimator.facets > 1:
+        facets = Table("facet", "share", "is about", box=None)
+        for facet in np.argsort(found.facets)[::-1]:
+            about = ", ".join(estimator.facet_words(6)[facet])
+            facets.add_row(str(facet + 1), f"{found.facets[facet]:.1%}", about)
+        out.print(facets)
+    if found.unknown:
+        out.print(f"No vector for: {', '.join(dict.fromkeys(found.unknown))}", soft_wrap=True)
+
+
+def _print_shares(found: Explanation) -> None:
+    """Print the words of a text, what they and the corpus pull with, and the strongest of them."""
     out.print(_coloured(found))
     out.print(
         f"\nThe corpus pulls with {found.prior:.0%} of the whole, the words with {1 - found.prior:.0%}. "
         f"How sure: kappa' = {found.concentration:,.0f}; how much the words agree: kappa_n = "
         f"{found.word_concentration:,.1f}.",
-        highlight=False,
     )
     strongest: dict[str, float] = {}
     for word, share in found.words + [(pair.replace(" ", " + "), share) for pair, share in found.pairs]:
@@ -230,16 +237,8 @@ def explain(
     largest = max(map(abs, strongest.values()), default=1.0) or 1.0
     for word, share in sorted(strongest.items(), key=lambda item: -item[1])[:15]:
         colour = "green" if share >= 0 else "red"
-        table.add_row(escape(word), f"{share:+.1%}", f"[{colour}]{'█' * round(30 * abs(share) / largest)}[/]")
+        table.add_row(word, f"{share:+.1%}", styled(("█" * round(30 * abs(share) / largest), colour)))
     out.print(table)
-    if estimator.facets > 1:
-        facets = Table("facet", "share", "is about", box=None)
-        for facet in np.argsort(found.facets)[::-1]:
-            about = ", ".join(estimator.facet_words(6)[facet])
-            facets.add_row(str(facet + 1), f"{found.facets[facet]:.1%}", escape(about))
-        out.print(facets)
-    if found.unknown:
-        out.print(f"No vector for: {escape(', '.join(dict.fromkeys(found.unknown)))}")
 
 
 def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> None:
@@ -279,7 +278,9 @@ def plot(
             columns["labels"] += (
                 [""] * len(block) if labels is None else ["" if x is None else str(x) for x in labels.to_pylist()]
             )
-            columns["ids"] += range(block.start, block.start + len(block)) if names is None else names.to_pylist()
+            columns["ids"] += (
+                range(block.start + 1, block.start + len(block) + 1) if names is None else names.to_pylist()
+            )
             columns["texts"] += [str(text)[:300] for text in block.texts.to_pylist()]
     draw_map(
         picture,
@@ -305,17 +306,12 @@ def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
     import numpy as np
 
     vectors = model.vectors_
-    if vectors is None or model.facets > 1 or not model.mean_direction_[: vectors.dim].any():
-        near = []
-    else:
-        near = [word for word, _ in vectors.nearest(model.mean_direction_[: vectors.dim], 6)]
     facets = {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets > 1 else {}
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model.n_features_in_,
         **({} if model.own is None else {f"own_{name}": value for name, value in asdict(model.own).items()}),
         **({"damped": True} if model.damped else {}),
-        **({} if model.facets > 1 else {"words_near_the_corpus_direction": near}),
         **facets,
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
@@ -328,18 +324,17 @@ def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
 
 def _print(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
+        print_json(facts)
     else:
         facts_table(facts)
 
 
 def _coloured(found: "Explanation") -> Text:
     """Return the words in their order, the greener the stronger their pull, red where they pull away."""
-    text = Text()
+    parts: list[str | tuple[str, str]] = []
     largest = max((abs(share) for _, share in found.words), default=1.0) or 1.0
     for word, share in found.words:
         strength = round(90 + 165 * min(1.0, abs(share) / largest))
         colour = f"rgb(60,{strength},90)" if share >= 0 else f"rgb({strength},70,70)"
-        text.append(word, style=f"bold {colour}" if abs(share) > 0.6 * largest else colour)
-        text.append(" ")
-    return text
+        parts += [(word, f"bold {colour}" if abs(share) > 0.6 * largest else colour), " "]
+    return styled(*parts)

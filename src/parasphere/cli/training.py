@@ -129,7 +129,7 @@ def losses(
     parts = _mean_losses(model)
     for i, loss in enumerate(parts):
         bar = "█" * max(1, round(_WIDTH * loss / max(parts)))
-        out.print(f"{(i + 1) / len(parts):4.0%}  {loss:8.4f}  {bar}", highlight=False)
+        out.print(f"{(i + 1) / len(parts):4.0%}  {loss:8.4f}  {bar}")
 
 
 def _mean_losses(model: Any) -> list[float]:

@@ -1,16 +1,27 @@
 """``parasphere vectors``: look at word vectors, convert them, train your own."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from ..errors import ParasphereError
 from ..places import GLOVE
-from .common import AsJson, Commands, Corpus, Encoding, Format, TextColumn, VectorsOption, facts_table, out, say
+from .common import (
+    AsJson,
+    Commands,
+    Corpus,
+    Encoding,
+    Format,
+    TextColumn,
+    VectorsOption,
+    facts_table,
+    out,
+    print_json,
+    say,
+    styled,
+)
 
 if TYPE_CHECKING:
     from ..vectors import WordVectors
@@ -56,11 +67,11 @@ def info(
         facts["coverage"] = {"tokens": found.tokens, "known": found.known, "share": round(found.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in found.unknown]
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     facts_table(facts)
     if facts["with_capitals"] > 0.2:
-        out.print("Many of these words have capitals: use Tokenizer(lowercase=False) with them.")
+        out.print("Many of these words have capitals: in Python, use Tokenizer(lowercase=False) with them.")
 
 
 @vectors_app.command()
@@ -134,11 +145,11 @@ def nearest(
         raise ParasphereError(f"{loaded.name} has no vector for {', '.join(map(repr, unknown))}")
     found = {word: loaded.nearest(word, k) for word in words}
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
-    table = Table(*(escape(word) for word in words))
+    table = Table(*words)
     for row in zip(*found.values(), strict=True):
-        table.add_row(*(f"{escape(word)} [dim]{cosine:.2f}[/]" for word, cosine in row))
+        table.add_row(*(styled(f"{word} ", (f"{cosine:.2f}", "dim")) for word, cosine in row))
     out.print(table)
 
 

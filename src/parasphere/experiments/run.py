@@ -31,8 +31,9 @@ from .. import progress as bars
 from ..datasets import load
 from ..datasets import names as known_datasets
 from ..datasets.dataset import Dataset
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
+from ..printable import visible
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import protocol
@@ -47,7 +48,7 @@ FIGURE_2 = ("subj", "mr")  # the corpora of which the paper shows all dimensions
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
-class LeftOutWarning(UserWarning):
+class LeftOutWarning(ParasphereWarning):
     """An encoder that was asked for as one of many cannot be run."""
 
 
@@ -310,10 +311,10 @@ class Watch:
         self.labels, self.costs, self.jobs = labels, costs, effective_n_jobs(jobs)
         self.open = dict.fromkeys(range(len(labels)))
         columns = (
-            TextColumn("{task.fields[done]}"),
+            TextColumn("{task.fields[done]}", markup=False),
             BarColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
         )
         shown = shown and console.is_terminal and not bars.silenced()
         self.bar = Progress(*columns, console=console, transient=True, disable=not shown, speed_estimate_period=600)
@@ -336,7 +337,7 @@ class Watch:
     def _show(self) -> None:
         running = "  ".join(self.labels[place] for place in islice(self.open, self.jobs))
         count = len(self.labels)
-        self.bar.update(self.task, description=running, done=f"{count - len(self.open)}/{count}")
+        self.bar.update(self.task, description=visible(running), done=f"{count - len(self.open)}/{count}")
 
 
 def _recall(folder: Path) -> dict[str, Any] | None:

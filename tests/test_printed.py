@@ -1,0 +1,241 @@
+"""What commands print: nothing in it acts on the terminal, is taken for markup, or is spelled as in Python."""
+
+import ast
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from commands import Told, typed
+from pages import page_data
+from rich.console import Console
+
+import parasphere
+from parasphere import progress
+from parasphere.cli import app
+from parasphere.cli.common import Screen, styled
+from parasphere.cli.hints import PARAMETERS, PHRASES, as_typed
+from parasphere.plots import draw_map
+from parasphere.printable import visible, visible_json
+
+# Colours, a title, a rubout, an 8-bit CSI, text that runs backwards, a byte that is no UTF-8, and markup.
+HOSTILE = "\x1b[31mred\x1b]0;owned\x07\x08\r\x7f\x9b1m\u202e\u2066back[/][bold]:bug:"
+FOLDER = Path("a[", "]b[red]\x1b[2J\u202e")  # "a[/]b": an end of nothing, to markup
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def test_what_acts_is_spelled_and_all_else_is_left_alone() -> None:
+    everything = "".join(map(chr, range(0x110000)))
+    shown = visible(everything)
+    assert ACTING.search(shown) is None
+    assert shown.encode().decode() == shown  # no surrogates
+    for kept in ("\n", "\t", "é", "漢字", "עברית\u200f", "क्‍ष", "👩‍👩‍👧", "[bold]"):
+        assert visible(kept) == kept
+    sound = "".join(c for c in everything if not "\ud800" <= c <= "\udfff") + "\ud800"
+    content = visible_json(json.dumps([sound], ensure_ascii=False))
+    assert ACTING.search(content) is None
+    assert json.loads(content) == [sound]
+
+
+def test_a_screen_shows_text_as_text_wherever_it_stands() -> None:
+    from rich.table import Table
+
+    for terminal in (False, True):
+        screen = Screen()
+        screen.file = io.StringIO()
+        screen._force_terminal = terminal
+        table = Table(HOSTILE, title=HOSTILE)
+        table.add_row(HOSTILE)
+        for shown in (HOSTILE, table, styled(HOSTILE, (HOSTILE, "bold"))):
+            screen.print(shown, soft_wrap=True)
+        told = screen.file.getvalue()
+        told = re.sub(r"\x1b\[[0-9;]*m", "", told) if terminal else told  # rich's own colours
+        assert ACTING.search(told) is None
+        assert told.count("\\x1b[31mred\\x1b]0;owned\\x07") >= 4
+        assert told.count("[/][bold]:bug:") >= 4
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> dict[str, Path]:
+    """Return files whose names, words, ids and columns are hostile."""
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    vectors, corpus = folder / "vectors[\x1b].txt", folder / "corpus[\x1b].jsonl"
+    rng = np.random.default_rng(0)
+    words = ["north", "east", "\x1b[31mevil", "[/]", "\x9b"]
+    rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, rng.normal(size=(5, 4)), strict=True)]
+    vectors.write_text("\n".join(rows) + "\n")
+    lines = [{HOSTILE: f"north east {HOSTILE}", "id": f"{i}{HOSTILE}", "label": f"{HOSTILE}{i % 3}"} for i in range(20)]
+    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return {"vectors": vectors, "corpus": corpus, "model": folder / "model"}
+
+
+def harmless(told: Told, code: int = 0) -> Told:
+    assert told.code == code, told.err
+    assert ACTING.search(told.out + told.err) is None
+    return told
+
+
+def test_every_command_with_hostile_names_and_texts(hostile: dict[str, Path]) -> None:
+    vectors, corpus, model = hostile.values()
+    columns = ["--text-column", HOSTILE]
+    out = model.parent
+    assert "vectors" in harmless(typed("fit", corpus, "-v", vectors, "-o", model, "--tol", 0.1, *columns)).out
+    harmless(typed("fit", corpus, "-v", vectors, "-o", model, "--tol", 0.1, "--json", *columns))
+    harmless(typed("info", model))
+    assert "a[/]b[red]\\x1b[2J" in harmless(typed("transform", model, corpus, "-o", out / "v.npy", *columns)).out
+    found = harmless(typed("similar", model, corpus, "north", "--id-column", "id", *columns)).out
+    assert "\\x1b[31mred" in found
+    as_json = harmless(typed("similar", model, corpus, "north", "--id-column", "id", "--json", *columns)).out
+    assert json.loads(as_json)[0]["id"].endswith(HOSTILE)
+    assert "No vector for" in harmless(typed("explain", model, f"north {HOSTILE}")).out
+    harmless(typed("explain", model, f"north {HOSTILE}", "--json"))
+    harmless(typed("vectors", "info", vectors))
+    harmless(typed("vectors", "nearest", "north", "-v", vectors))
+    harmless(typed("vectors", "nearest", "\x1b[31mevil", "-v", vectors))
+    drawn = harmless(typed("plot", model, corpus, "-o", out / "map.html", "--label-column", "label", *columns))
+    assert "20 documents drawn to " in drawn.out
+    # errors: of ours, and of the library that parses what was typed
+    harmless(typed("transform", model, corpus, "-o", out / "v.npy", "--text-column", f"no{HOSTILE}"), 1)
+    harmless(typed("info", out / f"absent{HOSTILE}"), 1)
+    harmless(typed("vectors", "nearest", HOSTILE, "-v", vectors), 1)
+    harmless(typed("info", model, HOSTILE), 2)
+    harmless(typed(f"--{HOSTILE}"), 2)
+    harmless(typed("vectors", HOSTILE), 2)
+
+
+def test_a_path_that_is_no_utf8_is_printed(hostile: dict[str, Path]) -> None:
+    missing = hostile["model"].parent / "caf\udce9"
+    assert "caf\\udce9" in harmless(typed("info", missing), 1).err
+
+
+def test_bars_take_their_labels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = io.StringIO()
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=drawn, force_terminal=True, width=300))
+    with progress.progress(f"reading {HOSTILE}", 2) as advance:
+        advance(1)
+    told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.getvalue())
+    assert "reading \\x1b[31mred\\x1b]0;owned\\x07" in told
+    assert "[/][bold]:bug:" in told
+
+
+@pytest.mark.parametrize("kind", ["svg", "html"])
+def test_a_picture_is_well_formed_whatever_the_labels(tmp_path: Path, kind: str) -> None:
+    nasty = [HOSTILE, "\x00", "\ufffe\uffff", "\ud800", "&<>\"'"]
+    path = tmp_path / f"map.{kind}"
+    x = np.random.default_rng(0).normal(size=(5, 4)) + 1
+    draw_map(path, x, np.ones(4), np.full(5, 0.5), nasty, title=HOSTILE, ids=nasty, texts=nasty)
+    if kind == "svg":
+        assert ET.parse(path).getroot().tag.endswith("svg")
+    else:
+        data = page_data(path)
+        for shown in (data["title"], *data["ids"], *data["texts"], *(group["name"] for group in data["groups"])):
+            assert ACTING.search(shown) is None
+
+
+# -- hints --------------------------------------------------------------------------------------------------------
+
+
+def _options(command: Any) -> set[str]:
+    found = {option for parameter in command.params for option in parameter.opts}
+    return found.union(*map(_options, getattr(command, "commands", {}).values()))
+
+
+def _strings(tree: ast.AST) -> list[str]:
+    """Return the strings in some code, with x for what is filled in."""
+    found = []
+    for part in ast.walk(tree):
+        if isinstance(part, ast.JoinedStr):
+            found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "x" for p in part.values))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found.append(part.value)
+    return found
+
+
+def _library() -> list[ast.Module]:
+    sources = [path for path in Path(parasphere.__file__).parent.rglob("*.py") if path.parent.name != "cli"]
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in sources]
+
+
+def _tells(node: ast.AST) -> bool:
+    return isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn")
+
+
+def test_hints_name_options_that_there_are() -> None:
+    options = _options(typer.main.get_command(app))
+    assert set(PARAMETERS.values()) <= options
+    messages = [text for tree in _library() for node in ast.walk(tree) if _tells(node) for text in _strings(node)]
+    assert len(messages) > 300
+    # What is an option (but for --own, which will go) is never spelled as a parameter, in whatever message
+    names = "|".join(
+        option.lstrip("-").replace("-", "_") for option in options if option.startswith("--") and option != "--own"
+    )
+    spelled = re.compile(rf"[ (](?:{names})=(?=[\w\"'.])|`(?:{names})`|errors='skip'|\.skipped|load\(folder")
+    assert sum(bool(spelled.search(message)) for message in messages) >= 8
+    left = [message for message in messages if spelled.search(as_typed(message))]
+    assert left == []
+
+
+def test_every_phrase_that_is_put_otherwise_is_said_somewhere() -> None:
+    said = "\n".join(text for tree in _library() for text in _strings(tree))
+    assert [phrase for phrase, _ in PHRASES if phrase not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("EM stopped after max_iter=1 iterations.", "--max-iter 1 iterations"),
+        ("gained more than tol=1e-06. Allow more.", "more than --tol 1e-06. Allow"),
+        ('f.txt: 0xe9 is not utf-8; say which, perhaps encoding="latin-1"', "perhaps --encoding latin-1"),
+        ("or say which it is, as in format='txt'", "as in --format txt"),
+        ("m.zip holds 2 files; pass member= one of ['a', 'b'].", "convert --member ...' takes one of ['a', 'b']."),
+        ("m is no zip file; leave `member` out.", "leave --member out."),
+        ("m was saved without its word vectors: load(folder, vectors=...).", ": --vectors ...."),
+        ("n_jobs must be a positive number", "--threads must be"),
+        ("no word occurs 5 times; lower min_count.", "lower --min-count."),
+        ("no. (errors='skip' leaves such rows out and reports them.)", "--skip-bad-rows' leaves such rows out.)"),
+        ('x has no column "min_count"; its columns are "text"', 'no column "min_count"; its columns are "text"'),
+        ("/data/format=csv/max_iter.txt is no folder", "/data/format=csv/max_iter.txt is no folder"),
+    ],
+)  # fmt: skip
+def test_hints_are_spelled_as_typed(message: str, hint: str) -> None:
+    assert hint in as_typed(message)
+
+
+def test_errors_and_warnings_reach_the_user_as_typed(tmp_path: Path) -> None:
+    vectors, corpus, model = tmp_path / "v.txt", tmp_path / "c.txt", tmp_path / "m"
+    vectors.write_text("north 0 2\neast 3 0\nnortheast 1 1\n")
+    corpus.write_bytes("north\neast\ncaf\xe9 northeast\n".encode("latin-1"))
+    fit = ["fit", corpus, "-v", vectors, "-o", model]
+    assert "perhaps --encoding latin-1" in typed(*fit).err
+    assert "error: --threads must be" in typed(*fit, "--encoding", "latin-1", "--threads", 0).err
+    told = typed(*fit, "--encoding", "latin-1", "--max-iter", 1, "--tol", 0)
+    assert told.err.startswith("warning: EM stopped after --max-iter 1 iterations")
+    assert told.err.count("warning:") == 1
+    assert "near the corpus direction" not in told.out
+    vectors.unlink()
+    assert "Name them: --vectors ..." in typed("info", model).err
+    vectors.write_text("north 0 2\neast 3\n")
+    assert "convert --skip-bad-rows' leaves" in typed("vectors", "info", vectors).err
+    told = typed("vectors", "info", vectors, "--skip-bad-rows", "--json")
+    assert told.err.startswith("warning: rows of v.txt were left out")
+    assert ".skipped" not in told.err
+    assert json.loads(told.out)["words"] == 1
+
+
+def test_a_text_without_known_words_is_explained(tmp_path: Path) -> None:
+    vectors, corpus, model = tmp_path / "v.txt", tmp_path / "c.txt", tmp_path / "m"
+    vectors.write_text("north 0 2\neast 3 0\nnortheast 1 1\n")
+    corpus.write_text("north\neast\nnortheast north\n")
+    assert typed("fit", corpus, "-v", vectors, "-o", model, "--tol", 0.01).code == 0
+    for text in ("", "unheard of"):
+        shown = typed("explain", model, text).out
+        assert "No word of this text has a vector" in shown
+        assert "%" not in shown
+    assert "No vector for: unheard" in shown
