@@ -197,7 +197,10 @@ def foldings(
     [(0, 2), (2, 1), (3, 1)]
     """
     count = len(columns[0])
-    ends = np.cumsum(sum((_unfolded(column) for column in columns), np.zeros(count, np.int64)))
+    try:
+        ends = np.cumsum(sum((_unfolded(column) for column in columns), np.zeros(count, np.int64)))
+    except IndexError as error:
+        raise CorpusError(f"{where}{_ordinal(start)} or one soon after it is not in its dictionary ({error})") from None
     first, before = 0, 0
     while first < count:
         last = int(np.searchsorted(ends, before + limit, side="right"))
@@ -223,7 +226,10 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
     if not len(words) or not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
         return np.zeros(len(column), np.int64)
     sizes = pc.binary_length(words).fill_null(0).to_numpy().astype(np.int64)
-    return np.asarray(sizes[pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)])
+    rows = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
+    if len(rows) and rows.min() < 0:
+        raise IndexError(f"index {rows.min()} is below 0")
+    return np.asarray(sizes[rows])
 
 
 def plain(column: pa.Array) -> pa.Array:

@@ -94,8 +94,9 @@ def blocks(
           ``.xz`` or ``.zip`` (of one file) after it. A named pipe, ``/dev/stdin`` and what a shell makes of
           ``<(command)`` are read like standard input.
         - A `pathlib.Path` of a folder: a file a document, hidden ones passed over, in the order of their
-          names. What is no file (pipes, devices, links to folders) is passed over with a warning. Its ids are the paths inside the folder, and its labels the names of the folders that the
-          files are in (null for files at the top).
+          names. What is no file (pipes, devices, links to folders) is passed over with a warning. Its ids are
+          the paths inside the folder, and its labels the names of the folders that the files are in (null for
+          files at the top).
         - "-" or ``Path("-")``: standard input.
         - Blocks, which pass through as they are.
     text : str
@@ -106,8 +107,8 @@ def blocks(
     encoding : str
         How the bytes of a file spell text. A byte order mark of UTF-8 is passed over.
     format : str, optional
-        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input is
-        "txt" unless this says otherwise.
+        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input
+        and pipes are "txt" unless this says otherwise.
     block_bytes : int
         About how many bytes of text a block holds, and of a file are in memory at a time, however small it is
         packed. One document may be longer, up to 1 GiB; beyond that the file is refused.

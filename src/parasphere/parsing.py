@@ -33,12 +33,9 @@ class RowError(Exception):
 
 
 def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
-    """Read any row that can be read, or say what is wrong with it; a blank line has an empty word."""
-    body = line.rstrip(b" \t\r")
-    parts = _GAP.split(body)  # fields at even places, the gaps between them at odd ones
+    """Read any row that can be read, or say what is wrong with it; a blank line is none."""
+    parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even places, the gaps between them at odd ones
     fields = parts[::2]
-    if not body:
-        return b"", np.zeros(dim, np.float32)
     if not fields[0]:
         raise RowError("empty word", "the row begins with a space: its word is empty.")
     numbers = sum(1 for _ in takewhile(_DECIMAL.fullmatch, reversed(fields[1:])))
@@ -83,7 +80,8 @@ def _shown(field: bytes) -> str:
 
 def usable(codes: NDArray[np.uint8], spans: NDArray[np.int64], matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Mark, (n,), the rows in which :func:`check` would find no fault."""
-    good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
+    with np.errstate(invalid="ignore"):  # a NaN that signals would warn
+        good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
     good[not_utf8(codes, spans)] = False
     return good
 
@@ -120,12 +118,22 @@ def gather(codes: Any, spans: Any) -> Any:
     return data, offsets
 
 
+def most_rows(size: int, dim: int) -> int:
+    """Return how many rows `size` bytes of text could hold, and one more: a row spells a word and dim numbers."""
+    return size // (2 * dim + 2) + 1
+
+
 @compiled
-def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
-    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that."""
+def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
+    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
+
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it.
+    """
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
-    for row in range(matrix.shape[0]):
+    slot = 0
+    for row in range(spans.shape[0]):
         spans[row, 0] = i
+        slots[row] = slot
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
             i += _ONE
         spans[row, 1] = i
@@ -138,7 +146,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
             fine = fine and known and text[i] <= _SPACE and np.isfinite(value)
             if not fine:
                 break
-            matrix[row, column] = value
+            matrix[slot, column] = value
             zero = zero and value == 0
         while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
             i += _ONE
@@ -147,6 +155,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
             i += _ONE
         spans[row, 2] = i
         i += _ONE
+        slot += spans[row, 2] - spans[row, 0] > 2 * matrix.shape[1]
 
 
 @compiled(inline="always")

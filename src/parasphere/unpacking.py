@@ -216,13 +216,13 @@ class Reader:
             names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")]
             shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
             if name is None and len(names) != 1:
-                hint = "unpack it first, or, for word vectors, pass member= one of them"
-                raise self._fault(f"{self.where}: the zip holds {len(names)} files ({shown}), where one is due; {hint}")
+                hint = "unpack it first" if self._fault is CorpusError else "pass member= one of them"
+                raise self._fault(f"{self.where} holds {len(names)} files ({shown}); {hint}")
             if name is not None and name not in names:
-                raise self._fault(f"{self.where}: the zip has no member {name!r}; it holds {shown}")
+                raise self._fault(f"{self.where} has no member {name!r}; it holds {shown}")
             info = archive.getinfo(name or names[0])
             if info.compress_type not in _ZIP_DECODERS:
-                raise NotImplementedError(f"{info.filename!r} is packed by method {info.compress_type}: unpack it first")
+                raise NotImplementedError(f"method {info.compress_type} is not known: unpack it first")
             archive.open(info).close()  # looks at the header in front of the data
             self._raw.seek(info.header_offset + 26)
             self._raw.seek(sum(struct.unpack("<2H", self._raw.read(4))), 1)  # a name, and more
@@ -237,7 +237,7 @@ class Reader:
         except ParasphereError:
             raise
         except EOFError:
-            problem = f"the {self._packing} data end too early, after {self.consumed:,} bytes: the file is truncated"
+            problem = f"ends in the middle of its compressed data, at byte {self.consumed:,}: it is truncated"
         except OSError as error:
             if error.errno is not None:  # what bzip2 raises has no number
                 raise self._fault(f"{self.where}: cannot be {what} ({error.strerror})") from None
@@ -247,8 +247,8 @@ class Reader:
         raise self._fault(f"{self.where}: {problem}; copy or download it again")
 
     def _damage(self, error: Exception) -> str:
-        sound = "cannot be read" if self._packing is None else f"not sound {self._packing} data"
-        return f"{sound}, near byte {self.consumed:,} ({error or type(error).__name__})"
+        unsound = "" if self._packing is None else f"not sound {self._packing} data: "
+        return f"{unsound}cannot be read to its end, near byte {self.consumed:,} ({error or type(error).__name__})"
 
 
 def ahead(blocks: Iterator[bytes], hashed: Callable[[bytes], None]) -> Generator[bytes, None, None]:
