@@ -3,32 +3,22 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from commands import typed
 
 from parasphere import SphericalParagraphModel, WordVectors, demo
-from parasphere.cli import main
 
 
 def run(*arguments: object, code: int = 0) -> str:
     """Run the command in this process; return what it printed (or the error, if it must fail)."""
-    printed, complained = StringIO(), StringIO()
-    with (
-        patch.object(sys, "argv", ["parasphere", *map(str, arguments)]),
-        redirect_stdout(printed),
-        redirect_stderr(complained),
-        pytest.raises(SystemExit) as left,
-    ):
-        main()
-    assert (left.value.code or 0) == code, complained.getvalue()
-    return printed.getvalue() if code == 0 else complained.getvalue()
+    told = typed(*arguments)
+    assert told.code == code, told.err
+    return told.out if code == 0 else told.err
 
 
 def test_the_installed_command_answers_and_fails_in_one_sentence() -> None:
