@@ -63,9 +63,9 @@ def show(out: Console, picture: Path) -> None:
         title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
         draw_map(picture, posterior.direction, model.mean_direction_, posterior.mean_length, labels,
                  title=title, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
-        out.print(f"\nThe map of all documents is in {picture}.")
+        out.print(f"\nThe map of all documents is in {picture}.", soft_wrap=True)
     except MissingExtraError as error:
-        out.print(f"\nNo map: {error}")
+        out.print(f"\nNo map: {error}", soft_wrap=True)
 
 
 def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:

@@ -92,7 +92,7 @@ def reproduce(
         return
     for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
         out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
-    out.print(f"The report is in {folder}: begin with report.html")
+    out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
 
 
 def join(
@@ -106,7 +106,7 @@ def join(
     if absent:
         raise ParasphereError(f"{absent[0]} holds no results.json; name what 'parasphere reproduce' wrote")
     write_report(join_results([read_results(path) for path in folders]), folder)
-    out.print(f"The report is in {folder}: begin with report.html")
+    out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
 
 
 def sensitivity(
