@@ -91,7 +91,9 @@ def floor(vectors: WordVectors, texts: pa.Array) -> float:
 
     def gather() -> None:
         _read(data)
-        sum_rows(ids, ends, bagger.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown)
+        sum_rows(
+            ids, ends, bagger.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown, out.squared_weights
+        )
 
     gather()
     return best(gather)

@@ -1,8 +1,12 @@
 """Fixtures that more than one test file uses."""
 
+import mmap
 import os
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +25,24 @@ settings.load_profile("parasphere")
 
 def column(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
+
+
+def is_mapped(array: Any) -> bool:
+    """Tell whether an array's memory is a file's."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else array.base
+    return array is not None
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes; the system then says so as it does when a disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

@@ -245,7 +245,7 @@ def test_drawn_corpora_have_the_models_moments() -> None:
 KILLED = """
 import os, signal, sys
 import numpy as np
-from parasphere import Bags, em, store
+from parasphere import Bags, em, storage
 
 em.CHECKPOINT_SECONDS = 0
 bags = Bags.load(sys.argv[1])
@@ -255,15 +255,15 @@ def deadly(function):
     def run(*arguments, **options):
         global count
         count += 1
-        if place == "before" and count == 5:
+        if place == "before" and count == 4 * 4 + 3:
             os.kill(os.getpid(), signal.SIGKILL)
         function(*arguments, **options)
-        if place == "after" and count == 5:
+        if place == "after" and count == 4 * 5:
             os.kill(os.getpid(), signal.SIGKILL)
     return run
 
 # "before" dies between the data file and the manifest that makes it count, "after" with a whole checkpoint.
-store._write_manifest = deadly(store._write_manifest)
+storage.folder.flush = deadly(storage.folder.flush)
 em.fit_prior(bags, strength=10.0, method="newton", start="paper", max_iter=60, tol=0.0, random_state=1,
              checkpoint=sys.argv[2])
 """

@@ -76,7 +76,7 @@ def test_one_facet_is_spm_and_regions_depend_on_the_vectors_alone(vectors: WordV
     plain, one = SphericalParagraphModel(vectors, tokenizer=TOKENS, tol=1e-3).fit(texts), model(vectors, facets=1)
     np.testing.assert_array_equal(one.fit(texts).transform(texts), plain.transform(texts))
     several, again = model(vectors).fit(texts), model(vectors).fit(texts[::-1])
-    for mine, other in zip(several.facets_, again.facets_, strict=True):
+    for mine, other in zip(several.facets_.arrays().values(), again.facets_.arrays().values(), strict=True):
         np.testing.assert_array_equal(mine, other)
     np.testing.assert_array_equal(clone(several).fit_transform(texts), several.transform(texts))
 

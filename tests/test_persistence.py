@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import is_mapped
 
 from parasphere import SphericalParagraphModel, StoreError, Tokenizer, WordVectors, store
 
@@ -35,7 +36,7 @@ def test_a_model_comes_back_to_the_bit(model: SphericalParagraphModel, tmp_path:
     assert again.tokenizer == model.tokenizer
     assert (again.prior_strength, again.random_state, again.n_iter_) == (3.5, 7, model.n_iter_)
     assert np.array_equal(again.evidence_, model.evidence_)
-    assert isinstance(again.vectors_.matrix.base, np.memmap) or isinstance(again.vectors_.matrix, np.memmap)
+    assert is_mapped(again.vectors_.matrix)
     again.save(tmp_path / "m")  # over the very files that are mapped
     assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
 
@@ -74,10 +75,18 @@ def test_a_function_for_a_tokenizer_must_be_named_again(vectors: WordVectors, tm
 
 
 def test_online_learning_goes_on_after_a_save(vectors: WordVectors, tmp_path: Path) -> None:
-    model = SphericalParagraphModel(vectors).partial_fit(TEXTS)
+    model = SphericalParagraphModel(vectors).partial_fit(3 * TEXTS)
     model.save(tmp_path / "m")
     again = SphericalParagraphModel.load(tmp_path / "m").partial_fit(["up up west"])
     assert same(again, model.partial_fit(["up up west"]))
+    model.partial_fit(300 * TEXTS).partial_fit(20 * TEXTS)  # beyond the first block, with some of the next one held
+    assert model._online.seen > 0
+    assert model._online.held is not None
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    for learner in (again, model):
+        learner.partial_fit(["up up west"]).partial_fit(200 * TEXTS)
+    assert same(again, model)
 
 
 def test_infinite_strength_and_no_vectors(tmp_path: Path, rng: np.random.Generator) -> None:

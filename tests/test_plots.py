@@ -259,20 +259,6 @@ def test_other_mistakes_leave_no_file(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["folder.png"]
 
 
-def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "map.html"
-    path.write_text("old")
-
-    def full(*_: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="no space"):
-        draw_map(path, [[1, 0, 0]], [1, 0, 0], [1])
-    assert [file.name for file in tmp_path.iterdir()] == ["map.html"]
-    assert path.read_text() == "old"
-
-
 def test_without_matplotlib_pictures_name_the_extra_and_pages_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

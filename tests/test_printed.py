@@ -199,7 +199,7 @@ def test_every_phrase_that_is_put_otherwise_is_said_somewhere() -> None:
         ("m was saved without its word vectors: load(folder, vectors=...).", ": --vectors ...."),
         ("n_jobs must be a positive number", "--threads must be"),
         ("no word occurs 5 times; lower min_count.", "lower --min-count."),
-        ("(errors='skip' leaves such rows out and reports them.)", "convert --skip-bad-rows' leaves such rows out.)"),
+        ("no. (errors='skip' leaves such rows out and reports them.)", "--skip-bad-rows' leaves such rows out.)"),
         ('x has no column "min_count"; its columns are "text"', 'no column "min_count"; its columns are "text"'),
         ("/data/format=csv/max_iter.txt is no folder", "/data/format=csv/max_iter.txt is no folder"),
     ],

@@ -260,11 +260,11 @@ def test_pooled_cosine_is_the_mean_over_all_pairs_of_words() -> None:
     cosines = [a @ b for words in documents for a, b in itertools.permutations(words, 2)]
     sums = np.array([words.sum(axis=0) for words in documents])
     lengths = np.array([float(len(words)) for words in documents])
-    pooled = spm.pooled_cosine((sums**2).sum(axis=1), lengths)
+    pooled = spm.pooled_cosine((sums**2).sum(axis=1), lengths, lengths)
     assert pooled == pytest.approx(math.sqrt(np.mean(cosines)), rel=1e-12)
-    assert spm.pooled_cosine(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0.5  # no pair at all
-    assert spm.pooled_cosine(np.array([0.0]), np.array([2.0])) == 0.0  # words that cancel
-    assert spm.pooled_cosine(np.array([1e6]), np.array([1e3])) < 1.0  # one word repeated
+    assert spm.pooled_cosine(*[np.array([1.0, 0.0])] * 3) == 0.5  # no pair at all
+    assert spm.pooled_cosine(np.array([0.0]), *[np.array([2.0])] * 2) == 0.0  # words that cancel
+    assert spm.pooled_cosine(np.array([1e6]), *[np.array([1e3])] * 2) < 1.0  # one word repeated
 
 
 def test_the_expected_cosine_of_two_words_is_the_squared_mean_length() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from parasphere import WordVectors, formats, writing
-from parasphere.errors import VectorsError
+from parasphere.errors import StoreError, VectorsError
 
 LARGEST = float(np.finfo(np.float32).max)
 # Its shortest spelling is 7.038531e-26; read as a double, that rounds to the float32 beside it.
@@ -90,7 +90,7 @@ def test_the_name_must_say_the_format(tmp_path: Path) -> None:
         with pytest.raises(VectorsError, match=rf"{name}: the name must end in \.txt or \.vec .* or \.bin"):
             water.write(tmp_path / name)
     (tmp_path / "folder.bin").mkdir()
-    with pytest.raises(VectorsError, match=r"folder\.bin is a folder"):
+    with pytest.raises(StoreError, match=r"folder\.bin is a folder"):
         water.write(tmp_path / "folder.bin")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.bin"]
 

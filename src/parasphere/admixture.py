@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -93,6 +93,10 @@ class SphericalAdmixture(Kept, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     bound_: Floats
     n_iter_: int
     converged_: bool
+    _layouts: ClassVar = {
+        "topics_": "f8[topics,n_features_in_]", "alpha_": "f8[topics]", "centre_": "f8[n_features_in_]",
+    }  # fmt: skip
+    _positive: ClassVar = ("alpha_", "kappa_", "xi_")
 
     def __init__(
         self,

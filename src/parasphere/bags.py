@@ -19,7 +19,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import store
 from .corpus import Block, blocks
 from .coverage import Known
+from .errors import ParasphereError, StoreError, VectorsError
 from .facets import Facets
+from .layout import LayoutError, check_layouts
 from .own import Own, gain, own_axis, pair_key, word_key
 from .rows import sum_lifted_rows, sum_rows
 from .tokens import AnyTokenizer, Lookup, string_buffers
@@ -56,6 +58,10 @@ class Bags:
         The squared length of each sum.
     unknown : (n_docs,) int64
         How many words of each document have no vector.
+    squared_weights : (n_docs,) float64, optional
+        The sum of the squared weights of each document's words; by default the lengths, as of words that weigh 1.
+
+    Arrays that do not lie in C order are copied.
 
     Examples
     --------
@@ -73,13 +79,41 @@ class Bags:
     lengths: NDArray[np.float64]
     squared_norms: NDArray[np.float64]
     unknown: NDArray[np.int64]
+    squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array once it is made
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            given: Any = getattr(self, field.name)
+            array = np.array(self.lengths) if given is None else np.asanyarray(given)
+            if not array.flags.c_contiguous:
+                array = np.ascontiguousarray(array)
+            object.__setattr__(self, field.name, array)
         if self.sums.ndim != 2 or any(len(column) != len(self.sums) for column in self._columns()):
             shapes = ", ".join(f"{field.name} {getattr(self, field.name).shape}" for field in fields(self))
             raise ValueError(f"bags need sums (n_docs, dim) and one number a document in the others, not {shapes}")
         if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
             raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
+        columns = dict.fromkeys(("lengths", "squared_norms", "squared_weights"), "f8[docs]")
+        check_layouts(vars(self), {"sums": "f[docs,dim]", **columns, "unknown": "i8[docs]"})
+
+    def check_numbers(self) -> None:
+        """Raise unless the numbers can be those of documents; bags that come from elsewhere need not be.
+
+        Sums must be finite and have the squared norms that they are said to have, and nothing may be negative.
+        """
+        for name in ("lengths", "squared_norms", "squared_weights", "unknown"):
+            column = getattr(self, name)
+            bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+            if len(bad):
+                raise ParasphereError(f"{name} must be finite and not negative; document {bad[0]} has {column[bad[0]]}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", self.sums, self.sums)
+            bad = np.flatnonzero(~(abs(squares - self.squared_norms) <= 1e-3 * (1 + self.squared_norms)))
+        if len(bad):
+            raise ParasphereError(
+                f"the sum of document {bad[0]} has the squared length {squares[bad[0]]:g}, "
+                f"and not {self.squared_norms[bad[0]]:g} as its squared norm says"
+            )
 
     def _columns(self) -> list[NDArray[Any]]:
         return [getattr(self, field.name) for field in fields(self)]
@@ -141,7 +175,7 @@ class Bags:
         norms = np.linalg.norm(array, axis=1)
         sums = array / np.where(norms > 0, norms, 1)[:, None]
         lengths = (norms > 0).astype(np.float64)
-        return cls(sums, lengths, lengths.copy(), np.zeros(len(array), np.int64))
+        return cls(sums, lengths, lengths.copy(), np.zeros(len(array), np.int64), lengths.copy())
 
     @classmethod
     def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
@@ -180,7 +214,15 @@ class Bags:
     def load(cls, folder: str | Path) -> "Bags":
         """Map saved bags into memory, read-only."""
         arrays, _ = store.load(folder, KIND)
-        return cls(**arrays)
+        arrays = dict(arrays)
+        if "squared_weights" not in arrays and (np.asarray(arrays.get("lengths", 0.5)) % 1).any():
+            raise StoreError(f"{folder} holds weighted bags without the sums of squared weights: make them anew.")
+        try:
+            bags = cls(**arrays)
+            bags.check_numbers()
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{folder} holds bags that are damaged: {error}.") from error
+        return bags
 
 
 class Bagger:
@@ -220,6 +262,15 @@ class Bagger:
         self.vectors, self.facets, self.own, self.damped = vectors, facets, own, damped
         self.lookup = Lookup(vectors.vocabulary, tokenizer)
         self.matrix = vectors.matrix
+        arrays: dict[str, Any] = {"matrix": self.matrix}
+        layouts = {"matrix": "f4[words,dim]"}
+        if facets is not None:
+            arrays |= {"centres": facets.centres, "starts": facets.starts}
+            layouts |= {"centres": "f4[facets,dim]", "starts": "i8[words+1]"}
+        try:
+            check_layouts(arrays, layouts, {"words": len(vectors.vocabulary)})
+        except LayoutError as error:
+            raise VectorsError(f"these word vectors cannot be added up: {error}") from None
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
@@ -263,7 +314,7 @@ class Bagger:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
-            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown)
+            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
             if self.lift is None:
                 sum_rows(ids, ends, self.matrix, self.weights, *into)
             else:
@@ -283,7 +334,7 @@ class Bagger:
             return None
         facets = Facets.one(*self.matrix.shape) if self.facets is None else self.facets
         own = (0.0, 0, 0.0) if self.own is None else astuple(self.own)
-        return *facets[1:], own, self.damped
+        return *facets.tables(), own, self.damped
 
     @property
     def dim(self) -> int:
@@ -351,6 +402,7 @@ class Bagger:
             np.empty(n_docs, np.float64),
             np.empty(n_docs, np.float64),
             np.empty(n_docs, np.int64),
+            np.empty(n_docs, np.float64),
         )
 
 

@@ -319,6 +319,7 @@ def concentration(length: Array, order: Order) -> Array:
 
 Formula: TypeAlias = Callable[[Array, Order], Array]
 _Loop: TypeAlias = Callable[[Array, Order, Array], None]
+_FEW = 4  # numbers that take no longer one by one than a call of compiled code, and nothing need be compiled for them
 
 
 @functools.cache
@@ -359,6 +360,8 @@ def apply(formula: Formula, x: Array, order: Order) -> Array:
     if not isinstance(x, np.ndarray):
         return formula(x, order)
     flat = np.ascontiguousarray(x).reshape(-1)
+    if flat.size <= _FEW:
+        return np.array([formula(value, order) for value in flat.tolist()], np.float64).reshape(x.shape)
     out = np.empty_like(flat)
     _compiled(formula)(flat, order, out)
     return out.reshape(x.shape)

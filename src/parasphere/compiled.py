@@ -1,6 +1,7 @@
-"""Compilation of inner loops by numba: cached on disk where there is a place for it, else in memory."""
+"""Compilation of inner loops by numba: cached on disk where that can be, else in memory."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, overload
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
@@ -30,12 +31,14 @@ def compiled(function: Any = None, **options: Any) -> Any:
     """
     from numba import njit
 
+    from .codecache import CodeCache
+
     options.setdefault("nogil", True)
 
     def decorate(loop: Callable[..., Any]) -> Any:
-        try:
-            return njit(cache=True, **options)(loop)
-        except RuntimeError:  # numba found no folder to keep its cache in
-            return njit(**options)(loop)
+        dispatcher = njit(**options)(loop)
+        with suppress(OSError, TypeError):  # no source file to tell stale code by, as in an interactive session
+            dispatcher._cache = CodeCache(loop)
+        return dispatcher
 
     return decorate if function is None else decorate(function)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from . import vmf
 from .compiled import compiled
+from .layout import guarded
 from .machine import address, prefetch
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,7 @@ def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.b
         rows = X / np.where(peaks > 0, peaks, 1.0)[:, None]
         return rows / _lengths(np.einsum("ij,ij->i", rows, rows))[:, None], peaks > 0
     rows = sparse.csr_array(X, copy=True)
+    rows.check_format(full_check=True)  # compiled code trusts its indices, and scikit-learn does not look at them
     rows.sum_duplicates()
     counts = np.diff(rows.indptr)
     peaks = abs(rows).max(axis=1).toarray().ravel()
@@ -76,6 +78,8 @@ def cosines(rows: Any, directions: Floats) -> Floats:
     if not sparse.issparse(rows):
         found: Floats = rows @ directions
         return found
+    if rows.shape[1] != len(directions):
+        raise ValueError(f"rows of {rows.shape[1]} numbers have no cosine with directions of {len(directions)}")
     found = np.empty((rows.shape[0], directions.shape[1]))
     _csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), found)
     return found
@@ -86,10 +90,11 @@ def weighted_sums(rows: Any, weights: Floats) -> Floats:
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows.T @ weights)
     found: Floats = np.zeros((rows.shape[1], weights.shape[1]))
-    _csr_sums(rows.indptr, rows.indices, rows.data, weights, found)
+    _csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), found)
     return found
 
 
+@guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", directions="f8[dim,k]", out="f8[n,k]")
 @compiled
 def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any) -> None:
     """Multiply a CSR matrix by a dense one, asking for memory ahead of the need: rare words are never at hand."""
@@ -108,6 +113,7 @@ def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any)
                 out[i, j] += value * directions[column, j]
 
 
+@guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", weights="f8[n,k]", out="f8[dim,k]")
 @compiled
 def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> None:
     """Add the transpose of a CSR matrix times a dense one to ``out``, touching only weights that are not 0.

@@ -16,6 +16,7 @@ from . import spm, store, vmf
 from .bags import Bags
 from .bessel import Array
 from .errors import MissingExtraError, StoreError
+from .layout import LayoutError, check_layouts
 from .progress import progress
 from .spm import Method, Prior
 
@@ -23,6 +24,7 @@ Start: TypeAlias = Literal["data", "paper"]
 
 CHECKPOINT = "spm-checkpoint"
 CHECKPOINT_SECONDS = 10.0  # between two checkpoints
+BLOCK = 1024  # documents that online EM learns from at a time, at the least
 
 
 class Fit(NamedTuple):
@@ -90,7 +92,7 @@ def fit_prior(
 
 def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> State:
     """Return where EM begins; the corpus direction is always that of the sum of all words."""
-    cosine = spm.pooled_cosine(bags.squared_norms, bags.lengths)
+    cosine = spm.pooled_cosine(bags.squared_norms, bags.lengths, bags.squared_weights)
     total = spm.combination(bags.sums, np.ones(len(bags)))
     norm = float(np.linalg.norm(total))
     direction = total / norm if norm > 0 else np.eye(bags.dim)[0]
@@ -119,35 +121,66 @@ def moments(bags: Bags, prior: Prior, method: Method) -> tuple[NDArray[np.float6
 
 
 class Online(NamedTuple):
-    """What online EM carries: documents seen, the running mean of E[d], (dim,), and the two sums behind rho."""
+    """What online EM carries from one block of documents to the next.
+
+    A mean of E[d] is only as good as the prior that it was found under. Under a prior that was fitted to a handful of
+    documents (to one, kappa0 has no bound) every E[d] is that prior's own mean, and a running mean never gets away from
+    it. So nothing is learned for good from fewer than :data:`BLOCK` documents. Until so many have come, they are held
+    and fitted anew, by EM to its end, with each that is added: what is found is what a fit to all of them finds. After
+    that, documents are held until they are a block, of which the running mean then learns once; in between, the prior
+    is what it would be if the block ended here. How the caller cuts the stream thus hardly matters.
+
+    Attributes
+    ----------
+    seen : int
+        Documents that were learned from for good.
+    mean : (dim,) array
+        The running mean of their E[d].
+    agreement, pairs : float
+        The two sums behind rho, over them (:func:`parasphere.spm.pairs_of_words`).
+    held : Bags or None
+        Documents that are held, fewer than a block.
+    """
 
     seen: int
     mean: NDArray[np.float64]
     agreement: float
     pairs: float
+    held: Bags | None = None
 
     @classmethod
     def after_fit(cls, bags: Bags, prior: Prior) -> "Online":
-        """Begin where a fit ended: its prior's mean is that of the posteriors."""
+        """Begin where a fit ended: its prior's mean is that of the posteriors. Few documents are held instead."""
+        if len(bags) < BLOCK:
+            return cls(0, np.zeros(bags.dim), 0.0, 0.0, bags)
         mean = float(vmf.mean_length(prior.concentration, bags.dim)) * prior.mean_direction
         return cls(0, mean, 0.0, 0.0)._with_words_of(bags)
 
-    def step(self, bags: Bags, prior: Prior, method: Method) -> tuple["Online", Prior, float]:
-        """Learn from one more block: return the new state, the new prior, and the block's objective a word."""
-        online = self._with_words_of(bags)
-        prior = prior._replace(cosine=spm.cosine_of_pairs(online.agreement, online.pairs))
+    def with_held(self, bags: Bags) -> "Online":
+        """Hold more documents."""
+        return self._replace(held=bags if self.held is None else Bags.concatenate([self.held, bags]))
+
+    def step(self, prior: Prior, method: Method) -> tuple["Online", Prior, float]:
+        """Learn from the held documents: return the new state, the new prior, and their objective a word.
+
+        The running mean moves towards theirs by their share in all documents, so that each counts alike. Fewer than a
+        block are held on to, and the state stays as it was.
+        """
+        assert self.held is not None
+        bags, online = self.held, self._with_words_of(self.held)
+        cosine = spm.cosine_of_pairs(online.agreement, online.pairs)
+        prior = spm.m_step(self.mean, prior._replace(cosine=cosine), method)
         share = len(bags) / online.seen
         # Twice over the block: its posteriors then reflect what it has just taught.
         for _ in range(2):
             mean, gained = moments(bags, prior, method)
             moved_mean = online.mean + share * (mean - online.mean)
             prior = spm.m_step(moved_mean, prior, method)
-        return online._replace(mean=moved_mean), prior, gained
+        return (self if len(bags) < BLOCK else online._replace(mean=moved_mean)), prior, gained
 
     def _with_words_of(self, bags: Bags) -> "Online":
-        agreement = self.agreement + float((bags.squared_norms - bags.lengths).sum())
-        pairs = self.pairs + float((bags.lengths * (bags.lengths - 1.0)).sum())
-        return Online(self.seen + len(bags), self.mean, agreement, pairs)
+        agreement, pairs = spm.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)
+        return Online(self.seen + len(bags), self.mean, self.agreement + agreement, self.pairs + pairs)
 
 
 def draw(
@@ -174,7 +207,7 @@ class Checkpoint:
     """A folder that holds the state of a fit while it runs."""
 
     def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
-        self.folder = folder
+        self.folder, self.sizes = folder, {"docs": len(bags), "dim": bags.dim}
         numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).data)
         numbers.update(np.ascontiguousarray(bags.sums).data)
         numbers.update(repr((options, bags.sums.shape)).encode())
@@ -206,6 +239,11 @@ class Checkpoint:
                 f"{self.folder} holds the checkpoint of a fit to other documents or with other options. "
                 "Name another folder, or remove this one to begin anew."
             )
+        try:
+            layouts = {"prior": "f8[3]", "mean_direction": "f8[dim]", "kappa": "f8[docs]", "trace": "f8[n]"}
+            check_layouts(arrays, layouts, self.sizes)
+        except LayoutError as error:
+            raise StoreError(f"{self.folder} holds a checkpoint that is damaged: {error}.") from error
         concentration, cosine, strength = arrays["prior"].tolist()
         prior = Prior(np.array(arrays["mean_direction"]), concentration, cosine, strength)
         return State(prior, np.array(arrays["kappa"]), arrays["trace"].tolist())

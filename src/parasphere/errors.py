@@ -14,7 +14,7 @@ class VectorsError(ParasphereError):
 
 
 class StoreError(ParasphereError):
-    """A saved folder that is missing, damaged, or of another kind or version."""
+    """A file or folder that cannot be written, or a saved one that is missing, damaged, or of another kind."""
 
 
 class ParasphereWarning(UserWarning):
@@ -23,6 +23,10 @@ class ParasphereWarning(UserWarning):
 
 class CoverageWarning(ParasphereWarning):
     """Few words of a corpus have a vector, so that the texts are hardly read."""
+
+
+class FewDocumentsWarning(ParasphereWarning):
+    """A model was taught by so few documents that its concentration says little of the corpus."""
 
 
 class MissingExtraError(ImportError):

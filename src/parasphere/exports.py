@@ -1,7 +1,5 @@
 """Document vectors to files other programs read: Parquet, .npy, .csv, written block by block."""
 
-import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 from .corpus import Block
 from .errors import ParasphereError
 from .posterior import Posterior
+from .storage import replacing
 
 Write = Callable[[Block, Posterior], None]
 _NPY_HEADER = 128  # bytes: room for any number of rows, which is known only at the end
@@ -33,16 +32,8 @@ def writer(path: str | Path, dim: int) -> Iterator[Write]:
     kind = path.suffix.lower()
     if kind not in openers:
         raise ParasphereError(f"{path} must end in {', '.join(openers)}: vectors are written in these formats.")
-    if path.is_dir():
-        raise ParasphereError(f"{path} is a folder; a file is written here.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        with openers[kind](part, dim) as write:
-            yield write
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part, openers[kind](part, dim) as write:
+        yield write
 
 
 def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> pa.Table:

@@ -13,17 +13,21 @@ The blocks of a text's sum are ``s_t = sum_w sqrt(r_t(w)) a_w w``, those of its 
 kappa_n s_t``. Lifted vectors are never written out: a word has a part in few facets, and only these are added to.
 """
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import VectorsError
+from .layout import check_layouts
 from .phrases import phrase_rows
 
 COMMON = 3_000  # words of which the descriptions of facets are made
 
 
-class Facets(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Facets:
     """Which regions words belong to.
 
     Attributes
@@ -39,6 +43,25 @@ class Facets(NamedTuple):
     starts: NDArray[np.int64]
     which: NDArray[np.int32]
     parts: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        layouts = {"centres": "f4[facets,dim]", "starts": "i8[words+1]", "which": "i4[n]", "parts": "f8[n]"}
+        check_layouts(vars(self), layouts)
+        # Compiled code trusts these numbers, so they are looked at before it does.
+        counts = np.diff(self.starts)
+        if self.starts[0] != 0 or self.starts[-1] != len(self.which) or (counts < 0).any():
+            raise VectorsError(f"the facets of words must begin at 0, rise, and end at {len(self.which):,}")
+        if len(self.which) and not 0 <= self.which.min() <= self.which.max() < self.n_facets:
+            raise VectorsError(f"words must belong to facets 0 to {self.n_facets - 1}")
+        if not ((self.parts >= 0) & (self.parts <= 1 + 1e-6)).all() or not np.isfinite(self.centres).all():
+            raise VectorsError("words' parts in facets must lie between 0 and 1, and the centres be finite")
+        squares = np.add.reduceat(self.parts**2, self.starts[:-1]) if len(counts) and counts.all() else np.zeros(1)
+        if not (abs(squares - 1) <= 1e-6).all():
+            raise VectorsError("each word must belong to a facet, and the squares of its parts add up to 1")
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """Return starts, which and parts, as the compiled loop takes them."""
+        return self.starts, self.which, self.parts
 
     @property
     def n_facets(self) -> int:
@@ -78,9 +101,9 @@ class Facets(NamedTuple):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is written to disk."""
-        return {f"facets.{name}": array for name, array in self._asdict().items()}
+        return {f"facets.{field.name}": getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take up what :meth:`arrays` gave."""
-        return cls(*(np.array(arrays[f"facets.{name}"]) for name in cls._fields))
+        return cls(*(np.array(arrays[f"facets.{field.name}"]) for field in fields(cls)))

@@ -142,14 +142,22 @@ def table_of(words: Sequence[str], matrix: ArrayLike, *, errors: Errors = "raise
     if strange is not None:
         raise VectorsError(f"{name}, row {strange:,}: the word is {words[strange]!r}; a str is needed.")
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
-    lengths = np.array([len(word) for word in spelled], np.int64)
-    spans = np.stack([np.cumsum(lengths) - lengths, np.cumsum(lengths)], axis=1)
-    codes = np.frombuffer(b"".join(spelled), np.uint8)
-    good = usable(codes, spans, values)
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum([len(word) for word in spelled], out=offsets[1:])
+    return checked((np.frombuffer(b"".join(spelled), np.uint8), offsets), values, faults, name)
+
+
+def checked(words: Words, matrix: NDArray[np.float32], faults: Faults, name: str) -> Table:
+    """Make a table of words and their rows (n_words, dim) in memory, of which the good ones are not copied."""
+    codes, offsets = words
+    spans = np.stack([offsets[:-1], offsets[1:]], axis=1)
+    good = usable(codes, spans, matrix)
+    if good.all():
+        return distinct(words, matrix, faults, name, lambda row: f"row {row:,}")
     for row in np.flatnonzero(~good):
-        _report(spelled[row], values[row], faults, f"{name}, row {row:,}")
+        _report(bytes(codes[offsets[row] : offsets[row + 1]]), matrix[row], faults, f"{name}, row {row:,}")
     rows = np.flatnonzero(good)
-    return distinct(gather(codes, spans[good]), values[good], faults, name, lambda row: f"row {rows[row]:,}")
+    return distinct(gather(codes, spans[good]), matrix[good], faults, name, lambda row: f"row {rows[row]:,}")
 
 
 def distinct(

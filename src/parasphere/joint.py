@@ -17,6 +17,7 @@ from . import store
 from .errors import StoreError, VectorsError
 from .joint_texts import Texts, first_vectors, known_words, read_texts, with_phrases
 from .joint_torch import Device
+from .layout import LayoutError, check_layouts
 from .leaveout import Words, leave_out_likelihood
 from .phrases import phrase_rows
 from .predictive import KAPPA, KAPPA0, predict_pass
@@ -339,6 +340,14 @@ class _Kept:
                 f"{self.folder} is a checkpoint of other learning (other are: {', '.join(other)}); take that up with "
                 "what it was begun with, or choose another folder"
             )
+        sizes = dict(zip(("words", "dim"), self.learning.matrix.shape, strict=True))
+        layouts = dict.fromkeys(("squares", "weights", "weight_squares"), "f4[words]")
+        layouts |= {"matrix": "f4[words,dim]", "mean": "f4[dim]", "numbers": "f8[6]", "state": "u8[1]"}
+        best = {f"best.{i}": layouts[name] for i, name in enumerate(("matrix", "weights", "mean", "numbers"))}
+        try:
+            check_layouts(arrays, layouts | {"losses": "f8[epochs,2]"} | (best if "best.0" in arrays else {}), sizes)
+        except LayoutError as error:
+            raise StoreError(f"{self.folder} is a checkpoint that is damaged: {error}.") from error
         for name in self.CHANGING:
             setattr(self.learning, name, np.array(arrays[name]))
         self.learning.losses = arrays["losses"].tolist()

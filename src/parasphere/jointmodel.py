@@ -160,6 +160,7 @@ class JointSphericalModel(SphericalParagraphModel):
         self.losses_, self.held_out_losses_ = found.losses, found.held_out_losses
         self.ngrams_ = found.ngrams
         self._find_facets(self.vectors_)
+        self.n_features_in_ = self._width(self.vectors_)
         return self._fit(self._bags(held))
 
     @classmethod
@@ -195,6 +196,9 @@ class JointSphericalModel(SphericalParagraphModel):
         """Return what reads texts with the vectors as learned."""
         check_is_fitted(self, "vectors_")
         return super()._bagger()
+
+    def _given_vectors(self) -> None:
+        """Return none: texts are read with the vectors as learned, whatever these began with."""
 
     def _tokenizer(self) -> AnyTokenizer:
         return Tokenizer() if self.tokenizer is None else self.tokenizer

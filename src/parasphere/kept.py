@@ -1,9 +1,11 @@
 """Estimators on disk: their parameters and what ``fit`` found, as arrays and plain facts; never pickled."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import store
 from .errors import ParasphereError, StoreError
+from .layout import check_layouts
 from .tokens import Tokenizer
 from .vectors import WordVectors
 from .vocabulary import Vocabulary
 
 CALLABLE = "callable"
+# What Python raises when facts from a folder are not what they should be.
+WRONG_FACTS = (
+    KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, AssertionError,
+)  # fmt: skip
 
 
 class Kept:
@@ -23,7 +30,16 @@ class Kept:
 
     Kept are its parameters, and every attribute that ``fit`` made: those whose names end with an underscore. They may
     be numbers, strings, None, arrays, a Vocabulary, WordVectors, a Tokenizer, and lists and dicts of plain values.
+
+    What is loaded is looked at before it is used. A subclass says what fits: by the annotations of its parameters and
+    attributes, and by ``_layouts``, the layouts of its arrays (:mod:`parasphere.layout`). Their axes may be named after
+    a parameter or attribute that is a whole number; ``words`` are those of ``vocabulary_``, ``rows`` and ``dim`` those
+    of ``vectors_``. The numbers of ``_positive`` must lie above 0, those of ``_not_negative`` not below it.
     """
+
+    _layouts: ClassVar[Mapping[str, str]] = {}
+    _positive: ClassVar[tuple[str, ...]] = ()
+    _not_negative: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _kind(cls) -> str:
@@ -67,12 +83,67 @@ class Kept:
             }
             if vectors is not None and isinstance(parameters.get("vectors"), str):
                 parameters["vectors"] = vectors  # where they are now
+            check_types(cls.__init__, parameters)
             estimator = cls(**parameters)
             for name, fact in facts["found"].items():
+                if not _is_found(name):
+                    raise ParasphereError(f"{name!r} is no name of what fit finds")
                 setattr(estimator, name, _unpacked(fact, arrays, folder, vectors))
-        except (KeyError, TypeError, AttributeError) as error:
+            estimator._check_found()
+        except StoreError:  # it names the folder itself
+            raise
+        except ParasphereError as error:
+            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error}): it is damaged.") from error
+        except WRONG_FACTS as error:
             raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error!r}): it is damaged.") from error
         return estimator
+
+    def _check_parameters(self) -> None:
+        """Raise unless the parameters can be used; a subclass may know more than their types."""
+
+    def _check_found(self) -> None:
+        """Raise unless what was loaded is all there, of the right types, and fits."""
+        self._check_parameters()
+        found = vars(self)
+        hints = {name: hint for name, hint in get_type_hints(type(self)).items() if _is_found(name)}
+        check_types(hints, {name: found[name] for name in hints})
+        sizes = {name: value for name, value in found.items() if isinstance(value, int)}
+        if isinstance(found.get("vocabulary_"), Vocabulary):
+            sizes["words"] = len(found["vocabulary_"])
+        if isinstance(found.get("vectors_"), WordVectors):
+            sizes |= {"rows": len(found["vectors_"]), "dim": found["vectors_"].dim}
+        check_layouts(found, self._layouts, sizes)
+        for name in (*self._layouts, *self._positive, *self._not_negative):
+            numbers = np.asarray(0.0 if found[name] is None else found[name])
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                raise ParasphereError(f"{name} holds numbers that are not finite")
+            if name in self._positive and not (numbers.size and (numbers > 0).all()):
+                raise ParasphereError(f"{name} must hold numbers above 0")
+            if name in self._not_negative and not (numbers.size and (numbers >= 0).all()):
+                raise ParasphereError(f"{name} must hold numbers that are not below 0")
+
+
+def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Raise unless values are what annotations say, as far as these are plain; NaN is no number."""
+    known = hints if isinstance(hints, Mapping) else get_type_hints(hints)
+    for name, value in values.items():
+        if not _is_a(value, known.get(name, Any)):
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which it cannot be")
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    if kind in (Union, UnionType):
+        return any(_is_a(value, each) for each in get_args(hint))
+    if kind is Literal:
+        return value in get_args(hint)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    if kind is Callable:
+        return callable(value)
+    return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
 
 
 def tokenizer_facts(tokenizer: Any) -> Any:
@@ -88,6 +159,7 @@ def tokenizer_from(facts: Any, given: Any, folder: str | Path) -> Any:
         return given
     if facts == CALLABLE:
         raise StoreError(f"{folder} was fitted with a tokenizer of Python code, which is not saved: name it again.")
+    check_types(Tokenizer, facts)
     return Tokenizer(**facts)
 
 
@@ -158,9 +230,13 @@ def _unpacked(fact: Any, arrays: store.Arrays, folder: str | Path, given: Any) -
         return np.array(arrays[value])
     if kind == "vocabulary":
         data, offsets = (np.array(arrays[f"{value}.{part}"]) for part in ("data", "offsets"))
-        if data.dtype != np.uint8 or offsets.dtype != np.int64 or not _fit(data, offsets):
-            raise StoreError(f"{folder}: the arrays of its vocabulary do not fit each other: it is damaged.")
-        return Vocabulary.from_buffers(data, offsets)
+        try:
+            vocabulary = Vocabulary.from_buffers(data, offsets)
+            vocabulary.check_utf8()
+        except ParasphereError as error:
+            message = f"{folder}: the arrays of its vocabulary do not fit each other ({error}): it is damaged."
+            raise StoreError(message) from error
+        return vocabulary
     if kind == "vectors":
         if value["source"] is not None or given is not None:
             return vectors_from(value["source"] if given is None else given, value, folder)
@@ -173,7 +249,3 @@ def _unpacked(fact: Any, arrays: store.Arrays, folder: str | Path, given: Any) -
     if kind == "tokenizer":
         return tokenizer_from(value, given, folder)
     raise KeyError(kind)
-
-
-def _fit(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == len(data) and (np.diff(offsets) > 0).all())

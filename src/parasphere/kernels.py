@@ -3,23 +3,37 @@
 A word is held as *chunks*: its UTF-8 bytes, eight to a little-endian uint64, the last one padded with zeros.
 Most words fit one chunk, so comparing two words is comparing two integers, and a hash costs one multiplication.
 
-A table of words is three arrays:
+A table of words is four arrays:
 
 ``chunks``  (n_chunks,) uint64, the chunks of all words one after another
 ``starts``  (n_words + 1,) int64, where each word's chunks begin
 ``slots``   (capacity, 2) uint64, open addressing: a word's first chunk, and its length in bytes << 32 | id + 1;
             an empty slot holds zeros
+``key``     (2,) uint64, random: what the hash of a word depends on beside the word
 
-Both halves of a slot share a cache line: a short word is found, exactly, with one visit to memory.
+Both halves of a slot share a cache line: a short word is found, exactly, with one visit to memory. Who does not know
+the key cannot write words that all hash alike, which would make every search as long as the table.
 """
 
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compiled
-from .machine import address, prefetch, read_i64, read_u8, read_u32, read_u64, trailing_zeros, write_u64
+from .layout import guarded
+from .machine import (
+    address,
+    folded_product,
+    prefetch,
+    read_i64,
+    read_u8,
+    read_u32,
+    read_u64,
+    trailing_zeros,
+    write_u64,
+)
 
 MAX_WORD_BYTES = 1024  # a longer run of letters is counted as unknown and never looked up
 CODE_POINTS = 0x33480  # the size of a fold table; no letter is assigned above (the last is U+323AF)
@@ -34,7 +48,6 @@ STOP = -2  # a word to be passed over
 MARK = np.uint32(1 << 31)
 
 _EIGHT = np.uint64(8)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads low entropy over the high bits
 _SHIFT = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ZERO = np.uint64(0)
@@ -46,12 +59,15 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @compiled(forceinline=True)
-def _hash(word: Any, length: Any) -> Any:
-    """Hash the word whose chunks lie at an address."""
+def _hash(word: Any, length: Any, one: Any, other: Any) -> Any:
+    """Hash the word whose chunks lie at an address, by the two halves of a key.
+
+    Each chunk, hidden by one half, is multiplied with what came before, hidden by the other; all 128 bits of the
+    product count, so that no part of a chunk is without effect on the low bits.
+    """
     h = np.uint64(length)
     for k in range((length + 7) >> 3):
-        h = (h ^ read_u64(word + 8 * k)) * _MULTIPLIER
-        h ^= h >> _SHIFT
+        h = folded_product(read_u64(word + 8 * k) ^ one, h ^ other)
     return h
 
 
@@ -89,6 +105,7 @@ def _enter(slot: Any, word: Any, length: Any, row: Any) -> None:
     write_u64(slot + 8, (np.uint64(length) << _SHIFT) | np.uint64(row + 1))
 
 
+@guarded(data="u1[bytes]", offsets="i8[words+1]", chunks="u8[chunks]", starts="i8[words+1]")
 @compiled
 def pack_words(data: Any, offsets: Any, chunks: Any, starts: Any) -> None:
     """Turn words given as UTF-8 bytes and offsets (Arrow's layout) into chunks."""
@@ -112,17 +129,21 @@ def _pack(text: Any, length: Any, word: Any) -> None:
             chunk = _ZERO
 
 
+@guarded(
+    slots="u8[capacity,2]", chunks="u8[chunks]", starts="i8[words+1]", key="u8[2]", lengths="i8[words]",
+    repeats="i8[words]",
+)  # fmt: skip
 @compiled
-def fill_slots(slots: Any, chunks: Any, starts: Any, lengths: Any, repeats: Any) -> None:
+def fill_slots(slots: Any, chunks: Any, starts: Any, key: Any, lengths: Any, repeats: Any) -> None:
     """Enter all words into empty slots, but for a word that stands in an earlier row.
 
     ``repeats[i]`` becomes that earlier row, -1 for every word that has none.
     """
+    table, entries, begins, capacity = address(slots), address(chunks), address(starts), slots.shape[0]
     for i in range(lengths.shape[0]):
-        word = address(chunks) + 8 * starts[i]
-        slot, row = _find(
-            address(slots), slots.shape[0], address(chunks), address(starts), word, lengths[i], _hash(word, lengths[i])
-        )
+        word = entries + 8 * starts[i]
+        hashed = _hash(word, lengths[i], key[0], key[1])
+        slot, row = _find(table, capacity, entries, begins, word, lengths[i], hashed)
         repeats[i] = row
         if row < 0:
             _enter(slot, word, lengths[i], i)
@@ -269,10 +290,14 @@ def _next_word_slow(pos: Any, end: Any, fold: Any, word: Any) -> Any:
     return pos, length, characters
 
 
+@guarded(
+    data="u1[bytes]", offsets="i8[texts+1]", fold=f"u4[{CODE_POINTS}]", slots="u8[capacity,2]", chunks="u8[chunks]",
+    starts="i8[words+1]", key="u8[2]", names="i4[words]", ids="i4[room]", ends="i8[texts]",
+)  # fmt: skip
 @compiled
 def ids_of_texts(
     data: Any, offsets: Any, fold: Any, case: Any, digits: Any, min_length: Any,
-    slots: Any, chunks: Any, starts: Any, names: Any, ids: Any, ends: Any,
+    slots: Any, chunks: Any, starts: Any, key: Any, names: Any, ids: Any, ends: Any,
 ) -> Any:  # fmt: skip
     """Write the word ids of texts (Arrow's layout) one after another to ``ids``, and where each text ends to ``ends``.
 
@@ -285,7 +310,7 @@ def ids_of_texts(
     hashes = np.empty(BATCH, np.uint64)
     text, limit = address(data), address(data) + data.shape[0]
     table, entries, begins, folded = address(slots), address(chunks), address(starts), address(fold)
-    capacity = slots.shape[0]
+    capacity, one, other = slots.shape[0], key[0], key[1]
     count = 0
     for doc in range(offsets.shape[0] - 1):
         pos = text + offsets[doc]
@@ -305,7 +330,7 @@ def ids_of_texts(
                 words[found] = word
                 lengths[found] = length
                 if length <= MAX_WORD_BYTES:
-                    hashes[found] = _hash(word, length)
+                    hashes[found] = _hash(word, length, one, other)
                     prefetch(table + 16 * np.int64(hashes[found] & np.uint64(capacity - 1)))
                     word += (length + 7) & ~7
                 found += 1
@@ -322,27 +347,36 @@ def ids_of_texts(
     return count
 
 
+@guarded(
+    data="u1[bytes]", offsets="i8[n+1]", slots="u8[capacity,2]", chunks="u8[chunks]", starts="i8[words+1]",
+    key="u8[2]", names="i4[words]", ids="i4[n]",
+)  # fmt: skip
 @compiled
-def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, names: Any, ids: Any) -> None:
+def ids_of_words(data: Any, offsets: Any, slots: Any, chunks: Any, starts: Any, key: Any, names: Any, ids: Any) -> None:
     """Look whole words (Arrow's layout) up, one id each."""
     scratch = np.empty(MAX_WORD_BYTES // 8, np.uint64)
-    word = address(scratch)
+    table, entries, begins, capacity = address(slots), address(chunks), address(starts), slots.shape[0]
     for i in range(offsets.shape[0] - 1):
+        word = address(scratch)  # in the loop: numba frees an array after its last use
         length = offsets[i + 1] - offsets[i]
         ids[i] = UNKNOWN
         if 0 < length <= MAX_WORD_BYTES:
             _pack(address(data) + offsets[i], length, word)
-            _, row = _find(
-                address(slots), slots.shape[0], address(chunks), address(starts), word, length, _hash(word, length)
-            )
+            hashed = _hash(word, length, key[0], key[1])
+            _, row = _find(table, capacity, entries, begins, word, length, hashed)
             if row >= 0:
                 ids[i] = names[row]
 
 
+@guarded(
+    data="u1[bytes]", offsets="i8[texts+1]", fold=f"u4[{CODE_POINTS}]", slots="u8[capacity,2]", chunks="u8[chunks]",
+    starts="i8[words+1]", key="u8[2]", lengths="i8[words]", counts="i8[words]", ids="i4[room]", ends="i8[texts]",
+)  # fmt: skip
 @compiled
 def learn_texts(
     data: Any, offsets: Any, doc: Any, pos: Any, fold: Any, case: Any, digits: Any, min_length: Any,
-    slots: Any, chunks: Any, starts: Any, lengths: Any, counts: Any, n_words: Any, ids: Any, ends: Any, count: Any,
+    slots: Any, chunks: Any, starts: Any, key: Any, lengths: Any, counts: Any, n_words: Any,
+    ids: Any, ends: Any, count: Any,
 ) -> Any:  # fmt: skip
     """Give every word of texts an id, new words the next free one, and count them.
 
@@ -354,6 +388,7 @@ def learn_texts(
     word, text = address(scratch), address(data)
     table, entries, begins, folded = address(slots), address(chunks), address(starts), address(fold)
     capacity, limit = slots.shape[0], text + data.shape[0]
+    one, other = key[0], key[1]
     at = text + pos
     while doc < offsets.shape[0] - 1:
         end = text + offsets[doc + 1]
@@ -368,7 +403,7 @@ def learn_texts(
                 continue
             row = np.int64(UNKNOWN)
             if length <= MAX_WORD_BYTES:
-                slot, row = _find(table, capacity, entries, begins, word, length, _hash(word, length))
+                slot, row = _find(table, capacity, entries, begins, word, length, _hash(word, length, one, other))
                 if row < 0:
                     row = n_words
                     n_words += 1
@@ -387,6 +422,7 @@ def learn_texts(
     return doc, at - text, n_words, count
 
 
+@guarded(chunks="u8[chunks]", starts="i8[*]", lengths="i8[words]", data="u1[bytes]", offsets="i8[words+1]")
 @compiled
 def unpack_words(chunks: Any, starts: Any, lengths: Any, data: Any, offsets: Any) -> None:
     """Turn chunks back into UTF-8 bytes and offsets (Arrow's layout)."""
@@ -404,3 +440,8 @@ def empty_slots(n_words: int) -> NDArray[np.uint64]:
     """Return an empty table with room for ``n_words`` at half its capacity, which keeps searches short."""
     capacity = 1 << max(4, (2 * n_words).bit_length())
     return np.zeros((capacity, 2), np.uint64)
+
+
+def new_key() -> NDArray[np.uint64]:
+    """Return a random key for the hash of a table."""
+    return np.frombuffer(os.urandom(16), np.uint64).copy()

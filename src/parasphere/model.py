@@ -19,7 +19,7 @@ from .bags import Bags
 from .columns import one_text
 from .corpus import Block
 from .em import Online, Sampled, Start, draw, fit_prior
-from .errors import CorpusError
+from .errors import CorpusError, FewDocumentsWarning
 from .explain import Explanation, Match, explain, similar
 from .own import Own
 from .persistence import load_model, save_model
@@ -31,6 +31,7 @@ from .vectors import GLOVE
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 18  # numbers of directions that are worked on at a time, so that they stay in the cache
+FEW_DOCUMENTS = 10  # a prior that fewer taught is not to be relied on
 
 
 class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[misc]
@@ -222,24 +223,46 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from one more block of documents (online EM); blocks may come in any order.
+        """Learn from more documents, one or many at a time (online EM); they may come in any order.
 
-        The first block is fitted by EM to its end, as :meth:`fit` does it; after a :meth:`fit`, learning goes on from
-        there. For every further block the posteriors of its documents are found under the current prior, and the
-        running mean of E[d] moves towards theirs by a step of ``n_block / n_so_far``: every document counts alike, so
-        the order of the blocks hardly matters.
+        The first 1,024 documents or so are held and fitted by EM to its end, as :meth:`fit` does it, each time some are
+        added: up to there the result is that of one fit to all of them. From then on only the mean of E[d] over all
+        documents is kept, and documents are taken up in blocks of that size: the posteriors of a block are found under
+        the prior so far, and the mean moves towards theirs by ``n_block / n_so_far``, so that every document counts
+        alike. What has come of the next block is held, and already counts. After a :meth:`fit`, learning goes on from
+        there.
+
+        Fewer than 10 documents say little of how much documents differ: that is warned of.
         """
         if not hasattr(self, "_online"):
-            return self._fit(self._bags(X, reset=True))
-        self._check_parameters()
-        bags = self._bags(X)
-        bags = bags[bags.lengths > 0]
-        if len(bags):
-            self._online, prior, objective = self._online.step(bags, self._prior, self.kappa_method)
-            self._set_prior(prior)
-            self.evidence_ = np.append(self.evidence_, objective)
-            self.n_iter_ += 1
+            self._fit(self._bags(X, reset=True))
+        else:
+            self._check_parameters()
+            bags = self._bags(X)
+            bags = bags[bags.lengths > 0]
+            if len(bags):
+                self._online = self._online.with_held(bags)
+                self._learn_held()
+        if self._online.seen == 0 and self._online.held is not None and len(self._online.held) < FEW_DOCUMENTS:
+            warnings.warn(
+                f"fewer than {FEW_DOCUMENTS} documents have come, which say little of how much documents differ: "
+                "concentration_ will be too large until more have.",
+                FewDocumentsWarning,
+                stacklevel=2,
+            )
         return self
+
+    def _learn_held(self) -> None:
+        """Learn from the documents that are held, together with all that came before them."""
+        held = self._online.held
+        assert held is not None
+        if self._online.seen == 0:
+            self._fit(held)
+            return
+        self._online, prior, objective = self._online.step(self._prior, self.kappa_method)
+        self._set_prior(prior)
+        self.evidence_ = np.append(self.evidence_, objective)
+        self.n_iter_ += 1
 
     # -- using ------------------------------------------------------------------------------------------------
 

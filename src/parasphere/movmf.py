@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,10 @@ class MovMF(Kept, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixi
     labels_: NDArray[np.int64]
     n_iter_: int
     converged_: bool
+    _layouts: ClassVar = {
+        "weights_": "f8[k]", "mean_directions_": "f8[k,n_features_in_]", "concentrations_": "f8[k]",
+    }  # fmt: skip
+    _not_negative: ClassVar = ("weights_", "concentrations_")
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .compiled import compiled
+from .layout import guarded
 
 _GAP = re.compile(rb"([ \t]+)")
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -108,23 +109,41 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-@compiled
-def gather(codes: Any, spans: Any) -> Any:
-    """Copy the words at ``spans`` end to end; return the bytes and the (n + 1,) places where words begin."""
+def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Bring the words at ``spans`` end to end; return the bytes and the (n + 1,) places where words begin."""
     offsets = np.zeros(len(spans) + 1, np.int64)
-    for row in range(len(spans)):
-        offsets[row + 1] = offsets[row] + spans[row, 1] - spans[row, 0]
+    np.cumsum(spans[:, 1] - spans[:, 0], out=offsets[1:])
+    if len(spans) and (spans[1:, 0] == spans[:-1, 1]).all():  # they are end to end already
+        return codes[spans[0, 0] : spans[-1, 1]], offsets
     data = np.empty(offsets[-1], np.uint8)
-    for row in range(len(spans)):
-        data[offsets[row] : offsets[row + 1]] = codes[spans[row, 0] : spans[row, 1]]
+    _gather(codes, spans, data)
     return data, offsets
 
 
+@guarded(codes="u1[bytes]", spans="i8[n,*]", data="u1[room]")
+@compiled
+def _gather(codes: Any, spans: Any, data: Any) -> None:
+    """Copy the bytes at ``spans`` end to end."""
+    at = 0
+    for row in range(spans.shape[0]):
+        for k in range(spans[row, 0], spans[row, 1]):  # not slices, whose errors take numba four seconds to compile
+            data[at] = codes[k]
+            at += 1
+
+
+@guarded(text="u1[bytes]", matrix="f4[rows,dim]", spans="i8[rows,3]", good="b1[rows]")
 @compiled
 def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
-    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that."""
+    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
+
+    The text must end with a newline, where every search ends.
+    """
+    if matrix.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
+        raise ValueError("the text must end with a newline")
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
     for row in range(matrix.shape[0]):
+        if i >= np.uint64(text.shape[0]):
+            raise ValueError("the text has fewer lines than rows are due")
         spans[row, 0] = i
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
             i += _ONE
@@ -198,6 +217,7 @@ def _digits(text: Any, i: Any, number: Any) -> Any:
     return number, np.int64(i - begin) - dropped, dropped, i
 
 
+@guarded(codes="u1[bytes]", raw="u1[rows,width]", spans="i8[rows,*]")
 @compiled
 def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
     """Take all whole rows (word, space, float32 bytes, perhaps a newline); return how many, and the bytes used."""
@@ -211,7 +231,8 @@ def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
             end += 1
         if end + 1 + raw.shape[1] > len(codes):
             break
-        raw[row] = codes[end + 1 : end + 1 + raw.shape[1]]
+        for k in range(raw.shape[1]):
+            raw[row, k] = codes[end + 1 + k]
         spans[row, 0], spans[row, 1] = begin, end
         used = end + 1 + raw.shape[1]
         row += 1

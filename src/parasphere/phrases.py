@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compiled
+from .layout import guarded
 from .vocabulary import Vocabulary
 
 SPACE = 32  # the byte
@@ -83,6 +84,7 @@ def _slot(key: Any, keys: Any) -> Any:
     return slot
 
 
+@guarded(new_keys="i8[n]", values="i8[n]", keys="i8[capacity]", nodes="i8[capacity]")
 @compiled
 def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
     for i in range(new_keys.shape[0]):
@@ -91,6 +93,7 @@ def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
         nodes[slot] = values[i]
 
 
+@guarded(ids="i4[n]", ends="i8[texts]", keys="i8[capacity]", nodes="i8[capacity]", entries="i4[nodes]", begins="i8[*]")
 @compiled
 def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entries: Any, begins: Any) -> Any:
     """Put phrases in the place of their words, in place.

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 import scipy.linalg
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import MissingExtraError, ParasphereError
 from .printable import visible
+from .storage import write_file
 
 Floats = NDArray[np.float64]
 
@@ -169,21 +169,13 @@ def draw_map(
     kind = path.suffix.lower()
     if kind not in EXTENSIONS:
         raise ParasphereError(f"{path}: a map's name must end in one of {', '.join(EXTENSIONS)}")
-    if path.is_dir():
-        raise ParasphereError(f"{path} is a folder; a file is written here. Choose another name.")
     found = sphere_map(directions, mean_direction, certainty)
     for name, column in (("labels", labels), ("ids", ids), ("texts", texts)):
         if column is not None and len(column) != len(found.points):
             raise ParasphereError(f"there are {len(column):,} {name} for {len(found.points):,} documents")
     scene = _scene(found, np.asarray(certainty, np.float64), labels, title)
     content = _page(scene, ids, texts) if kind == ".html" else _picture(scene, kind[1:])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"part-{uuid4().hex}{path.suffix}")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(path, content)
 
 
 def _unit(rows: Floats, name: str) -> Floats:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import compiled
+from .layout import guarded
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
 EVERY = 256  # pieces after which the concentrations are moved
@@ -84,6 +85,11 @@ def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: An
     numbers[value] *= np.exp(-0.02 * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
 
 
+@guarded(
+    ids="i4[n]", ends="i8[docs+1]", order="i8[*]", keep="f4[words]", table="i4[*]", log_q="f4[words]",
+    matrix="f4[words,dim]", squares="f4[words]", weights="f4[words]", weight_squares="f4[words]", mean="f4[dim]",
+    numbers="f8[6]", state="u8[1]",
+)  # fmt: skip
 @compiled(fastmath=True, error_model="numpy")
 def predict_pass(
     ids: Any, ends: Any, order: Any, keep: Any, table: Any, log_q: Any, matrix: Any, squares: Any, weights: Any,

@@ -4,9 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from .printable import visible
 
 PATIENCE = 1.0  # seconds of silence before a bar appears
@@ -36,6 +33,9 @@ def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> It
     ...     for _ in range(3):
     ...         advance(1)
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True)
     if _quiet or not console.is_terminal:
         yield lambda _: None

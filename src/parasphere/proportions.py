@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
 from .compiled import compiled
+from .layout import guarded
 
 Floats = NDArray[np.float64]
 
@@ -129,6 +130,7 @@ def _direction(slope: Any, metric: Any, moves: Any, turns: Any, kept: int, newes
     return _dot(slope, way)
 
 
+@guarded(cosines="f8[n,topics]", gram="f8[topics,topics]", alpha="f8[topics]", a="f8[n,topics]", values="f8[n]")
 @compiled
 def settle(
     cosines: Any, gram: Any, alpha: Any, kappa: float, length: float, a: Any, values: Any, steps: int, tol: float

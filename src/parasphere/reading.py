@@ -43,6 +43,7 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
         """Take a corpus in any form as bags."""
         self._check_reading()
         if isinstance(X, Bags):
+            X.check_numbers()
             if reset:
                 self.vectors_, self.facets_ = self._vectors_for(X.dim), None
                 if self.vectors_ is not None:
@@ -66,17 +67,15 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
 
     def _bagger(self, *, reset: bool = False) -> Bagger:
         """Return what reads texts; its tables are built once for given vectors and a tokenizer."""
-        if reset or getattr(self, "vectors_", None) is None:
+        if reset:
+            self.vectors_ = self._load_vectors()
+        elif getattr(self, "vectors_", None) is None:
             vectors = self._load_vectors()
-            if not reset and self._width(vectors) != self.n_features_in_:
-                times = f" and there are {self.facets} facets" if self.facets > 1 else ""
-                times += f" and {self.own.dim} dimensions for words' own" if self.own is not None else ""
-                raise ValueError(
-                    f"the word vectors have {vectors.dim} dimensions{times}; the model was fitted to "
-                    f"{self.n_features_in_}"
-                )
+            self._check_width(vectors)
             self.vectors_ = vectors
         assert self.vectors_ is not None
+        if not reset and hasattr(self, "n_features_in_"):
+            self._check_unchanged(self.vectors_)
         if reset or (self.facets > 1 and self.facets_ is None):
             self._find_facets(self.vectors_)
         facts = (self.vectors_, self.tokenizer, self.weighted, self.own, self.damped, self.n_jobs)
@@ -111,6 +110,27 @@ class TextReader(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"facets must be a whole number from 1 on, not {self.facets!r}")
         if self.own is not None and not isinstance(self.own, Own):
             raise ValueError(f"own must be None or an Own, as in own=Own(0.7), not {self.own!r}")
+
+    def _check_unchanged(self, vectors: WordVectors) -> None:
+        """Insist that parameters which say how wide a text's vector is are still those of the fit."""
+        given = self._given_vectors()
+        if given is not None and given is not vectors:
+            self._check_width(given)
+        self._check_width(vectors)
+
+    def _given_vectors(self) -> WordVectors | None:
+        """Return the word vectors that texts are to be read with, if they are at hand."""
+        return self.vectors if isinstance(self.vectors, WordVectors) else None
+
+    def _check_width(self, vectors: WordVectors) -> None:
+        if self._width(vectors) == self.n_features_in_:
+            return
+        times = f" and there are {self.facets} facets" if self.facets > 1 else ""
+        times += f" and {self.own.dim} dimensions for words' own" if self.own is not None else ""
+        raise ValueError(
+            f"the word vectors have {vectors.dim} dimensions{times}; the model was fitted to "
+            f"{self.n_features_in_}. Fit it again, or set its parameters back"
+        )
 
     def _width(self, vectors: WordVectors) -> int:
         """Return how many numbers a text's vector has."""

@@ -22,7 +22,7 @@ def find_facets(rows: NDArray[np.float32], n_facets: int, seed: int = 0) -> Face
     counts = np.concatenate([count for count, _, _ in chunks])
     return Facets(
         centres=np.asarray(mixture.mean_directions_, np.float32),
-        starts=np.concatenate([[0], np.cumsum(counts)]),
+        starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         which=np.concatenate([which for _, which, _ in chunks]).astype(np.int32),
         parts=np.concatenate([parts for _, _, parts in chunks]),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import compiled
+from .layout import guarded
 from .machine import add_eight, add_products_f32, add_products_f64, address, prefetch
 from .own import count_again, gain, own_axis, pair_key, word_key
 
@@ -17,20 +18,42 @@ STRETCH = 4096  # rows that are added up before their sum joins the others
 
 
 @compiled
+def _check_ids(ids: Any, ends: Any, n_rows: Any) -> None:
+    """Raise unless documents end one after another within the ids, and each id is a row or negative."""
+    begin = 0
+    for doc in range(ends.shape[0]):
+        if ends[doc] < begin or ends[doc] > ids.shape[0]:
+            raise ValueError("documents must end one after another, within the ids")
+        begin = ends[doc]
+    highest = -1
+    for i in range(ids.shape[0]):
+        highest = max(highest, ids[i])
+    if highest >= n_rows:
+        raise ValueError("a word's id is beyond the last row")
+
+
+@guarded(
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", sums="f[docs,dim]",
+    lengths="f8[docs]", squared_norms="f8[docs]", unknown="i8[docs]", squared_weights="f8[docs]",
+)  # fmt: skip
+@compiled
 def sum_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any, sums: Any, lengths: Any, squared_norms: Any, unknown: Any
-) -> None:
+    ids: Any, ends: Any, matrix: Any, weights: Any,
+    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
+) -> None:  # fmt: skip
     """Add up the float32 rows of each document's word ids, in their order, in float64.
 
-    ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the three (n_docs,) arrays are written.
+    ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the four (n_docs,) arrays are written.
     """
     dim = matrix.shape[1]
+    _check_ids(ids, ends, matrix.shape[0])
     total = np.empty(dim, np.float64)
     into, rows, width = address(total), address(matrix), 4 * dim
     begin = 0
     for doc in range(ends.shape[0]):
         total[:] = 0.0
         length = 0.0
+        squares = 0.0
         missing = 0
         for i in range(begin, ends[doc]):
             if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
@@ -43,6 +66,7 @@ def sum_rows(
             row = rows + width * np.int64(ids[i])
             weight = 1.0 if weights is None else weights[ids[i]]
             length += weight
+            squares += weight * weight
             for j in range(0, dim - 7, 8):
                 add_eight(into + 8 * j, row + 4 * j, weight)
             for j in range(dim & ~7, dim):
@@ -52,15 +76,21 @@ def sum_rows(
             sums[doc, j] = total[j]
             squared += np.float64(sums[doc, j]) ** 2
         lengths[doc] = length
+        squared_weights[doc] = squares
         squared_norms[doc] = squared
         unknown[doc] = missing
         begin = ends[doc]
 
 
+@guarded(
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", starts="i8[words+1]",
+    facets="i4[parts]", parts="f8[parts]", sums="f[docs,width]", lengths="f8[docs]", squared_norms="f8[docs]",
+    unknown="i8[docs]", squared_weights="f8[docs]",
+)  # fmt: skip
 @compiled
 def sum_lifted_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any, own: Any, damped: Any,
-    sums: Any, lengths: Any, squared_norms: Any, unknown: Any,
+    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
 ) -> None:  # fmt: skip
     """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each, and to its own.
 
@@ -69,9 +99,12 @@ def sum_lifted_rows(
     ``sums`` is (n_docs, n_facets * dim + own dim).
     """
     dim = matrix.shape[1]
+    _check_ids(ids, ends, matrix.shape[0])
     share, own_dim, pairs = own
     meaning, itself = np.sqrt(1.0 - share), np.sqrt(share)
     first_own = sums.shape[1] - own_dim
+    if own_dim < 0 or first_own < dim:
+        raise ValueError("the sums are too narrow for the rows and what is words' own")
     total = np.empty(sums.shape[1], np.float64)
     into, rows = address(total), address(matrix)
     keys, times = np.zeros(0, np.uint64), np.zeros(0, np.int32)
@@ -79,6 +112,7 @@ def sum_lifted_rows(
     for doc in range(ends.shape[0]):
         total[:] = 0.0
         length = 0.0
+        squares = 0.0
         missing = 0
         before, before_weight = np.int64(-1), 0.0
         size = 1
@@ -98,9 +132,14 @@ def sum_lifted_rows(
             plain = 1.0 if weights is None else weights[w]
             weight = plain * gain(count_again(keys, times, size, word_key(w))) if damped else plain
             length += weight
+            squares += weight * weight
             row = rows + 4 * dim * w
+            if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
+                raise ValueError("the facets of a word lie beyond the last")
             for k in range(starts[w], starts[w + 1]):
                 block, part = dim * np.int64(facets[k]), weight * parts[k] * meaning
+                if block < 0 or block + dim > first_own:
+                    raise ValueError("the sums are too narrow for so many facets")
                 for j in range(0, dim - 7, 8):
                     add_eight(into + 8 * (block + j), row + 4 * j, part)
                 for j in range(dim & ~7, dim):
@@ -115,17 +154,20 @@ def sum_lifted_rows(
                     axis, sign = own_axis(key, own_dim)
                     total[first_own + axis] += sign * weight
                     length += weight
+                    squares += weight * weight
             before, before_weight = w, plain
         squared = 0.0
         for j in range(total.shape[0]):
             sums[doc, j] = total[j]
             squared += np.float64(sums[doc, j]) ** 2
         lengths[doc] = length
+        squared_weights[doc] = squares
         squared_norms[doc] = squared
         unknown[doc] = missing
         begin = ends[doc]
 
 
+@guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")
 @compiled
 def project(rows: Any, direction: Any, along: Any) -> None:
     """Write the inner product of each (contiguous) row with a direction to ``along``: (n, dim), (dim,) -> (n,)."""
@@ -146,6 +188,7 @@ def project(rows: Any, direction: Any, along: Any) -> None:
         along[i] = total
 
 
+@guarded(rows="f[n,dim]", weights="f8[n]", total="f8[dim]")
 @compiled
 def weighted_sum(rows: Any, weights: Any, total: Any) -> None:
     """Write the sum of the rows times their weights to ``total``: (n, dim), (n,) -> (dim,)."""

@@ -10,6 +10,7 @@ from typing import Any
 from . import bessel, vmf
 from .bessel import Order
 from .compiled import compiled
+from .layout import guarded
 
 
 def _solve_each(
@@ -70,7 +71,8 @@ def _solve_each(
 def solver() -> Any:
     """Return the compiled loop; later processes read it from numba's cache."""
     bessel.register_formulas()
-    return compiled(error_model="numpy")(_solve_each)
+    door = guarded(along="f8[n]", squared="f8[n]", lengths="f8[n]", kappa="f8[n]")
+    return door(compiled(error_model="numpy")(_solve_each))
 
 
 def solve_each(found: Any, kappa: Any, prior: Any, dim: int, newton: bool, solved: float, most_steps: int) -> Any:

@@ -18,6 +18,10 @@ All of this needs three numbers a document, ``mu0.s``, ``|s|^2`` and ``l``, and 
 
 **rho** is pooled over the corpus, once, before the first step: two words of the same text are independent given ``d``,
 so that their expected cosine is ``A(kappa)^2``, and ``rho^2 = sum (|s|^2 - l) / sum l (l - 1)``.
+
+Words may be weighted: ``s = sum a_i w_i``, ``l = sum a_i``. Over all pairs of different places ``|s|^2 - sum a_i^2`` is
+the sum of ``a_i a_j`` times their cosine, and ``l^2 - sum a_i^2`` the sum of ``a_i a_j``: ``rho^2`` is the quotient of
+the two, each summed over the corpus.
 """
 
 import math
@@ -205,14 +209,23 @@ def m_step(mean: Array, prior: Prior, method: Method = "newton") -> Prior:
     return prior._replace(mean_direction=mean / length, concentration=concentration)
 
 
-def pooled_cosine(squared_norms: Array, lengths: Array) -> float:
-    """Return rho, the mean cosine of a word with its document's direction, from all pairs of words of a text."""
+def pooled_cosine(squared_norms: Array, lengths: Array, squared_weights: Array) -> float:
+    """Return rho, the mean cosine of a word with its document's direction, from all pairs of words of a text.
+
+    ``squared_weights`` is ``sum a_i^2`` of each document, (n_docs,): its length if words are not weighted.
+    """
+    return cosine_of_pairs(*pairs_of_words(squared_norms, lengths, squared_weights))
+
+
+def pairs_of_words(squared_norms: Array, lengths: Array, squared_weights: Array) -> tuple[float, float]:
+    """Return the cosines of all pairs of words within documents, added up by their weights, and those weights."""
     xp = array_namespace(lengths)
-    return cosine_of_pairs(float(xp.sum(squared_norms - lengths)), float(xp.sum(lengths * (lengths - 1.0))))
+    agreement = xp.sum(squared_norms - squared_weights)
+    return float(agreement), float(xp.sum(lengths * lengths - squared_weights))
 
 
 def cosine_of_pairs(agreement: float, pairs: float) -> float:
-    """Return rho from the summed cosines of pairs and their number; 1/2 if no text has two words."""
+    """Return rho from the summed cosines of pairs and their weight; 1/2 if no text has two words."""
     return math.sqrt(min(max(agreement / pairs, 0.0), 1.0 - 1e-9)) if pairs > 0.0 else 0.5
 
 
@@ -228,7 +241,7 @@ def products(sums: Array, direction: Array) -> Array:
     """Return the inner product of each row with a direction, in float64: (n_docs, dim), (dim,) -> (n_docs,)."""
     if is_numpy_array(sums):
         along = np.empty(len(sums))
-        project(np.ascontiguousarray(sums), direction, along)
+        project(np.ascontiguousarray(sums), np.ascontiguousarray(direction), along)
         return along
     xp = array_namespace(sums)
     parts = [xp.astype(sums[i : i + GPU_ROWS], xp.float64) @ direction for i in range(0, sums.shape[0], GPU_ROWS)]
@@ -239,7 +252,7 @@ def combination(sums: Array, weights: Array) -> Array:
     """Return the sum of the rows times their weights, in float64: (n_docs, dim), (n_docs,) -> (dim,)."""
     if is_numpy_array(sums):
         total = np.empty(sums.shape[1])
-        weighted_sum(sums, weights, total)
+        weighted_sum(np.ascontiguousarray(sums), np.ascontiguousarray(weights), total)
         return total
     xp = array_namespace(sums)
     total = xp.zeros_like(xp.astype(sums[0], xp.float64))

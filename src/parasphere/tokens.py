@@ -20,6 +20,7 @@ from scipy import sparse
 
 from .columns import one_text, strings
 from .corpus import blocks
+from .errors import CorpusError
 from .kernels import (
     CODE_POINTS,
     MARK,
@@ -30,6 +31,7 @@ from .kernels import (
     ids_of_texts,
     ids_of_words,
     learn_texts,
+    new_key,
     unpack_words,
 )
 from .phrases import join_phrases, phrase_table
@@ -108,8 +110,12 @@ class Tokenizer:
             if given != "english":
                 raise ValueError(f"stop_words must be 'english', a collection of words or None, not {given!r}")
             given = ENGLISH
+        words = frozenset(map(str, given))
+        simple = frozenset(word for word in words if word.isascii() and word.isalpha() and word.islower())
+        if simple == words:  # each is one word to every tokenizer: nothing need be compiled to find that out
+            return words
         plain = Tokenizer(self.lowercase, self.digits, 1, None, self.english)
-        return frozenset(plain(" ".join(sorted(map(str, given)))))
+        return frozenset(plain(" ".join(sorted(words))))
 
 
 AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]
@@ -219,7 +225,7 @@ class WordCounter:
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self._listed: Counter[str] = Counter()
         self._n_words = 0
-        self._slots = empty_slots(1 << 12)
+        self._slots, self._key = empty_slots(1 << 12), new_key()
         self._chunks = np.zeros((1 << 13) + MAX_WORD_BYTES // 8, np.uint64)
         self._starts = np.zeros((1 << 12) + 1, np.int64)
         self._lengths = np.zeros(1 << 12, np.int64)
@@ -245,7 +251,8 @@ class WordCounter:
         while doc < len(texts):
             doc, pos, self._n_words, count = learn_texts(
                 data, offsets, doc, pos, *self.tokenizer.tables, self.tokenizer.min_length,
-                self._slots, self._chunks, self._starts, self._lengths, self._counts, self._n_words, ids, ends, count,
+                self._slots, self._chunks, self._starts, self._key, self._lengths, self._counts, self._n_words, ids,
+                ends, count,
             )  # fmt: skip
             if doc < len(texts):
                 self._grow()
@@ -281,7 +288,8 @@ class WordCounter:
         self._chunks = np.concatenate([self._chunks, np.zeros(len(self._chunks), np.uint64)])
         self._slots = empty_slots(capacity)
         n = self._n_words
-        fill_slots(self._slots, self._chunks, self._starts[: n + 1], self._lengths[:n], np.empty(n, np.int64))
+        table = self._slots, self._chunks, self._starts[: n + 1], self._key
+        fill_slots(*table, self._lengths[:n], np.empty(n, np.int64))
 
 
 def count_words(
@@ -383,7 +391,11 @@ def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int6
     if len(column) == 0 or offsets is None:
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
     begins = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), begins
+    text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    # Arrow does not look at columns that other libraries hand over, and compiled code is about to trust them.
+    if begins[0] < 0 or begins[-1] > len(text) or (begins[1:] < begins[:-1]).any():
+        raise CorpusError(f"a column of {len(column):,} texts reaches beyond its {len(text):,} bytes: it is damaged")
+    return text, begins
 
 
 def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> tuple[Vocabulary, NDArray[np.int32]]:

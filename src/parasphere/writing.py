@@ -1,9 +1,7 @@
 """Word vectors to the files that other programs read: word2vec text and word2vec binary, told by the extension."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import VectorsError
 from .progress import progress
+from .storage import replacing
 from .vocabulary import Vocabulary
 
 _NUMBERS = 1 << 20  # spelled at a time
@@ -42,27 +41,21 @@ def write(path: str | Path, vocabulary: Vocabulary, matrix: NDArray[np.float32],
     spell = _SPELLINGS.get(path.suffix.lower())
     if spell is None:
         raise VectorsError(f"{path}: the name must end in .txt or .vec (word2vec text) or .bin (word2vec binary).")
-    if path.is_dir():
-        raise VectorsError(f"{path} is a folder; a file is written here. Choose another name.")
     _check_words(vocabulary, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"part-{uuid4().hex}{path.suffix}")
     n, dim = matrix.shape
     step = max(1, _NUMBERS // dim)
-    try:
-        with part.open("xb") as file, progress(f"writing {path.name}", n, unit="rows") as advance:
-            file.write(f"{n} {dim}\n".encode())
-            for begin in range(0, n, step):
-                rows = slice(begin, begin + step)
-                values = _scaled(matrix[rows], norms[rows])
-                file.write(_lines(vocabulary.arrow[rows], spell(values)))
-                file.write(b"\n")  # after binary rows too, as the first word2vec did
-                advance(len(values))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        replacing(path) as part,
+        part.open("wb") as file,
+        progress(f"writing {path.name}", n, unit="rows") as advance,
+    ):
+        file.write(f"{n} {dim}\n".encode())
+        for begin in range(0, n, step):
+            rows = slice(begin, begin + step)
+            values = _scaled(matrix[rows], norms[rows])
+            file.write(_lines(vocabulary.arrow[rows], spell(values)))
+            file.write(b"\n")  # after binary rows too, as the first word2vec did
+            advance(len(values))
 
 
 def _check_words(vocabulary: Vocabulary, path: Path) -> None:

@@ -1,7 +1,7 @@
 """FastSent: a sentence is the sum of its words' vectors, learned to foretell the words of its neighbours."""
 
 import time
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,7 @@ class FastSent(TextEncoder):
 
     vocabulary_: Vocabulary
     word_vectors_: NDArray[np.float32]
+    _layouts: ClassVar = {"word_vectors_": "f4[words,columns]"}
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class FastSent(TextEncoder):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from ordered text: a sentence or paragraph a line, an empty line between documents."""
-        self._check()
+        self._check_parameters()
         text = OrderedText.read(X, self.split_sentences)
         words, counts = text.count_words(self._words())
         n_words = int(np.searchsorted(-counts, -self.min_count, side="right"))
@@ -141,7 +142,7 @@ class FastSent(TextEncoder):
     def _words(self) -> AnyTokenizer:
         return Tokenizer() if self.tokenizer is None else self.tokenizer
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         for name in ("dim", "min_count", "negative", "epochs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")

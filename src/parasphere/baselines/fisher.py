@@ -12,7 +12,7 @@ of T words is the gradient of its mean log-likelihood, scaled by the diagonal of
 Each term depends on the word alone, so it is computed once for each distinct word and summed by the counts.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,10 @@ class FisherVector(TextEncoder):
     weights_: NDArray[np.float64]
     means_: NDArray[np.float64]
     deviations_: NDArray[np.float64]
+    _layouts: ClassVar = {
+        "weights_": "f8[n_components]", "means_": "f8[n_components,dim]", "deviations_": "f8[n_components,dim]",
+    }  # fmt: skip
+    _positive: ClassVar = ("weights_", "deviations_")
 
     def __init__(
         self,

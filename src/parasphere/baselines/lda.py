@@ -6,7 +6,7 @@ replaced by the same updates compiled, each text starting from the same point: a
 chance nor on the texts beside it.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..compiled import compiled
 from ..errors import MissingExtraError
+from ..layout import guarded
 from ..progress import progress
 from ..tokens import AnyTokenizer
 from .base import CountEncoder
@@ -75,6 +76,8 @@ class TopicsLDA(CountEncoder):
 
     lambda_: NDArray[np.float32]
     alpha_: float
+    _layouts: ClassVar = {"lambda_": "f4[topics,words]"}
+    _positive: ClassVar = ("lambda_", "alpha_")
 
     def __init__(
         self,
@@ -186,6 +189,8 @@ def e_step(
     gains : (n_topics, n_words)
         How often each topic is expected to have made each word.
     """
+    if counts.shape[1] != topics.shape[1]:
+        raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {topics.shape[1]}")
     words = np.ascontiguousarray(topics.T)
     posterior = np.ones((counts.shape[0], len(topics)))
     gains = np.zeros_like(words)
@@ -194,6 +199,10 @@ def e_step(
     return posterior, np.asarray((gains * words).T)
 
 
+@guarded(
+    starts="i[n+1]", ids="i[entries]", counts="f8[entries]", words="f8[words,topics]", posterior="f8[n,topics]",
+    gains="f8[words,topics]",
+)  # fmt: skip
 @compiled
 def _infer(
     starts: Any, ids: Any, counts: Any, words: Any, alpha: float, max_iter: int, tol: float, posterior: Any, gains: Any

@@ -4,7 +4,7 @@ The decomposition is scikit-learn's ``TruncatedSVD`` by ARPACK. It is exact to r
 and gensim's ``LsiModel`` stray by some percent in the smaller of fifty singular values, and it is no slower than they.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class LatentSemanticIndex(WeightedCounts):
 
     components_: NDArray[np.float64]
     singular_values_: NDArray[np.float64]
+    _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]", "singular_values_": "f8[topics]"}
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """movMF: which cluster of directions a text's weighted words belong to."""
 
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,11 @@ class MovMFTopics(WeightedEncoder):
     mean_directions_: NDArray[np.float64]
     concentrations_: NDArray[np.float64]
     n_iter_: int
+    _layouts: ClassVar = {
+        "idf_": "f8[words]?", "weights_": "f8[topics]", "mean_directions_": "f8[topics,words]",
+        "concentrations_": "f8[topics]",
+    }  # fmt: skip
+    _not_negative: ClassVar = ("weights_", "concentrations_")
 
     def __init__(
         self,

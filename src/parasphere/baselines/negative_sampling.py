@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
+from ..layout import guarded
 
 LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
 LONGEST = 512  # words of a sentence that are learned from
@@ -49,6 +50,7 @@ def kept_shares(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]
     return np.asarray(np.minimum(np.sqrt(over) + over, 1.0), np.float32)
 
 
+@guarded(share="f8[words]", other="i4[words]")
 @compiled
 def _fill_alias(share: Any, other: Any) -> None:
     """Let words with more than their equal share lend to those with less; ``share`` is 1 on average."""
@@ -173,6 +175,11 @@ def _dot(a: Any, b: Any) -> Any:
     return product
 
 
+@guarded(
+    ids="i4[n]", begins="i8[sentences]", ends="i8[sentences]", first="i8[sentences]", last="i8[sentences]",
+    kept="f4[words]", share="f4[words]", other="i4[words]", given="f4[words,dim]", foretold="f4[words,dim]",
+    state="u8[1]",
+)  # fmt: skip
 @compiled
 def learn_stretch(
     ids: Any, begins: Any, ends: Any, first: Any, last: Any, begin: Any, end: Any, rate: Any, last_rate: Any,

@@ -1,11 +1,12 @@
 """Non-negative matrix factorisation of the tf-idf matrix, by scikit-learn."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import NMF
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..tokens import AnyTokenizer
 from .tfidf import WeightedCounts, check_topics
@@ -45,7 +46,8 @@ class NonnegativeFactors(WeightedCounts):
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the zero vector.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the zero vector. One
+    thread does the work, so that the bits do not depend on how many BLAS may use.
 
     Examples
     --------
@@ -59,6 +61,8 @@ class NonnegativeFactors(WeightedCounts):
     components_: NDArray[np.float64]
     n_iter_: int
     reconstruction_error_: float
+    _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[n_topics,words]"}
+    _not_negative: ClassVar = ("components_",)
 
     def __init__(
         self,
@@ -83,7 +87,8 @@ class NonnegativeFactors(WeightedCounts):
         check_topics(self.n_topics)
         weighted = self._fit_weighted(X)
         check_topics(self.n_topics, weighted)
-        solver = self._solver().fit(weighted)
+        with threadpool_limits(1):  # the sums of several threads of BLAS would have other bits
+            solver = self._solver().fit(weighted)
         self.components_ = solver.components_
         self.n_iter_ = int(solver.n_iter_)
         self.reconstruction_error_ = float(solver.reconstruction_err_)
@@ -98,7 +103,8 @@ class NonnegativeFactors(WeightedCounts):
         # What one text's share of the topics is should not depend on when the texts beside it are done.
         solver = self._solver().set_params(tol=FOLD_IN_TOL, max_iter=FOLD_IN_ITER)
         solver.components_, solver.n_components_ = self.components_, len(self.components_)
-        return np.asarray(solver.transform(weighted))
+        with threadpool_limits(1):
+            return np.asarray(solver.transform(weighted))
 
     def _solver(self) -> NMF:
         # Starting from singular vectors, a fit takes fewer sweeps than from random numbers, and hardly depends on them.

@@ -6,7 +6,7 @@ text and each topic received. (Non-negative matrix factorisation with the Kullba
 scale.) The loop is compiled and touches only the words that a text has.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..compiled import compiled
 from ..errors import CorpusError
+from ..layout import guarded
 from ..progress import progress
 from ..tokens import AnyTokenizer
 from .base import CountEncoder
@@ -73,6 +74,8 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
     topic_shares_: NDArray[np.float64]
     log_likelihood_: NDArray[np.float64]
     n_iter_: int
+    _layouts: ClassVar = {"components_": "f8[topics,words]", "topic_shares_": "f8[topics]"}
+    _not_negative: ClassVar = ("components_", "topic_shares_")
 
     def __init__(
         self,
@@ -134,6 +137,8 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
         mixes = np.tile(self.topic_shares_, (counts.shape[0], 1))
         told = np.zeros(counts.shape[0])
         words = np.ascontiguousarray(self.components_.T)
+        if counts.shape[1] != len(words):
+            raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {len(words)}")
         _fold_in(*_parts(counts), words, self.max_iter, self.tol, mixes, told)
         return mixes, told
 
@@ -173,6 +178,10 @@ def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: An
     return told
 
 
+@guarded(
+    starts="i[n+1]", ids="i[entries]", counts="f8[entries]", words="f8[words,topics]", mixes="f8[n,topics]",
+    gains="f8[words,topics]",
+)  # fmt: skip
 @compiled
 def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: Any) -> float:
     """Take one step: renew ``mixes`` (n_docs, n_topics) and add up ``gains`` (n_words, n_topics).
@@ -190,6 +199,10 @@ def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: 
     return told
 
 
+@guarded(
+    starts="i[n+1]", ids="i[entries]", counts="f8[entries]", words="f8[words,topics]", mixes="f8[n,topics]",
+    told="f8[n]",
+)  # fmt: skip
 @compiled
 def _fold_in(starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol: float, mixes: Any, told: Any) -> None:
     """Fit each text's topics to words that are held; ``mixes`` holds the start, and then the result."""

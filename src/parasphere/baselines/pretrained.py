@@ -117,5 +117,4 @@ def _manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder).expanduser()
     if not any(store.is_saved(path, kind) for kind in ENCODERS):
         raise StoreError(f"{folder} holds no encoder; 'parasphere train-encoder' writes one")
-    manifest: dict[str, Any] = json.loads((path / store.MANIFEST).read_text(encoding="utf-8"))
-    return manifest
+    return store.read_manifest(path)

@@ -1,7 +1,7 @@
 """Paragraph vectors (PV): a vector of each text, learned so that it foretells the text's words."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,10 @@ class ParagraphVectors(TextEncoder):
     output_weights_: Floats
     input_weights_: Floats | None
     seed_: int
+    _layouts: ClassVar = {
+        "counts_": "i8[words]", "output_weights_": "f4[words,columns]", "input_weights_": "f4[words,columns]?",
+    }  # fmt: skip
+    _positive: ClassVar = ("counts_",)
 
     def __init__(
         self, mode: Mode = "dbow", dim: int = 50, vectors: Any = None, *, epochs: int | None = None,

@@ -1,6 +1,6 @@
 """SAM: how much of each topic a text's weighted words have, topics being directions."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,10 @@ class SphericalAdmixtureTopics(WeightedEncoder):
     xi_: float
     centre_: NDArray[np.float64]
     n_iter_: int
+    _layouts: ClassVar = {
+        "idf_": "f8[words]?", "topics_": "f8[topics,words]", "alpha_": "f8[topics]", "centre_": "f8[words]",
+    }  # fmt: skip
+    _positive: ClassVar = ("alpha_", "kappa_", "xi_")
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Weighted means of word vectors: by idf, by smooth inverse frequency (SIF) and by its unsupervised kin (uSIF)."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class WeightedMean(TextEncoder):
 
     vectors_: WordVectors
     weights_: NDArray[np.float64]
+    _layouts: ClassVar = {"weights_": "f8[rows]"}
+    _not_negative: ClassVar = ("weights_",)
 
     def __init__(self, vectors: Any = GLOVE, tokenizer: AnyTokenizer | None = None) -> None:
         self.vectors = vectors
@@ -90,6 +92,8 @@ class CommonRemoved(TextEncoder):
     weights_: NDArray[np.float64]
     components_: NDArray[np.float64]
     removed_: NDArray[np.float64]
+    _layouts: ClassVar = {"weights_": "f8[rows]", "components_": "f8[removed,dim]", "removed_": "f8[removed]"}
+    _not_negative: ClassVar = ("weights_",)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the words' weights and the common directions; labels are not looked at."""

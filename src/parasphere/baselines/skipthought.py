@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
-from ..errors import VectorsError
+from ..errors import ParasphereError, VectorsError
+from ..layout import check_layouts
 from ..tokens import AnyTokenizer, Lookup, Tokenizer
 from ..vectors import WordVectors
 from ..vocabulary import Vocabulary
@@ -139,7 +140,7 @@ class SkipThought(TextEncoder):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from ordered text: a sentence or paragraph a line, an empty line between documents."""
-        self._check()
+        self._check_parameters()
         device = check_device(self.device)
         vectors = None if self.vectors is None else loaded(self.vectors)  # before the work rather than after it
         text = OrderedText.read(X, self.split_sentences)
@@ -191,7 +192,23 @@ class SkipThought(TextEncoder):
     def _words(self) -> AnyTokenizer:
         return Tokenizer() if self.tokenizer is None else self.tokenizer
 
-    def _check(self) -> None:
+    def _check_found(self) -> None:
+        """Look at the weights too: of the precision asked for, and an embedding with a row for each word."""
+        super()._check_found()
+        kind = np.dtype(self.precision).str[1:]
+        shapes = {
+            "embedding": "[rows,inputs]", "weight_hh": "[gates,states]", "weight_ih": "[gates,inputs]",
+            "bias_ih": "[gates]", "bias_hh": "[gates]",
+        }  # fmt: skip
+        sizes = {"rows": len(self.vocabulary_) + SPECIAL}
+        check_layouts(self.weights_, {name: f"{kind}{shape}" for name, shape in shapes.items()}, sizes)
+        if set(self.weights_) != set(shapes) or sizes["gates"] != 3 * sizes["states"]:
+            raise ParasphereError("the weights are not those of gated recurrent units")
+        if self.expansion_ is not None and self.vectors_ is not None:
+            sizes["dim"] = self.vectors_.dim
+            check_layouts({"expansion_": self.expansion_}, {"expansion_": "f4[dim,inputs]"}, sizes)
+
+    def _check_parameters(self) -> None:
         for name in ("dim", "word_dim", "n_words", "max_length", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")

@@ -1,6 +1,6 @@
 """Tf-idf: counts of words, those that few texts have weighing more."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ class WeightedCounts(CountEncoder):
 
     sublinear_tf: bool
     idf_: NDArray[np.float64]
+
+    _layouts: ClassVar = {"idf_": "f8[words]"}
 
     def _fit_weighted(self, X: Any) -> sparse.csr_array:
         """Choose the words, learn how rare they are, and return the weighted counts, (n_docs, n_words)."""

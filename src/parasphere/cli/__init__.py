@@ -1,49 +1,22 @@
 """The commands: ``parasphere --help`` lists them."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import MissingExtraError
-from ..printable import visible
 from ..progress import silence
-from .common import complain, out, shown_warnings
+from .common import AsJson, Commands, complain, out, say, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .training import add_training_commands
 from .vectors import vectors_app
 
-
-class _Commands(TyperGroup):
-    """The commands; what typer complains of (an argument too many, an unknown option) is made visible first."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        with _visible_complaints():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _visible_complaints():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _visible_complaints() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if isinstance(message := getattr(error, "message", None), str):  # typer's own; ours have none
-            setattr(error, "message", visible(message))  # noqa: B010
-        raise
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=Commands,
     help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -92,6 +65,27 @@ def demo(
     from ..demo import show
 
     show(out, picture)
+
+
+@app.command()
+def warmup(as_json: AsJson = False) -> None:
+    """Compile and parse once what every process needs, and keep it; tell where.
+
+    The first vector then comes in seconds, without compiling. In a container, do so when the image is built, on
+    the kind of processor that it will run on (code compiled for another is compiled anew):
+
+    \b
+        ENV PARASPHERE_CACHE=/opt/parasphere
+        RUN pip install parasphere && parasphere warmup
+
+    What was kept is read from a read-only file system too.
+    """  # noqa: D301
+    from ..warmup import warm_up
+
+    facts = warm_up()
+    sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {facts[name]}" for name, said in
+                         (("compiled", "compiled code"), ("vectors", "word vectors")))  # fmt: skip
+    say(facts, sentence, as_json)
 
 
 add_model_commands(app)

@@ -15,11 +15,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from ..errors import ParasphereWarning
+from ..places import GLOVE
 from ..printable import visible, visible_json
 from ..progress import progress
-from ..vectors import GLOVE
 from .hints import as_typed
 
 
@@ -68,6 +69,42 @@ Encoding = Annotated[str, typer.Option(help="How the file's text is encoded.")]
 Threads = Annotated[
     int, typer.Option(min=-1, help="Threads that read text; -1 for one a core. Results do not depend on it.")
 ]
+
+
+class Commands(TyperGroup):
+    """A group of commands that answers ``--help``, and what is mistyped, quickly and safely."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options of the group, as typer does; the flags among them are False by default.
+
+        From None, typer would convert the flags that are not given by importing pydantic; it leaves False alone.
+        """
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False) and param.default is None:
+                param.default = False
+        return params
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the command line."""
+        with _visible_complaints():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    """Make what typer complains of (an argument too many, an unknown option) visible before it is printed."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):  # typer's own; ours have none
+            setattr(error, "message", visible(message))  # noqa: B010
+        raise
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from ..errors import ParasphereError
-from ..vectors import GLOVE
+from ..places import GLOVE
 from .common import AsJson, Encoding, LabelColumn, TextColumn, complain, out, print_json, styled
 
 _TOLD = (

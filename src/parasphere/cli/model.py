@@ -3,24 +3,14 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import store
-from ..corpus import blocks
 from ..errors import ParasphereError
-from ..explain import Explanation
-from ..exports import writer
-from ..jointmodel import JointSphericalModel
-from ..model import SphericalParagraphModel
-from ..own import Own
-from ..persistence import KIND
-from ..tokens import Tokenizer
-from ..vectors import GLOVE
+from ..places import GLOVE
 from .common import (
     AsJson,
     Corpus,
@@ -40,6 +30,13 @@ from .common import (
     say,
     styled,
 )
+
+if TYPE_CHECKING:
+    from ..explain import Explanation
+    from ..model import SphericalParagraphModel
+
+# The same as parasphere.own's, which cannot be imported to print a help text: it compiles.
+OWN_DIM, OWN_PAIRS = 8192, 0.5
 
 
 def add_model_commands(app: typer.Typer) -> None:
@@ -68,10 +65,10 @@ def fit(
         float,
         typer.Option(min=0.0, max=1.0, help="Share of each word that is its own, beside its meaning; try 0.7."),
     ] = 0.0,
-    own_dim: Annotated[int, typer.Option(min=1, help="Further dimensions for what is words' own.")] = Own.dim,
+    own_dim: Annotated[int, typer.Option(min=1, help="Further dimensions for what is words' own.")] = OWN_DIM,
     pairs: Annotated[
         float, typer.Option(min=0.0, help="How much a pair of neighbouring words counts beside them; needs --own.")
-    ] = Own.pairs,
+    ] = OWN_PAIRS,
     damped: Annotated[bool, typer.Option("--damped", help="Count a word that a text has n times 1 + log n.")] = False,
     learn: Annotated[
         bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
@@ -93,6 +90,14 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
+    from .. import store
+    from ..corpus import blocks
+    from ..jointmodel import JointSphericalModel
+    from ..model import SphericalParagraphModel
+    from ..own import Own
+    from ..persistence import KIND
+    from ..tokens import Tokenizer
+
     store.check_target(model, KIND)  # before the work rather than after it
     if epochs is not None and not learn:
         raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
@@ -101,7 +106,7 @@ def fit(
             "--paper fixes stop words, prior strength, facets, what is words' own, repeats and vectors: leave these "
             "options out."
         )
-    if not own and (own_dim != Own.dim or pairs != Own.pairs):
+    if not own and (own_dim != OWN_DIM or pairs != OWN_PAIRS):
         raise ParasphereError("--own-dim and --pairs are about what is words' own: give --own too, 0.7 say.")
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "n_jobs": threads}
     if not paper:
@@ -143,7 +148,9 @@ def transform(
     as_json: AsJson = False,
 ) -> None:
     """Turn texts into vectors, block by block, in constant memory."""
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    from ..exports import writer
+
+    estimator = _load(model, vectors)
     estimator.n_jobs = threads
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator.n_features_in_) as write:
@@ -170,7 +177,7 @@ def similar(
     as_json: AsJson = False,
 ) -> None:
     """Find the documents most like a query, by the evidence that both have one direction."""
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    estimator = _load(model, vectors)
     with reading("searching", corpus) as at:
         found = estimator.similar(
             query, corpus, k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
@@ -194,7 +201,9 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show each word's pull on a text's direction, and that of the corpus."""
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    import numpy as np
+
+    estimator = _load(model, vectors)
     found = estimator.explain(text)
     if as_json:
         print_json(vars(found))
@@ -234,7 +243,7 @@ def _print_shares(found: Explanation) -> None:
 
 def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> None:
     """Describe a model: what it learned and with which vectors."""
-    _print(_facts(SphericalParagraphModel.load(model, vectors=vectors)), as_json)
+    _print(_facts(_load(model, vectors)), as_json)
 
 
 def plot(
@@ -251,9 +260,11 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
+    import numpy as np
+
     from ..plots import draw_map
 
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    estimator = _load(model, vectors)
     columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
     directions, certainty = [], []
     with reading("reading", corpus) as at:
@@ -285,7 +296,15 @@ def plot(
     say({"documents": count, "file": str(picture)}, f"{count:,} documents drawn to {picture}", as_json)
 
 
-def _facts(model: SphericalParagraphModel) -> dict[str, Any]:
+def _load(model: Path, vectors: str | None) -> "SphericalParagraphModel":
+    from ..model import SphericalParagraphModel
+
+    return SphericalParagraphModel.load(model, vectors=vectors)
+
+
+def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
+    import numpy as np
+
     vectors = model.vectors_
     facets = {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets > 1 else {}
     return {
@@ -310,7 +329,7 @@ def _print(facts: dict[str, Any], as_json: bool) -> None:
         facts_table(facts)
 
 
-def _coloured(found: Explanation) -> Text:
+def _coloured(found: "Explanation") -> Text:
     """Return the words in their order, the greener the stronger their pull, red where they pull away."""
     parts: list[str | tuple[str, str]] = []
     largest = max((abs(share) for _, share in found.words), default=1.0) or 1.0

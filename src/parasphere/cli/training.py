@@ -6,11 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ParasphereError
-from ..store import check_target
-from .common import AsJson, facts_table, out, say
+from .common import AsJson, Commands, facts_table, out, say
 
 training_app = typer.Typer(
-    help="Train sentence encoders on ordered text: what stands next to what.", no_args_is_help=True
+    cls=Commands, help="Train sentence encoders on ordered text: what stands next to what.", no_args_is_help=True
 )
 _POINTS = 20  # of a loss curve that is printed
 _WIDTH = 40  # of its longest bar
@@ -143,6 +142,8 @@ def _mean_losses(model: Any) -> list[float]:
 
 def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     """Train an encoder, save it, and tell what came of it."""
+    from ..store import check_target
+
     check_target(folder, model._kind())  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; ordered text is needed, a sentence or paragraph a line")

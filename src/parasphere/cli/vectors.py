@@ -1,17 +1,16 @@
 """``parasphere vectors``: look at word vectors, convert them, train your own."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from ..errors import ParasphereError
-from ..store import check_target
-from ..vectors import GLOVE, KIND, WordVectors
-from ..writing import EXTENSIONS
+from ..places import GLOVE
 from .common import (
     AsJson,
+    Commands,
     Corpus,
     Encoding,
     Format,
@@ -24,7 +23,12 @@ from .common import (
     styled,
 )
 
-vectors_app = typer.Typer(help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from ..vectors import WordVectors
+
+vectors_app = typer.Typer(
+    cls=Commands, help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True
+)
 
 Source = Annotated[
     str,
@@ -86,6 +90,8 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
+    from ..writing import EXTENSIONS
+
     vectors = _load(source, skip_bad_rows, member)
     if keep is not None:
         wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
@@ -113,6 +119,9 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
+    from ..store import check_target
+    from ..vectors import KIND, WordVectors
+
     check_target(folder, KIND)  # before the work rather than after it
     vectors = WordVectors.train(
         corpus, dim, epochs=epochs, window=window, min_count=min_count, seed=seed, workers=workers,
@@ -144,10 +153,12 @@ def nearest(
     out.print(table)
 
 
-def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -> WordVectors:
+def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -> "WordVectors":
+    from ..vectors import WordVectors
+
     return WordVectors.load(source, errors="skip" if skip_bad_rows else "raise", member=member)
 
 
-def _written(vectors: WordVectors, where: Path, done: str, as_json: bool) -> None:
+def _written(vectors: "WordVectors", where: Path, done: str, as_json: bool) -> None:
     facts = {"words": len(vectors), "dim": vectors.dim, "out": str(where)}
     say(facts, f"{len(vectors):,} words of {vectors.dim} dimensions {done} to {where}", as_json)

@@ -13,6 +13,7 @@ from ..datasets import load
 from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
 from ..own import Own
+from ..storage import write_file
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import figures, published
@@ -96,10 +97,9 @@ def ablate(
 def write(study: Mapping[str, Any], folder: str | Path) -> None:
     """Write ``ablation.json``, ``ablation.md`` and ``figure-ablation.png``."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "ablation.json").write_text(json.dumps(study, indent=1) + "\n", encoding="utf-8")
-    (folder / "ablation.md").write_text(_markdown(study), encoding="utf-8")
-    (folder / "figure-ablation.png").write_bytes(figures.draw_differences(study))
+    write_file(folder / "ablation.json", (json.dumps(study, indent=1) + "\n").encode())
+    write_file(folder / "ablation.md", _markdown(study).encode())
+    write_file(folder / "figure-ablation.png", figures.draw_differences(study))
 
 
 def _markdown(study: Mapping[str, Any]) -> str:

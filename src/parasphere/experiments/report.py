@@ -3,14 +3,15 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from ..errors import ParasphereError
+from ..storage import replacing
 from . import beyond, figures, published
 from .published import Cell, Comparison, Condition, Table
 
@@ -49,16 +50,9 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     }
     if panels:
         contents["figure-dimensions.png"] = figures.draw_dimensions(panels)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = {name: folder / f"part-{uuid4().hex}-{name}" for name in contents}
-    try:
-        for name, part in parts.items():
-            part.write_bytes(contents[name])
-        for name, part in parts.items():
-            part.replace(folder / name)
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
+    with ExitStack() as files:  # all are written before the first of them is replaced
+        for name, content in contents.items():
+            files.enter_context(replacing(folder / name)).write_bytes(content)
     if not panels:
         (folder / "figure-dimensions.png").unlink(missing_ok=True)
 

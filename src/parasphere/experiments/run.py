@@ -28,11 +28,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import __version__, store
 from .. import progress as bars
-from ..cache import cache_folder as user_cache
 from ..datasets import load
 from ..datasets import names as known_datasets
 from ..datasets.dataset import Dataset
 from ..errors import ParasphereError, ParasphereWarning, StoreError
+from ..places import cache_folder as user_cache
 from ..printable import visible
 from ..tokens import Tokenizer
 from ..vectors import GLOVE, WordVectors

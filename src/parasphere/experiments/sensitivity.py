@@ -12,6 +12,7 @@ from ..datasets import load
 from ..datasets.corpora import newsgroups
 from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
+from ..storage import write_file
 from ..tokens import AnyTokenizer, Tokenizer
 from ..vectors import WordVectors
 from . import published, significance
@@ -174,9 +175,8 @@ def compare(
 def write(study: Mapping[str, Any], folder: str | Path) -> None:
     """Write ``sensitivity.json`` and ``sensitivity.md``, the study as a table."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "sensitivity.json").write_text(json.dumps(study, indent=1) + "\n", encoding="utf-8")
-    (folder / "sensitivity.md").write_text(_markdown(study), encoding="utf-8")
+    write_file(folder / "sensitivity.json", (json.dumps(study, indent=1) + "\n").encode())
+    write_file(folder / "sensitivity.md", _markdown(study).encode())
 
 
 def _markdown(study: Mapping[str, Any]) -> str:

@@ -1,0 +1,111 @@
+"""What a fresh process costs before its first vector, and what the command line costs before it says anything.
+
+``python -m benchmarks coldstart`` starts each process on one core, several times: with caches that ``parasphere
+warmup`` filled, and with neither compiled code nor parsed vectors, and no place to keep them.
+"""
+
+from benchmarks.measure import table
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROUNDS = 5
+FIT = """
+from parasphere import SphericalParagraphModel
+model = SphericalParagraphModel(tol=1e-3).fit([f"the {a} of the {b}" for a in WORDS for b in WORDS])
+assert model.transform(["a boat on the lake"]).shape == (1, 50)
+"""
+SERVE = """
+from parasphere import SphericalParagraphModel
+assert SphericalParagraphModel.load(MODEL).transform(["a boat on the lake"]).shape == (1, 50)
+"""
+SAVE = FIT + "model.save(MODEL)\n"
+COMMANDS = ["--version", "--help", "fit --help", "fti"]
+WORDS = "sea lake hill fire wood road river stone bread wine".split()
+
+# What the child itself reports: CPU time apart from what the kernel spent, which on a machine short of memory can be
+# many times as much (pages read again: major faults), and the peak of its resident memory.
+REPORT = """
+import resource
+found = resource.getrusage(resource.RUSAGE_SELF)
+print([found.ru_utime, found.ru_stime, found.ru_maxrss / 1024, found.ru_majflt])
+"""
+
+
+def measure(script: str, environment: dict[str, str], rounds: int = ROUNDS) -> dict[str, Any]:
+    """Run a script in fresh processes on one core; return the medians, and the range of CPU seconds."""
+    runs = []
+    for _ in range(rounds):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script + REPORT], env=environment, check=True, text=True,
+            stdout=subprocess.PIPE, preexec_fn=_on_one_core,
+        )  # fmt: skip
+        runs.append(json.loads(done.stdout.splitlines()[-1]))
+    user, system, peak, faults = (list(column) for column in zip(*runs, strict=True))
+    cpu = [u + s for u, s in zip(user, system, strict=True)]
+    return {
+        "cpu": statistics.median(cpu),
+        "cpu_range": [min(cpu), max(cpu)],
+        "system": statistics.median(system),
+        "peak": statistics.median(peak),
+        "major_faults": faults,
+    }
+
+
+def run() -> dict[str, Any]:
+    """Measure everything; CPU seconds and megabytes by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = f"MODEL, WORDS = {str(Path(folder, 'model'))!r}, {WORDS!r}\n"
+        # Named for numba, so that what lies beside the source is not read.
+        warm = {"NUMBA_CACHE_DIR": str(Path(folder, "code")), "PARASPHERE_CACHE": str(Path(folder, "vectors"))}
+        warm = {**os.environ, **warm}
+        nowhere = str(Path(os.devnull, "cache"))
+        cold = {**os.environ, "NUMBA_CACHE_DIR": nowhere, "PARASPHERE_CACHE": nowhere}
+        subprocess.run([sys.executable, "-m", "parasphere", "warmup"], env=warm, check=True, stdout=subprocess.DEVNULL)
+        code = set(Path(folder, "code").rglob("*.nbc"))
+        result = {"fit, then one text, after warmup": measure(made + FIT, warm)}
+        subprocess.run([sys.executable, "-c", made + SAVE], env=warm, check=True)
+        result["load a model, then one text, after warmup"] = measure(made + SERVE, warm)
+        compiled = set(Path(folder, "code").rglob("*.nbc")) - code
+        assert not compiled, f"warmup did not compile what these needed: {sorted(path.name for path in compiled)}"
+        result["fit, then one text, no cache"] = measure(made + FIT, cold)
+        result["load a model, then one text, no cache"] = measure(made + SERVE, cold)
+        for line in COMMANDS:
+            result[f"parasphere {line}"] = measure(_command(line), cold)
+        return result
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return the result as Markdown."""
+    rows = [
+        [name, f"{found['cpu']:.2f}", f"{found['cpu_range'][0]:.2f} to {found['cpu_range'][1]:.2f}",
+         f"{found['system']:.2f}", f"{found['peak']:.0f}", f"{max(found['major_faults']):,}"]
+        for name, found in result.items()
+    ]  # fmt: skip
+    columns = ["a fresh process, on one core", "CPU s", "range", "of it system", "peak MB", "most major faults"]
+    said = f"Medians of {ROUNDS} processes, from the start of Python to the end of the work."
+    return f"{said}\n\n{table(columns, rows)}"
+
+
+def _command(line: str) -> str:
+    return (
+        "import contextlib, io, sys\nfrom parasphere.cli import main\n"
+        f"sys.argv = ['parasphere', *{line.split()!r}]\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()), "
+        "contextlib.redirect_stderr(io.StringIO()):\n    main()\n"
+    )
+
+
+def _on_one_core() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+if __name__ == "__main__":
+    print(report(run()))

@@ -1,0 +1,177 @@
+"""Saved folders under fire: kills, writers that meet, readers beside writers, and full disks, counted.
+
+Run with ``python -m benchmarks storage``. Every save holds numbers that say which save they belong to, so that a
+mixture of two would be seen. Children are forked, so a kill can fall on any instruction.
+"""
+
+from benchmarks.measure import table
+
+import contextlib
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parasphere import storage
+from parasphere.errors import ParasphereError, StoreError
+
+KIND = "under-fire"
+KILLS, PAIRS, LOADS, FULL = 1_000, 1_000, 10_000, 200
+
+
+def save(folder: Path, number: int, size: int = 100_000) -> None:
+    storage.save(folder, KIND, {"x": np.full(size, number), "y": np.full(7, number)}, {"number": number})
+
+
+def whole(folder: Path) -> bool:
+    """Tell whether a folder can be loaded and all of it is of one save."""
+    arrays, meta = storage.load(folder, KIND)
+    return all((array == meta["number"]).all() for array in arrays.values())
+
+
+def child(work: Callable[[], None]) -> int:
+    """Run something in a process of its own, whose exit status says how it went."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+        os._exit(0)
+    except ParasphereError:
+        os._exit(1)
+    except BaseException:
+        os._exit(2)
+
+
+def saves_for_ever(folder: Path, first: int) -> None:
+    for number in range(first, first + 10**9):
+        save(folder, number)
+
+
+def kills(folder: Path, count: int, rng: random.Random) -> dict[str, int]:
+    """Kill a process that saves, at a random moment; then load, and save again."""
+    found = dict.fromkeys(("runs", "broken loads", "refused saves", "files left over"), 0)
+    save(folder, 0)
+    for run in range(count):
+        pid = child(lambda run=run: saves_for_ever(folder, 1 + 1_000 * run))
+        time.sleep(rng.uniform(0.0, 0.03))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        found["runs"] += 1
+        try:
+            found["broken loads"] += not whole(folder)
+        except StoreError:
+            found["broken loads"] += 1
+        try:
+            save(folder, -run)
+        except StoreError:
+            found["refused saves"] += 1
+        found["files left over"] += len(list(folder.iterdir())) - 2
+    return found
+
+
+def pairs(folder: Path, count: int) -> dict[str, int]:
+    """Let two processes save to one folder at once."""
+    found = dict.fromkeys(("runs", "refused saves", "broken folders", "files left over"), 0)
+    for run in range(count):
+        pids = [child(lambda number=number: save(folder, number)) for number in (2 * run, 2 * run + 1)]
+        found["runs"] += 1
+        found["refused saves"] += sum(os.waitpid(pid, 0)[1] != 0 for pid in pids)
+        try:
+            found["broken folders"] += not whole(folder)
+        except StoreError:
+            found["broken folders"] += 1
+        found["files left over"] += len(list(folder.iterdir())) - 2
+    return found
+
+
+def loads(folder: Path, count: int) -> dict[str, int]:
+    """Load again and again while two other processes save."""
+    found = dict.fromkeys(("runs", "failed loads", "different saves seen"), 0)
+    save(folder, 0)
+    pids = [child(lambda number=number: saves_for_ever(folder, number)) for number in (1, 10**6)]
+    seen = set()
+    for _ in range(count):
+        found["runs"] += 1
+        try:
+            arrays, meta = storage.load(folder, KIND)
+            seen.add(meta["number"])
+            found["failed loads"] += not all((array == meta["number"]).all() for array in arrays.values())
+        except StoreError:
+            found["failed loads"] += 1
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    found["different saves seen"] = len(seen)
+    return found
+
+
+@contextlib.contextmanager
+def little_room(folder: Path, room: int) -> Iterator[str]:
+    """Give a folder a disk of its own of so many bytes, or else let files grow no further than that."""
+    folder.mkdir()
+    if os.system(f"mount -t tmpfs -o size={room} tmpfs '{folder}' 2>/dev/null") == 0:
+        try:
+            yield "a full file system"
+        finally:
+            os.system(f"umount -l '{folder}'")
+    else:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+        try:
+            yield "a limit on the size of files"
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def full(folder: Path, count: int, rng: random.Random) -> dict[str, Any]:
+    """Save what does not fit, beside an earlier save that must stay as it is."""
+    found: dict[str, Any] = dict.fromkeys(("runs", "told by an error of ours", "broken loads", "files left over"), 0)
+    with little_room(folder, 1 << 20) as found["by"]:
+        save(folder / "a", 1, 50_000)
+        for _ in range(count):
+            found["runs"] += 1
+            try:
+                save(folder / "a", 2, rng.randrange(131_000, 1_000_000))
+            except StoreError as error:
+                found["told by an error of ours"] += "What it held before is unchanged" in str(error)
+            try:
+                found["broken loads"] += not whole(folder / "a")
+            except StoreError:
+                found["broken loads"] += 1
+            found["files left over"] += len(list((folder / "a").iterdir())) - 2
+    return found
+
+
+def run() -> dict[str, Any]:
+    """Count."""
+    rng = random.Random(0)
+    folder = Path(tempfile.mkdtemp())
+    try:
+        return {
+            "a process that saves is killed": kills(folder / "kills", KILLS, rng),
+            "two processes save to one folder": pairs(folder / "pairs", PAIRS),
+            "loads beside two processes that save": loads(folder / "loads", LOADS),
+            "a save for which there is no room": full(folder / "full", FULL, rng),
+        }
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return the counts as a table."""
+    rows = [
+        (name, f"{counts['runs']:,}", ", ".join(f"{what}: {n}" for what, n in counts.items() if what != "runs"))
+        for name, counts in result.items()
+    ]
+    return table(("what happens", "times", "counted"), rows)

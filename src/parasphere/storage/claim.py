@@ -1,0 +1,62 @@
+"""Claims: files that one process at a time holds. A claim ends with its process, however that ends."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[int | None]:
+    """Open a file, made if need be, for this process alone; yields its descriptor, or None if another process has it.
+
+    The file is neither emptied nor removed. Its permissions are those that the umask gives.
+    """
+    descriptor = _claim(path)
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            _release(descriptor)
+
+
+def _claim(path: Path) -> int | None:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try:
+            if not _locked(descriptor):
+                os.close(descriptor)
+                return None
+            # Whoever held the file before may have renamed or removed it between our opening and our locking it.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _release(descriptor: int) -> None:
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing is not enough if a child process was forked meanwhile
+    os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock a file without waiting. Where there are no locks writers are not kept apart; renaming is atomic still."""
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system that knows no locks
+        return True
+    return True

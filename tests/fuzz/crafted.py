@@ -1,0 +1,251 @@
+"""Saved folders whose arrays and facts lie, with checksums that fit: loaded and used, they may raise our errors alone.
+
+``case(seed)`` makes one such folder, and raises if anything else comes out. Run by hand, for as long as one likes:
+
+    python tests/fuzz/crafted.py FIRST_SEED COUNT
+"""
+
+import copy
+import faulthandler
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parasphere import Bags, JointSphericalModel, MovMF, Own, SphericalParagraphModel, StoreError, WordVectors, store
+from parasphere.admixture import SphericalAdmixture
+from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
+from parasphere.baselines.fastsent import FastSent
+from parasphere.baselines.lda import TopicsLDA
+from parasphere.baselines.movmf import MovMFTopics
+from parasphere.baselines.pv import ParagraphVectors
+
+WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
+TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]
+ASKED = ["north new york", "", "down nowhere Äpfel", *TEXTS[:5]]
+NUMBERS = [-1, 0, 1, 2, 7, 2**31, 10**30, -(2**63), 0.5, -0.5, 1e300, float("nan"), float("inf"), -float("inf")]
+OTHERS = [None, True, "x", "", [], {}, [[]], {"array": "x"}, {"list": []}, "newton", "/dev/null"]
+
+
+class Target(NamedTuple):
+    """A kind of folder: how one is made, read, and used."""
+
+    save: Callable[[Path], Any]
+    load: Callable[[Path], Any]
+    use: Callable[[Any], Any]
+
+
+class Saved(NamedTuple):
+    """What an honest folder holds."""
+
+    kind: str
+    arrays: dict[str, NDArray[Any]]
+    meta: Any
+
+
+def _vectors(words: list[str] = WORDS) -> WordVectors:
+    rows = np.random.default_rng(0).normal(size=(len(words), 5)) + 0.5
+    return WordVectors.from_arrays(words, rows)
+
+
+def _use_model(model: Any) -> None:
+    model.posterior(ASKED)
+    model.explain("north new york")
+    model.similar("north", TEXTS[:5], k=2)
+    if model.facets_ is not None:
+        model.facet_words(2)
+    model.partial_fit(TEXTS[:3])
+
+
+def _use_vectors(vectors: Any) -> None:
+    vectors.nearest("north", 3)
+    vectors.coverage(ASKED)
+    Bags.from_texts(ASKED, vectors)
+    assert len(vectors.words) == len(vectors)
+
+
+def _use_bags(bags: Bags) -> None:
+    SphericalParagraphModel(None, max_iter=2).fit(bags)
+    assert len(bags[: len(bags) // 2]) <= len(bags)
+
+
+def _model(**options: Any) -> Target:
+    def save(folder: Path) -> None:
+        SphericalParagraphModel(_vectors([*WORDS, "new york"]), tol=1e-3, **options).fit(TEXTS).save(folder)
+
+    return Target(save, SphericalParagraphModel.load, _use_model)
+
+
+def _joint(folder: Path) -> None:
+    JointSphericalModel(None, dim=4, epochs=1, min_count=1, ngrams=2, tol=1e-3).fit(4 * TEXTS).save(folder)
+
+
+def _encoder(encoder: Any) -> Target:
+    load = type(encoder).load
+    return Target(lambda folder: encoder.fit(TEXTS).save(folder), load, lambda found: found.transform(ASKED))
+
+
+def _of_rows(estimator: Any) -> Target:
+    rows = np.random.default_rng(1).normal(size=(20, 4))
+    return Target(
+        lambda folder: estimator.fit(rows).save(folder), type(estimator).load, lambda found: found.transform(rows[:5])
+    )
+
+
+TARGETS: dict[str, Target] = {
+    "plain": _model(),
+    "weighted": _model(weighted=True, n_jobs=2),
+    "facets": _model(facets=2),
+    "own": _model(own=Own(0.5, dim=16), damped=True),
+    "joint": Target(_joint, SphericalParagraphModel.load, _use_model),
+    "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
+    "bags": Target(lambda folder: Bags.from_texts(TEXTS, _vectors()).save(folder), Bags.load, _use_bags),
+    "movmf": _of_rows(MovMF(2, random_state=0)),
+    "admixture": _of_rows(SphericalAdmixture(2, random_state=0)),
+    "tfidf": _encoder(tfidf.TfIdf()),
+    "lsi": _encoder(lsi.LatentSemanticIndex(2)),
+    "nmf": _encoder(nmf.NonnegativeFactors(2, max_iter=500)),
+    "plsi": _encoder(plsi.ProbabilisticLatentSemanticIndex(2)),
+    "lda": _encoder(TopicsLDA(2, passes=1)),
+    "movmf topics": _encoder(MovMFTopics(2)),
+    "sam": _encoder(sam.SphericalAdmixtureTopics(2)),
+    "fastsent": _encoder(FastSent(4, min_count=1, epochs=1, random_state=0)),
+    "pv": _encoder(ParagraphVectors(dim=4, epochs=1, infer_epochs=1)),
+    "mean": _encoder(sif.WeightedMean(_vectors())),
+    "sif": _encoder(sif.SmoothInverseFrequency(_vectors())),
+    "fisher": _encoder(fisher.FisherVector(_vectors(), n_components=2)),
+}
+
+
+@cache
+def _saved(name: str) -> Saved:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "saved"
+        TARGETS[name].save(path)
+        kinds: list[str] = []
+        try:  # the store tells what a folder holds when it is asked for something else
+            store.load(path, "?")
+        except StoreError as error:
+            kinds = str(error).split("'")[1:2]
+        arrays, meta = store.load(path, kinds[0])
+        return Saved(kinds[0], {key: np.array(array) for key, array in arrays.items()}, copy.deepcopy(meta))
+
+
+def _crafted_array(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return an array that lies about its type, its shape or its numbers."""
+    way = int(rng.integers(9))
+    if way == 0:
+        return array.astype(rng.choice(["f4", "f8", "i8", "i4", "u1", "u8", "?"]))
+    if way == 1:
+        return array.reshape(rng.permutation([*array.shape, 1]))
+    if way == 2:
+        return array[: int(rng.integers(len(array) + 1))] if array.ndim else array
+    if way == 3:
+        return np.concatenate([array, array[:1]]) if array.ndim else array
+    if way == 4:
+        return np.ascontiguousarray(array.T) if array.ndim > 1 else array[::-1].copy()
+    if way == 5:
+        return array[..., : int(rng.integers(array.shape[-1] + 1))].copy() if array.ndim else array
+    if way == 6:
+        return rng.permutation(array)
+    changed = array.copy()
+    if changed.size:
+        places = rng.integers(changed.size, size=int(rng.integers(1, 4)))
+        with np.errstate(all="ignore"):
+            values = np.array([NUMBERS[i] for i in rng.integers(len(NUMBERS), size=len(places))], np.float64)
+            changed.flat[places] = values.astype(changed.dtype)
+    return changed
+
+
+def _crafted_facts(facts: Any, rng: np.random.Generator) -> Any:
+    """Return facts of which one, somewhere, is another, missing, or nested very deeply."""
+    if rng.random() < 0.02:
+        for _ in range(int(rng.integers(100))):
+            facts = {"list": [facts]}
+        return facts
+    inside = isinstance(facts, dict | list) and len(facts) > 0
+    if inside and rng.random() < 0.85:
+        keys: list[Any] = list(facts) if isinstance(facts, dict) else list(range(len(facts)))
+        key = keys[int(rng.integers(len(keys)))]
+        if isinstance(facts, dict) and rng.random() < 0.1:
+            del facts[key]
+        elif isinstance(facts, dict) and rng.random() < 0.05:
+            facts[f"{key}x"] = facts.pop(key)
+        else:
+            facts[key] = _crafted_facts(facts[key], rng)
+        return facts
+    pool = [*NUMBERS, *OTHERS]
+    return copy.deepcopy(pool[int(rng.integers(len(pool)))])
+
+
+def case(seed: int) -> None:
+    """Load and use one crafted folder; raise what comes out of it unless it is one of our errors."""
+    rng = np.random.default_rng(seed)
+    target = list(TARGETS)[int(rng.integers(len(TARGETS)))]
+    kind, honest, facts = _saved(target)
+    arrays, meta = dict(honest), copy.deepcopy(facts)
+    for _ in range(int(rng.integers(1, 4))):
+        if rng.random() < 0.6 and arrays:
+            name = list(arrays)[int(rng.integers(len(arrays)))]
+            if rng.random() < 0.05:
+                del arrays[name]
+            elif rng.random() < 0.1:
+                arrays[name] = honest[list(honest)[int(rng.integers(len(honest)))]]
+            else:
+                arrays[name] = _crafted_array(arrays[name], rng)
+        else:
+            crafted = _crafted_facts(meta, rng)
+            meta = crafted if isinstance(crafted, dict) else meta
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "crafted"
+        store.save(path, kind, arrays, meta)
+        try:
+            found = TARGETS[target].load(path)
+        except StoreError as error:
+            if str(path) not in str(error):
+                raise AssertionError(f"the error does not name the folder: {error}") from error
+            return
+        try:
+            TARGETS[target].use(found)
+        except (ValueError, KeyError) as error:
+            # Those of the parameters and of words that are unknown are ours; no other may come from inside.
+            inside = _last_module(error)
+            if not inside.startswith(("parasphere", "sklearn")):
+                raise AssertionError(f"{error!r} comes from {inside}") from error
+
+
+def _last_module(error: BaseException) -> str:
+    trace = error.__traceback__
+    name = ""
+    while trace is not None:
+        name, trace = str(trace.tb_frame.f_globals.get("__name__", "")), trace.tb_next
+    return name
+
+
+def main() -> None:
+    """Run many cases, tell those that fail, and leave with 1 if any did."""
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    faulthandler.enable()
+    failed = 0
+    for seed in range(first, first + count):
+        faulthandler.dump_traceback_later(60, exit=True)
+        print(seed, file=sys.stderr, flush=True)
+        try:
+            case(seed)
+        except Exception as error:
+            failed += 1
+            print(f"seed {seed}: {error!r}", flush=True)
+    print(f"{count:,} cases, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
