@@ -205,11 +205,8 @@ def test_ordered_text_from_every_kind_of_file(tmp_path: Path) -> None:
     for path in sorted(tmp_path.iterdir()):
         np.testing.assert_array_equal(small().fit(path).word_vectors_, expected)
     (tmp_path / "half.txt.xz").write_bytes(lzma.compress(data)[:-20])
-    with pytest.raises(CorpusError, match="Is it whole"):
+    with pytest.raises(CorpusError, match="truncated"):
         small().fit(tmp_path / "half.txt.xz")
-    (tmp_path / "a.csv.xz").write_bytes(lzma.compress(data))
-    with pytest.raises(CorpusError, match=r"as in text\.txt\.xz, not \.csv"):
-        small().fit(tmp_path / "a.csv.xz")
     (tmp_path / "latin.txt.bz2").write_bytes(bz2.compress("é".encode("latin-1")))
     with pytest.raises(CorpusError, match="line 1, byte 1"):
         small().fit(tmp_path / "latin.txt.bz2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -16,8 +16,10 @@ from parasphere.errors import CorpusError
 
 TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Columns are converted a slice at a time, so that decoding a dictionary never unfolds the whole column.
-SLICE = 1 << 16
+SLICE = 1 << 16  # rows of a column that are converted at a time
+# A document may be far longer than a block; this long it is a bomb, or no document.
+LONGEST = 1 << 30
+FOLD = 1 << 24  # bytes that a dictionary is unfolded to at a time
 
 
 class Part(NamedTuple):
@@ -66,6 +68,11 @@ def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
         return only
     there = ", ".join(f'"{name}"' for name in names) or "none"
     raise CorpusError(f'{where} has no column "{asked}"; its columns are {there}')
+
+
+def too_long(where: str, hint: str = "") -> CorpusError:
+    """Return the error for a document that nobody can have meant."""
+    return CorpusError(f"{where}: longer than {LONGEST:,} bytes, which is the most that one document may have{hint}")
 
 
 def from_python(documents: list[Any], start: int, where: str = "") -> pa.Array:
@@ -168,13 +175,72 @@ def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
     return _checked(pa.LargeListArray.from_arrays(pa.array(offsets), values), start, where)
 
 
+def foldings(
+    columns: Sequence[pa.Array], limit: int = FOLD, start: int = 0, where: str = ""
+) -> Iterator[tuple[int, int]]:
+    """Yield (first row, rows) of pieces that unfold to at most `limit` bytes, or are one row.
+
+    Parameters
+    ----------
+    columns : sequence of pa.Array
+        All of one length. What is no dictionary is in memory as it is, and counts for nothing.
+    limit : int
+        How much memory a piece may need without its dictionaries.
+    start : int
+        Position of the first row in the corpus, for the message.
+    where : str
+        What to put before the position in a message, such as a file's name.
+
+    Examples
+    --------
+    >>> list(foldings([pa.array(["ab", "ab", "abcdef", "c"]).dictionary_encode()], 4))
+    [(0, 2), (2, 1), (3, 1)]
+    """
+    count = len(columns[0])
+    try:
+        ends = np.cumsum(sum((_unfolded(column) for column in columns), np.zeros(count, np.int64)))
+    except IndexError as error:
+        raise CorpusError(f"{where}{_ordinal(start)} or one soon after it is not in its dictionary ({error})") from None
+    first, before = 0, 0
+    while first < count:
+        last = int(np.searchsorted(ends, before + limit, side="right"))
+        last = min(max(last, first + 1), first + SLICE, count)
+        if ends[last - 1] - before > LONGEST:
+            raise too_long(f"{where}{_ordinal(start + first)}")
+        yield first, last - first
+        first, before = last, int(ends[last - 1])
+
+
+def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Return how many bytes of text each row, (n,), has in a dictionary; elsewhere 0."""
+    if isinstance(column, pa.ExtensionArray):
+        return _unfolded(column.storage)
+    if _is_list(column.type):
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_unfolded(column.flatten()))])
+        sizes: npt.NDArray[np.int64] = np.diff(ends[_offsets(lengths)])
+        return sizes
+    if not pa.types.is_dictionary(column.type):
+        return np.zeros(len(column), np.int64)
+    words = plain(column.dictionary)
+    if not len(words) or not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        return np.zeros(len(column), np.int64)
+    sizes = pc.binary_length(words).fill_null(0).to_numpy().astype(np.int64)
+    rows = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
+    if len(rows) and rows.min() < 0:
+        raise IndexError(f"index {rows.min()} is below 0")
+    return np.asarray(sizes[rows])
+
+
 def plain(column: pa.Array) -> pa.Array:
     """Return the values without a dictionary, an extension type, or views, for which Arrow lacks kernels."""
     while True:
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
         elif pa.types.is_dictionary(column.type):
-            column = plain(column.dictionary).take(column.indices)
+            words = plain(column.dictionary)
+            # With offsets of 32 bits what is taken could not be longer than 2 GiB.
+            column = (words.cast(pa.large_string()) if pa.types.is_string(words.type) else words).take(column.indices)
         elif pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())
         else:

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from parasphere import files
 from parasphere.columns import (
-    SLICE,
     Part,
     byte_offsets,
     choose_column,
     describe,
+    foldings,
     from_arrow,
     from_python,
     mixture,
@@ -90,10 +90,13 @@ def blocks(
         - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or
           anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
         - A `pathlib.Path` of a file: ``.txt`` (a line a document), ``.jsonl`` or ``.ndjson``, ``.csv`` or
-          ``.tsv`` (the first row names the columns), ``.parquet``, or any of these with ``.gz`` after it.
+          ``.tsv`` (the first row names the columns), ``.parquet``, or any of these with ``.gz``, ``.bz2``,
+          ``.xz`` or ``.zip`` (of one file) after it. A named pipe, ``/dev/stdin`` and what a shell makes of
+          ``<(command)`` are read like standard input.
         - A `pathlib.Path` of a folder: a file a document, hidden ones passed over, in the order of their
-          names. Its ids are the paths inside the folder, and its labels the names of the folders that the
-          files are in (null for files at the top).
+          names. What is no file (pipes, devices, links to folders) is passed over with a warning. Its ids are
+          the paths inside the folder, and its labels the names of the folders that the files are in (null for
+          files at the top).
         - "-" or ``Path("-")``: standard input.
         - Blocks, which pass through as they are.
     text : str
@@ -104,10 +107,11 @@ def blocks(
     encoding : str
         How the bytes of a file spell text. A byte order mark of UTF-8 is passed over.
     format : str, optional
-        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input is
-        "txt" unless this says otherwise.
+        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input
+        and pipes are "txt" unless this says otherwise.
     block_bytes : int
-        About how many bytes of text a block holds; one document may be longer.
+        About how many bytes of text a block holds, and of a file are in memory at a time, however small it is
+        packed. One document may be longer, up to 1 GiB; beyond that the file is refused.
     progress : callable, optional
         Called with the bytes consumed so far, before each block: of the file as it lies on disk, or of text
         if the source is in memory.
@@ -260,8 +264,8 @@ def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Itera
         choose_column(names, name, "the table")
     start, consumed = 0, 0
     for batch in reader:
-        for at in range(0, len(batch), SLICE):
-            piece = batch.slice(at, SLICE)
+        for at, count in foldings([batch[name] for name in (text, label, id) if name is not None], start=start):
+            piece = batch.slice(at, count)
             texts = from_arrow(piece[text], start)
             labels, ids = (None if name is None else plain(piece[name]) for name in (label, id))
             start += len(texts)
@@ -284,9 +288,9 @@ def _arrays(column: Any) -> Iterator[pa.Array]:
     start = 0
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         for chunk in getattr(column, "chunks", [column]):
-            for at in range(0, len(chunk), SLICE):
-                yield from_arrow(chunk.slice(at, SLICE), start)
-                start += min(SLICE, len(chunk) - at)
+            for at, count in foldings([chunk], start=start):
+                yield from_arrow(chunk.slice(at, count), start)
+                start += count
         return
     for batch in _lists(column):
         yield from_python(batch, start)

@@ -1,4 +1,4 @@
-"""Documents on disk: text, JSON lines, CSV, Parquet, gzip of these, folders, and standard input.
+"""Documents on disk: text, JSON lines, CSV, Parquet, these packed, folders, pipes, and standard input.
 
 Every reader is a generator of parts that holds about one block in memory. A new format is one more
 function and one more row in `FORMATS`.
@@ -10,32 +10,37 @@ import csv
 import io
 import os
 import re
+import stat
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from parasphere.columns import SLICE, Part, choose_column, from_arrow, plain, strings
+from parasphere.columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, plain, strings
 from parasphere.errors import CorpusError
 from parasphere.lines import (
     JsonLines,
-    Reader,
     check_encoding,
-    is_utf8,
     json_objects,
     split_lines,
     whole_lines,
+    whole_rows,
     whole_text,
 )
+from parasphere.unpacking import PACKINGS, Reader
 
-_LARGEST_CSV_ROW = 1 << 30  # Arrow counts a block's bytes in 32 bits
+
+class SkippedFilesWarning(UserWarning):
+    """Something in a folder of documents is no file, and was passed over."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Request:
     id: str | None
     encoding: str
     block_bytes: int
-    zipped: bool = False
+    packing: str | None = None  # None is as it is
 
     @property
     def columns(self) -> list[str]:
@@ -58,7 +63,7 @@ class Request:
 
     def open(self) -> Reader:
         """Open the file; None as its path is standard input."""
-        return Reader(self.path, self.where, self.zipped)
+        return Reader(self.path, self.where, self.packing)
 
     def choose(self, names: list[str]) -> Request:
         """Return the request with its columns checked against those there are."""
@@ -98,8 +103,8 @@ def read(
     block_bytes : int
         About how much to read at a time.
     format : str, optional
-        One of "txt", "jsonl", "csv", "tsv", "parquet" where the name does not tell; standard input is
-        "txt" unless this says otherwise.
+        One of "txt", "jsonl", "csv", "tsv", "parquet" where the name does not tell; standard input and pipes
+        are "txt" unless this says otherwise.
 
     Returns
     -------
@@ -115,45 +120,51 @@ def read(
     [['a text', 'another']]
     """
     check_encoding(encoding)
-    request = Request(path, str(path), text, label, id, encoding, block_bytes)
+    request = Request(path, str(path), text, label, id, encoding, min(block_bytes, LONGEST // 2))
     if str(path) == "-":
         request = replace(request, path=None, where="standard input")
-        return _format(format or "txt")(request)
-    if path.is_dir():
-        return _folder(request)
-    if not path.exists():
-        raise CorpusError(f"{path}: there is no such file or folder")
+        return _sound(_format(format or "txt")(request), request.where)
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
+        return _sound(_folder(request), request.where)
     suffix = path.suffix.lower()
-    if suffix == ".gz":
-        request = replace(request, zipped=True)
+    if suffix in PACKINGS:
+        request = replace(request, packing=PACKINGS[suffix])
         suffix = path.with_suffix("").suffix.lower()
     if format is None and suffix[1:] not in FORMATS:
-        known = ", ".join(f".{name}" for name in FORMATS)
-        raise CorpusError(
-            f'{path}: the extension "{suffix}" is not known; known are {known}, each also with .gz after it, '
-            "and folders of text files; or say which it is, as in format='txt'"
-        )
-    return _format(format or suffix[1:])(request)
+        if stat.S_ISREG(mode):
+            known = ", ".join(f".{name}" for name in FORMATS)
+            raise CorpusError(
+                f'{path}: the extension "{suffix}" is not known; known are {known}, each also with '
+                f"{', '.join(PACKINGS)} after it, and folders of text files; or say which it is, as in format='txt'"
+            )
+        format = "txt"  # a pipe, as <(command) makes one, has no name that could tell
+    return _sound(_format(format or suffix[1:])(request), request.where)
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
+    """Yield the parts; whatever the system or Arrow raises on the way becomes one of our errors."""
+    try:
+        yield from parts
+    except CorpusError:
+        raise
+    except (OSError, MemoryError, OverflowError, RecursionError, UnicodeError, pa.ArrowException) as error:
+        raise CorpusError(f"{where}: cannot be read ({error or type(error).__name__})") from error
 
 
 @contextmanager
-def _in_utf8(request: Request) -> Iterator[Request]:
-    """Copy what Arrow cannot open by its name, or cannot decode, to a temporary file in UTF-8."""
-    if request.path is not None and is_utf8(request.encoding):
-        yield request
-        return
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "documents"
-        with request.open() as reader, copy.open("wb") as out:
-            for lines in whole_lines(reader, request.encoding, request.block_bytes):
-                out.write(lines.data)
-        yield replace(request, path=copy, zipped=False, encoding="utf-8")
-
-
-@contextmanager
-def _unzipped(request: Request) -> Iterator[Path]:
+def _on_disk(request: Request) -> Iterator[Path]:
     """Copy what cannot be sought in to a temporary file."""
-    if request.path is not None and not request.zipped:
+    if request.path is not None and request.packing is None and request.path.is_file():
         yield request.path
         return
     with TemporaryDirectory() as folder:
@@ -193,101 +204,98 @@ def _json(request: Request) -> Iterator[Part]:
 
 
 def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
-    """Read a table whose first row names its columns; every cell is text, and an empty one is empty text.
-
-    Arrow cannot read a row that is longer than two of its blocks. Then the file is read again with
-    larger ones, and the rows that were handed on already are passed over.
-    """
-    with _in_utf8(request) as request:
-        names = _csv_header(request, delimiter)
-        if names is None:
-            return
-        request = request.choose(names)
-        done, size = 0, min(max(request.block_bytes, 1 << 16), _LARGEST_CSV_ROW)
-        while True:
-            try:
-                for part in _csv_rows(request, delimiter, size, skip=done):
-                    yield part
-                    done += len(part.texts)
-                return
-            except (pa.ArrowException, OSError) as error:
-                if "straddling" not in str(error):
-                    raise _csv_error(request, str(error)) from None
-                if size == _LARGEST_CSV_ROW:
-                    raise CorpusError(
-                        f"{request.where}: the row after row {done + 1} is longer than 1 GB; "
-                        "perhaps a quotation mark is never closed"
-                    ) from None
-                size = min(4 * size, _LARGEST_CSV_ROW)
-
-
-def _csv_header(request: Request, delimiter: str) -> list[str] | None:
+    """Read a table whose first row names its columns; every cell is text, and an empty one is empty text."""
+    names: list[str] | None = None
+    done = 0
     with request.open() as reader:
-        data = (lines.data.decode("utf-8") for lines in whole_lines(reader, request.encoding, 1 << 16))
-        rows = (row for text in data for row in io.StringIO(text, newline=""))
-        try:
-            return next((row for row in csv.reader(rows, delimiter=delimiter) if row), None)
-        except csv.Error as error:
-            raise CorpusError(f"{request.where}: the first row names no columns ({error})") from None
+        for data in whole_rows(reader, request.encoding, request.block_bytes, delimiter):
+            if not data.strip(b"\r\n"):
+                continue
+            fresh = names is None
+            if names is None:
+                names = _csv_header(data, request.where, delimiter)
+                request = request.choose(names)
+            table = _csv_rows(data, request, delimiter, None if fresh else names, done)
+            done += len(table)
+            yield request.part([table.column(name).combine_chunks() for name in request.columns], reader.consumed)
 
 
-def _csv_rows(request: Request, delimiter: str, size: int, skip: int) -> Iterator[Part]:
-    # Arrow reads ahead in a thread of its own. It gets no Python file: the thread would call into Python,
-    # and crash it if the program ends while rows are left.
-    raw = pa.OSFile(str(request.path))
-    table = pa.csv.open_csv(
-        pa.CompressedInputStream(raw, "gzip") if request.zipped else raw,
-        # Arrow tells the number of a bad row only without threads.
-        read_options=pa.csv.ReadOptions(block_size=size, use_threads=False),
-        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pa.csv.ConvertOptions(
-            include_columns=list(dict.fromkeys(request.columns)),
-            column_types=dict.fromkeys(request.columns, pa.large_string()),
-            strings_can_be_null=False,
-        ),
-    )
-    for batch in table:
-        fresh = batch.slice(min(skip, len(batch)))
-        skip -= len(batch) - len(fresh)
-        yield request.part([fresh.column(name) for name in request.columns], raw.tell())
-
-
-def _csv_error(request: Request, message: str) -> CorpusError:
-    """Return what is wrong: bytes that are not UTF-8 or gzip, which our own reader names, or a row."""
+def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
     try:
-        with request.open() as reader:
-            for _ in whole_lines(reader, request.encoding, request.block_bytes):
-                pass
-    except CorpusError as error:
-        return error
-    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message)
-    if found is None:
-        return CorpusError(f"{request.where}: {message}")
-    row, expected, got = found.groups()
-    return CorpusError(
-        f"{request.where}: row {row} (the names are row 1) has {got} fields, where the names are {expected}; "
-        "a text with a comma, tab or newline in it must stand in quotation marks"
-    )
+        rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=delimiter)
+        return next(row for row in rows if row)
+    except csv.Error as error:
+        raise CorpusError(f"{where}: the first row names no columns ({error})") from None
+
+
+def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | None, done: int) -> pa.Table:
+    """Read whole rows; if `names` is None the columns' names come first."""
+    try:
+        return pa.csv.read_csv(
+            pa.BufferReader(data),
+            # Arrow tells the number of a bad row only without threads.
+            read_options=pa.csv.ReadOptions(block_size=len(data) + 1, use_threads=False, column_names=names),
+            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=list(dict.fromkeys(request.columns)),
+                column_types=dict.fromkeys(request.columns, pa.large_string()),
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException as error:
+        found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        if found is None:
+            raise CorpusError(f"{request.where}: {error}") from None
+        row, expected, got = map(int, found.groups())
+        row += 0 if names is None else done + 1
+        raise CorpusError(
+            f"{request.where}: row {row} (the names are row 1) has {got} fields, where the names are {expected}; "
+            "a text with a comma, tab or newline in it must stand in quotation marks"
+        ) from None
 
 
 def _parquet(request: Request) -> Iterator[Part]:
     """Read Parquet, in as many rows at a time as make about a block."""
-    with _unzipped(request) as path:
+    with _on_disk(request) as path:
         size = (request.path or path).stat().st_size
         try:
-            with pa.parquet.ParquetFile(path, memory_map=True) as file:
-                request = request.choose(file.schema_arrow.names)
-                groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
-                widest = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=1)
-                rows = min(max(request.block_bytes // max(widest, 1), 1), SLICE)
+            facts = pa.parquet.read_metadata(path)
+            request = request.choose(facts.schema.to_arrow_schema().names)
+            leaves, rows = _leaves(facts, request)
+            # A dictionary may hold one long text for a million rows: it is kept, and unfolded a piece at a time.
+            with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as file:
                 done = 0
                 for batch in file.iter_batches(rows, columns=list(dict.fromkeys(request.columns))):
                     columns = [batch.column(name) for name in request.columns]
-                    columns[0] = from_arrow(columns[0], done, f"{request.where}: ")
-                    done += len(batch)
-                    yield request.part(columns, size * done // file.metadata.num_rows)
-        except (pa.ArrowException, OSError) as error:
+                    for first, count in foldings(columns, request.block_bytes, done, f"{request.where}: "):
+                        texts, *others = (column.slice(first, count) for column in columns)
+                        texts = from_arrow(texts, done, f"{request.where}: ")
+                        done += count
+                        yield request.part([texts, *others], size * done // facts.num_rows)
+        except (pa.ArrowException, OSError, UnicodeError, KeyError) as error:
             raise CorpusError(f"{request.where}: not a sound Parquet file, perhaps truncated ({error})") from None
+
+
+def _leaves(facts: Any, request: Request) -> tuple[list[str], int]:
+    """Return which of the asked columns can be read as dictionaries, and how many rows to read at a time."""
+    plain: set[str] = set()
+    folded: set[str] = set()
+    rows = SLICE
+    for group in map(facts.row_group, range(facts.num_row_groups)):
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        asked = [chunk for chunk in chunks if _is_below(chunk.path_in_schema, request.columns)]
+        size = sum(max(chunk.total_uncompressed_size, 0) for chunk in asked)
+        rows = min(rows, max(request.block_bytes * max(group.num_rows, 1) // max(size, 1), 1))
+        for chunk in asked:
+            delta = any(encoding.startswith("DELTA") for encoding in chunk.encodings)  # Arrow makes no dictionary of it
+            (folded if chunk.has_dictionary_page and not delta else plain).add(chunk.path_in_schema)
+            if delta:  # a text may repeat most of the one before it: each may be as long as all
+                rows = min(rows, max(LONGEST // max(size, 1), 1))
+    return sorted(folded - plain), rows
+
+
+def _is_below(path: str, names: list[str]) -> bool:
+    return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
 def _folder(request: Request) -> Iterator[Part]:
@@ -303,7 +311,7 @@ def _folder(request: Request) -> Iterator[Part]:
     texts: list[bytes] = []
     names: list[str] = []
     for name in _files_below(root):
-        with Reader(root / name, str(root / name), zipped=name.lower().endswith(".gz")) as reader:
+        with Reader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
             texts.append(whole_text(reader, request.encoding))
             consumed += reader.consumed
         names.append(name)
@@ -324,10 +332,21 @@ def _files_below(root: Path) -> list[str]:
         raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})")
 
     found: list[str] = []
+    strange: list[str] = []
     for folder, folders, files in os.walk(root, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        inside = Path(folder).relative_to(root)
-        found.extend((inside / name).as_posix() for name in files if not name.startswith("."))
+        linked = [name for name in folders if Path(folder, name).is_symlink()]  # os.walk does not follow them
+        for name in (*files, *linked):
+            if not name.startswith("."):
+                path = Path(folder, name)
+                (found if path.is_file() else strange).append(path.relative_to(root).as_posix())
+    if strange:
+        warnings.warn(
+            f"{root}: passed over what is no file, such as pipes, devices, and links to folders or to nothing: "
+            f"{', '.join(sorted(strange)[:10])}{', ...' if len(strange) > 10 else ''}",
+            SkippedFilesWarning,
+            stacklevel=2,
+        )
     return sorted(found)
 
 

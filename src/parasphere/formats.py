@@ -6,6 +6,7 @@ takes the rows of each block; a row that the loop refuses is read again, slowly,
 
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -18,16 +19,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import VectorsError
-from .parsing import RowError, check, gather, is_row, not_utf8, scan_binary, scan_text, text_row, usable
+from .parsing import RowError, check, gather, is_row, most_rows, not_utf8, scan_binary, scan_text, text_row, usable
 from .progress import progress
-from .unpacking import ahead, first_bytes, unpacked
+from .unpacking import Reader, ahead, first_bytes, packing_of
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
-VERSION = 1  # part of every cache key: raise it when the same file would be read otherwise
+VERSION = 2  # part of every cache key: raise it when the same file would be read otherwise
 KNOWN = "GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip, bzip2, xz or zip"
 BLOCK = 1 << 22  # bytes read at a time
 _SAMPLE = 1 << 20  # bytes looked at to tell what a file is
 _LONGEST_ROW = 1 << 26
+_UNCHECKED = 1 << 20  # rows after which words are first looked at for repeats
 _EXAMPLES = 5  # faults of one reason that are quoted in full
 
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -110,25 +112,55 @@ def read(path: str | Path, *, errors: Errors = "raise", member: str | None = Non
     >>> read(path).matrix.tolist()
     [[3.0, 4.0], [0.0, 5.0]]
     """
-    path = Path(path)
+    path = regular(path)
     faults = Faults(errors == "skip")
     digest = hashlib.blake2b(digest_size=16)
-    with (
-        progress(f"reading {path.name}", path.stat().st_size) as advance,
-        closing(ahead(unpacked(path, member, block, advance), digest.update)) as blocks,
-    ):
-        sample = first_bytes(blocks, _SAMPLE)
-        layout = sniff(sample, str(path))
-        pieces = (sample[i : i + block] for i in range(layout.start, len(sample), block))
-        rows = _binary_rows if layout.binary else _text_rows
-        words, matrix, places = _joined(rows(chain(pieces, blocks), layout, faults, str(path)), layout.dim)
-    found = len(places) + sum(skipped.count for skipped in faults.found.values())
-    if layout.rows is not None and found != layout.rows:
-        faults.add("header", f"{path}: the header promises {layout.rows:,} rows and there are {found:,}.")
-    unit = "byte" if layout.binary else "line"
-    table = distinct(words, matrix, faults, str(path), lambda row: f"{unit} {places[row]:,}")
+    try:
+        with (
+            _opened(path, member) as reader,
+            progress(f"reading {path.name}", path.stat().st_size) as advance,
+            closing(ahead(_drawn(reader, block, advance), digest.update)) as blocks,
+        ):
+            sample = first_bytes(blocks, _SAMPLE)
+            layout = sniff(sample, str(path))
+            pieces = (sample[i : i + block] for i in range(layout.start, len(sample), block))
+            rows = _binary_rows if layout.binary else _text_rows
+            unit = "byte" if layout.binary else "line"
+            parts = _collected(rows(chain(pieces, blocks), layout, faults, str(path)), faults, str(path), unit)
+            words, matrix, places = _joined(parts, layout.dim)
+        found = len(places) + sum(skipped.count for skipped in faults.found.values())
+        if layout.rows is not None and found != layout.rows:
+            faults.add("header", f"{path}: the header promises {layout.rows:,} rows and there are {found:,}.")
+        table = distinct(words, matrix, faults, str(path), lambda row: f"{unit} {places[row]:,}")
+    except (OSError, MemoryError, OverflowError) as error:
+        raise VectorsError(f"{path} cannot be read ({error or type(error).__name__}).") from error
     table.digest = digest.hexdigest()
     return table
+
+
+def regular(path: str | Path) -> Path:
+    """Return the path of a file, or raise: on a pipe or a device one could wait for ever, and it reads only once."""
+    path = Path(path)
+    if not path.is_file():
+        what = "is a pipe, a device or a socket" if path.exists() else "does not exist"
+        raise VectorsError(f"{path} {what}; word vectors are read from a file. Copy them to one.")
+    return path
+
+
+def _opened(path: Path, member: str | None) -> Reader:
+    with Reader(path, str(path), fault=VectorsError) as reader:
+        packing = packing_of(reader.read(16))
+    if member is not None and packing != "zip":
+        raise VectorsError(f"{path} is no zip file, so it has no member {member!r}; leave `member` out.")
+    return Reader(path, str(path), packing, member=member, fault=VectorsError)
+
+
+def _drawn(reader: Reader, size: int, advance: Callable[[int], None]) -> Iterator[bytes]:
+    before = 0
+    while block := reader.read(size):
+        advance(reader.consumed - before)
+        before = reader.consumed
+        yield block
 
 
 def table_of(words: Sequence[str], matrix: ArrayLike, *, errors: Errors = "raise", name: str = "vectors") -> Table:
@@ -167,19 +199,32 @@ def distinct(
     try:
         vocabulary = Vocabulary.from_buffers(*words)
     except DuplicateWordError as twice:
-        first, second = place(twice.first), place(twice.second)
-        if not faults.skip:
-            faults.add("", f"{name}: the word {twice.word!r} stands at {first} and again at {second}.")
-        keep = first_rows(*words)
-        data, offsets = words
-        for row in np.flatnonzero(~keep):
-            word = bytes(data[offsets[row] : offsets[row + 1]]).decode()
-            faults.add("duplicate word", f"{name}, {place(int(row))}: the word {word!r} stands further up already.")
-        spans = np.stack([offsets[:-1], offsets[1:]], axis=1)[keep]
-        vocabulary, matrix = Vocabulary.from_buffers(*gather(data, spans)), matrix[keep]
+        keep = _first(words, twice, faults, name, place)
+        vocabulary, matrix = Vocabulary.from_buffers(*_chosen(words, keep)), matrix[keep]
     if not len(matrix):
         raise VectorsError(f"{name} holds no row that can be used. Known formats: {KNOWN}.")
     return Table(vocabulary, matrix, faults.found)
+
+
+def _first(
+    words: Words, twice: DuplicateWordError, faults: Faults, name: str, place: Callable[[int], str]
+) -> NDArray[np.bool_]:
+    """Mark the first row of each word, (n,); the others are faults, and ``twice`` is the first of them."""
+    if not faults.skip:
+        first, second = place(twice.first), place(twice.second)
+        faults.add("", f"{name}: the word {twice.word!r} stands at {first} and again at {second}.")
+    keep = first_rows(*words)
+    data, offsets = words
+    for row in np.flatnonzero(~keep):
+        word = bytes(data[offsets[row] : offsets[row + 1]]).decode()
+        faults.add("duplicate word", f"{name}, {place(int(row))}: the word {word!r} stands further up already.")
+    return keep
+
+
+def _chosen(words: Words, keep: NDArray[np.bool_]) -> Words:
+    data, offsets = words
+    chosen: Words = gather(data, np.stack([offsets[:-1], offsets[1:]], axis=1)[keep])
+    return chosen
 
 
 def sniff(sample: bytes, name: str) -> Layout:
@@ -195,7 +240,8 @@ def sniff(sample: bytes, name: str) -> Layout:
     for magic, what in _STRANGERS:
         if magic.match(sample):
             raise VectorsError(f"{name} is {what}.")
-    first, *lines = sample[:_SAMPLE].split(b"\n")[:100]
+    mark = len(BOM_UTF8) if sample.startswith(BOM_UTF8) else 0  # no part of the first word
+    first, *lines = sample[mark:_SAMPLE].split(b"\n", 100)[:100]
     header = _HEADER.fullmatch(first)
     if header is None:
         lines = [first, *lines]
@@ -203,10 +249,10 @@ def sniff(sample: bytes, name: str) -> Layout:
         widths = Counter(len(line.split()) - 1 for line in lines if line.strip())
         dim = widths.most_common(1)[0][0]
         if dim > 0 and any(is_row(line, dim) for line in lines):
-            return Layout(binary=False, dim=dim, rows=None, start=0)
+            return Layout(binary=False, dim=dim, rows=None, start=mark)
         raise VectorsError(f"{name} is no word-vector file: it begins {sample[:40]!r}. Known formats: {KNOWN}.")
     rows, dim = map(int, header.groups())
-    start = len(first) + 1
+    start = mark + len(first) + 1
     if any(is_row(line, dim) for line in lines):
         return Layout(binary=False, dim=dim, rows=rows, start=start)
     if dim and (_NOT_TEXT.search(sample, start) or _is_framed(sample[start:], rows, dim)):
@@ -223,25 +269,29 @@ def _is_framed(body: bytes, rows: int, dim: int) -> bool:
 
 
 def _text_rows(blocks: Iterable[bytes], layout: Layout, faults: Faults, name: str) -> Iterator[Part]:
-    line = 1 if layout.start == 0 else 2
+    line = 1 if layout.rows is None else 2
     for text in _whole_lines(blocks, name):
         n = text.count(b"\n")
-        matrix = np.empty((n, layout.dim), np.float32)
+        # Not a row per line: millions of empty lines behind a wide row would ask for terabytes.
+        matrix = np.empty((most_rows(len(text), layout.dim), layout.dim), np.float32)
         spans = np.empty((n, 3), np.int64)  # where each row's word begins and ends, and where the row ends
+        slots = np.empty(n, np.int64)  # each row's place in the matrix
         good = np.empty(n, np.bool_)
         codes = np.frombuffer(text, np.uint8)
-        scan_text(codes, matrix, spans, good)
+        scan_text(codes, matrix, spans, slots, good)
         good[not_utf8(codes, spans)] = False
         for row in np.flatnonzero(~good):
             begin, _, end = spans[row].tolist()
+            if not (body := text[begin:end].rstrip(b" \t\r")):
+                continue  # a blank line
             try:
-                word, matrix[row] = text_row(text[begin:end], layout.dim)
+                word, matrix[slots[row]] = text_row(body, layout.dim)
             except RowError as fault:
                 faults.add(fault.reason, f"{name}, line {line + row:,}: {fault}")
                 continue
             spans[row, 1] = begin + len(word)
-            good[row] = len(word) > 0
-        yield gather(codes, spans[good]), matrix[good], line + np.flatnonzero(good)
+            good[row] = True
+        yield gather(codes, spans[good]), matrix[slots[good]], line + np.flatnonzero(good)
         line += n
 
 
@@ -293,11 +343,47 @@ def _binary_rows(blocks: Iterable[bytes], layout: Layout, faults: Faults, name: 
         faults.add("cut row", f"{name}, byte {place:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
 
 
-def _joined(parts: Iterable[Part], dim: int) -> Part:
+def _collected(parts: Iterable[Part], faults: Faults, name: str, unit: str) -> deque[Part]:
+    """Collect parts, and look now and then for repeated words: a billion times one row would be a bomb.
+
+    Each look is at twice the rows of the one before, so that all together take about as long as the last.
+    """
+    waiting: deque[Part] = deque()
+    rows, limit = 0, _UNCHECKED
+    for part in parts:
+        waiting.append(part)
+        rows += len(part[2])
+        if rows >= limit:
+            waiting = _without_repeats(waiting, faults, name, unit)
+            rows = sum(len(places) for _, _, places in waiting)
+            limit = max(2 * rows, _UNCHECKED)
+    return waiting
+
+
+def _without_repeats(parts: deque[Part], faults: Faults, name: str, unit: str) -> deque[Part]:
+    words = _end_to_end([words for words, _, _ in parts])
+    try:
+        Vocabulary.from_buffers(*words)
+        return parts
+    except DuplicateWordError as twice:
+        places = np.concatenate([places for _, _, places in parts])
+        keep = _first(words, twice, faults, name, lambda row: f"{unit} {places[row]:,}")
+    left: deque[Part] = deque()
+    while parts:
+        words, matrix, places = parts.popleft()
+        mine, keep = keep[: len(places)], keep[len(places) :]
+        left.append((_chosen(words, mine), matrix[mine], places[mine]))
+    return left
+
+
+def _end_to_end(words: Sequence[Words]) -> Words:
+    lengths = np.concatenate([np.diff(offsets) for _, offsets in words])
+    return np.concatenate([data for data, _ in words]), np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _joined(waiting: deque[Part], dim: int) -> Part:
     """Lay parts end to end, letting go of each as it is copied: no moment holds the matrix twice."""
-    waiting = deque(parts)
-    data = np.concatenate([words[0] for words, _, _ in waiting])
-    lengths = np.concatenate([np.diff(words[1]) for words, _, _ in waiting])
+    words = _end_to_end([words for words, _, _ in waiting])
     places = np.concatenate([places for _, _, places in waiting])
     matrix = np.empty((len(places), dim), np.float32)
     done = 0
@@ -305,4 +391,4 @@ def _joined(parts: Iterable[Part], dim: int) -> Part:
         part = waiting.popleft()[1]
         matrix[done : done + len(part)] = part
         done += len(part)
-    return (data, np.concatenate([[0], np.cumsum(lengths)])), matrix, places
+    return words, matrix, places

@@ -1,79 +1,30 @@
 """Bytes to lines, and lines to columns, a block at a time.
 
-Unzip, decode, check, cut at newlines; then every line is a text, or a JSON object. Nowhere is there a
+Unpack, decode, check, cut at newlines; then every line is a text, or a JSON object. Nowhere is there a
 Python object a line, until something is wrong and has to be named.
 """
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import itertools
 import json
-import sys
-import zlib
+import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json
 
-from parasphere.columns import from_arrow, from_python, strings
+from parasphere import columns
+from parasphere.columns import from_arrow, from_python, strings, too_long
 from parasphere.errors import CorpusError
+from parasphere.unpacking import Reader
 
-
-class Reader:
-    """A file's bytes, decompressed. Knows how many bytes of the file itself were used.
-
-    Parameters
-    ----------
-    path : Path or None
-        None is standard input.
-    where : str
-        How messages name the file.
-    zipped : bool
-        Whether the bytes are gzip.
-    """
-
-    def __init__(self, path: Path | None, where: str, zipped: bool) -> None:
-        self.where = where
-        self.owned = path is not None
-        try:
-            self.raw: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
-        except OSError as error:
-            raise CorpusError(f"{self.where}: cannot be opened ({error.strerror})") from None
-        self.unzipped = gzip.GzipFile(fileobj=self.raw) if zipped else None
-        self.count = 0
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
-        if self.owned:
-            self.raw.close()
-
-    def read(self, size: int) -> bytes:
-        """Return `size` bytes, or fewer at the end."""
-        if self.unzipped is None:
-            data = self.raw.read(size)
-            self.count += len(data)
-            return data
-        try:
-            return self.unzipped.read(size)
-        except EOFError:
-            problem = "the gzip data end too early: the file is truncated"
-        except (gzip.BadGzipFile, zlib.error) as error:
-            problem = f"not sound gzip data ({error})"
-        raise CorpusError(f"{self.where}: {problem}; copy or download it again")
-
-    @property
-    def consumed(self) -> int:
-        """Bytes of the file itself, zipped as it may be, read so far."""
-        return self.raw.tell() if self.unzipped else self.count
+# Letters with a zero beside each: UTF-16, though it is sound UTF-8 too. At the beginning a few are proof enough.
+_WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
 
 
 class Lines(NamedTuple):
@@ -94,7 +45,7 @@ def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
     encoding : str
         What they are.
     size : int
-        How many to read at a time; a longer line is still kept whole.
+        How many to read at a time; a longer line is still kept whole, up to `LONGEST`.
 
     Yields
     ------
@@ -102,14 +53,18 @@ def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
     """
     first = 1
     pieces: list[bytes] = []  # of a line still open, joined once: a long line must not take quadratic time
+    waiting = 0  # bytes of it
     for data in _utf8(reader, encoding, size):
         end = data.rfind(b"\n") + 1
         if end:
             lines = _found(b"".join([*pieces, memoryview(data)[:end]]), first, reader.where)
             yield lines
             first += len(lines.ends)
-            pieces = []
+            pieces, waiting = [], 0
         pieces.append(data[end:])
+        waiting += len(data) - end
+        if waiting > columns.LONGEST:
+            raise too_long(f"{reader.where}, line {first}")
     if last := b"".join(pieces):
         yield _found(last + b"\n", first, reader.where)
 
@@ -119,9 +74,71 @@ def _found(data: bytes, first: int, where: str) -> Lines:
     return Lines(data, np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), first)
 
 
+def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
+    """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; in quotation marks a row goes on.
+
+    Parameters
+    ----------
+    reader : Reader
+        Where the bytes come from.
+    encoding : str
+        What they are.
+    size : int
+        How many to read at a time; a longer row is still kept whole, up to `LONGEST`.
+    delimiter : str
+        What stands between two fields.
+
+    Yields
+    ------
+    bytes
+    """
+    # A field is quoted if it begins so, up to a mark that is not doubled; any other mark is a letter like any other.
+    quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:"|\Z)' % re.escape(delimiter.encode()))
+    pieces: list[bytes] = []
+    line, waiting, tried = 1, 0, 0
+    for data in _utf8(reader, encoding, size):
+        pieces.append(data)
+        waiting += len(data)
+        if waiting < 2 * tried and waiting <= columns.LONGEST:  # looking each time would take quadratic time
+            continue
+        data = b"".join(pieces)
+        end = _end_of_rows(data, quoted)
+        if end:
+            _check_utf8(data[:end], line, reader.where)
+            yield data[:end]
+            line += data.count(b"\n", 0, end)
+        pieces, waiting = [data[end:]], len(data) - end
+        tried = waiting
+        if waiting > columns.LONGEST:
+            raise too_long(f"{reader.where}, the row at line {line}", "; perhaps a quotation mark is never closed")
+    if last := b"".join(pieces):
+        _check_utf8(last, line, reader.where)
+        yield last
+
+
+def _end_of_rows(data: bytes, quoted: re.Pattern[bytes]) -> int:
+    """Return where the last whole row ends: after the last newline that stands in no quoted field."""
+    fields = [field.span() for field in quoted.finditer(data)]
+    end = len(data)
+    while True:
+        end = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, min(end, len(data) - 1)))
+        while fields and fields[-1][0] > end:
+            fields.pop()
+        if end < 0 or not fields or fields[-1][1] <= end:
+            return end + 1
+        end = fields[-1][0]
+
+
 def whole_text(reader: Reader, encoding: str) -> bytes:
     """Return all of a file as one text in checked UTF-8."""
-    text = b"".join(_utf8(reader, encoding, 1 << 24))
+    pieces: list[bytes] = []
+    waiting = 0
+    for data in _utf8(reader, encoding, 1 << 20):
+        pieces.append(data)
+        waiting += len(data)
+        if waiting > columns.LONGEST:
+            raise too_long(reader.where)
+    text = b"".join(pieces)
     _check_utf8(text, 1, reader.where)
     return text
 
@@ -129,7 +146,13 @@ def whole_text(reader: Reader, encoding: str) -> bytes:
 def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
     """Yield the reader's bytes in UTF-8: as they are, unchecked, if that is what they are said to be."""
     if is_utf8(encoding):
-        first = reader.read(max(size, 3))
+        first = reader.read(max(size, 64))
+        if wide := _WIDE.search(first, 0, 4096):
+            order = "be" if first[wide.start()] == 0 or wide.start() % 2 else "le"
+            raise CorpusError(
+                f"{reader.where}: these bytes are UTF-16 without a byte order mark, not {encoding}; say so, as in "
+                f'encoding="utf-16-{order}"'
+            )
         yield first.removeprefix(codecs.BOM_UTF8)
         while data := reader.read(size):
             yield data
@@ -143,6 +166,11 @@ def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(encoding, "ignore").count("\n")
             raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
+        except UnicodeError as error:  # "utf-16" and "utf-32" need the mark
+            raise CorpusError(
+                f"{reader.where}: not {encoding} ({error}); say the order of its bytes too, as in "
+                'encoding="utf-16-le" or "utf-16-be"'
+            ) from None
         line += text.count("\n")
         yield text.encode("utf-8", "replace")
         if not data:
@@ -187,7 +215,8 @@ def check_encoding(encoding: str) -> None:
     """Raise a `CorpusError` if Python knows no such encoding of text."""
     try:
         b"x".decode(encoding, "ignore")
-    except LookupError:
+        codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
         raise CorpusError(f'the encoding "{encoding}" is not one of text; try "utf-8" or "latin-1"') from None
 
 

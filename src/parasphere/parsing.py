@@ -34,12 +34,9 @@ class RowError(Exception):
 
 
 def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
-    """Read any row that can be read, or say what is wrong with it; a blank line has an empty word."""
-    body = line.rstrip(b" \t\r")
-    parts = _GAP.split(body)  # fields at even places, the gaps between them at odd ones
+    """Read any row that can be read, or say what is wrong with it; a blank line is none."""
+    parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even places, the gaps between them at odd ones
     fields = parts[::2]
-    if not body:
-        return b"", np.zeros(dim, np.float32)
     if not fields[0]:
         raise RowError("empty word", "the row begins with a space: its word is empty.")
     numbers = sum(1 for _ in takewhile(_DECIMAL.fullmatch, reversed(fields[1:])))
@@ -84,7 +81,8 @@ def _shown(field: bytes) -> str:
 
 def usable(codes: NDArray[np.uint8], spans: NDArray[np.int64], matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Mark, (n,), the rows in which :func:`check` would find no fault."""
-    good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
+    with np.errstate(invalid="ignore"):  # a NaN that signals would warn
+        good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
     good[not_utf8(codes, spans)] = False
     return good
 
@@ -131,20 +129,28 @@ def _gather(codes: Any, spans: Any, data: Any) -> None:
             at += 1
 
 
-@guarded(text="u1[bytes]", matrix="f4[rows,dim]", spans="i8[rows,3]", good="b1[rows]")
+def most_rows(size: int, dim: int) -> int:
+    """Return how many rows `size` bytes of text could hold, and one more: a row spells a word and dim numbers."""
+    return size // (2 * dim + 2) + 1
+
+
+@guarded(text="u1[bytes]", matrix="f4[room,dim]", spans="i8[rows,3]", slots="i8[rows]", good="b1[rows]")
 @compiled
-def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
+def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
     """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
 
-    The text must end with a newline, where every search ends.
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. The text
+    must end with a newline, where every search ends.
     """
-    if matrix.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
+    if spans.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
         raise ValueError("the text must end with a newline")
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
-    for row in range(matrix.shape[0]):
-        if i >= np.uint64(text.shape[0]):
-            raise ValueError("the text has fewer lines than rows are due")
+    slot = 0
+    for row in range(spans.shape[0]):
+        if i >= np.uint64(text.shape[0]) or slot >= matrix.shape[0]:
+            raise ValueError("the text has fewer lines, or the matrix fewer rows, than are due")
         spans[row, 0] = i
+        slots[row] = slot
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
             i += _ONE
         spans[row, 1] = i
@@ -157,7 +163,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
             fine = fine and known and text[i] <= _SPACE and np.isfinite(value)
             if not fine:
                 break
-            matrix[row, column] = value
+            matrix[slot, column] = value
             zero = zero and value == 0
         while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
             i += _ONE
@@ -166,6 +172,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, good: Any) -> None:
             i += _ONE
         spans[row, 2] = i
         i += _ONE
+        slot += spans[row, 2] - spans[row, 0] > 2 * matrix.shape[1]
 
 
 @compiled(inline="always")

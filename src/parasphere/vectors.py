@@ -24,6 +24,7 @@ from .layout import LayoutError, guarded
 from .places import GLOVE as GLOVE
 from .places import cache_folder, warn_of_cache
 from .tokens import AnyTokenizer, Tokenizer, count_words, split_texts, string_buffers
+from .unpacking import Reader
 from .vocabulary import Vocabulary
 
 KIND = "word-vectors"
@@ -139,10 +140,11 @@ class WordVectors:
         if source == GLOVE:
             return cls._glove(cache)
         path = Path(source).expanduser()
-        if not path.exists():
+        if not _exists(path):
             raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Possible are {_WAYS}.")
         if path.is_dir():
             return cls._open(path)._warned()
+        formats.regular(path)
         if trust and _is_pickle(path):
             return cls._from_gensim(_unpickled(path), errors)._warned()
         return cls._from_file(path, errors, cache, member)._warned()
@@ -485,9 +487,16 @@ def _normalise(matrix: Any, norms: Any) -> None:
             matrix[row, column] = np.float64(matrix[row, column]) / norms[row]
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long for a file
+        return False
+
+
 def _is_pickle(path: Path) -> bool:
-    with path.open("rb") as file:
-        return formats.PICKLE.match(file.read(2)) is not None
+    with Reader(path, str(path), fault=VectorsError) as reader:
+        return formats.PICKLE.match(reader.read(2)) is not None
 
 
 def _unpickled(path: Path) -> Any:
@@ -495,4 +504,7 @@ def _unpickled(path: Path) -> Any:
         from gensim.models import KeyedVectors
     except ImportError:
         raise MissingExtraError("gensim", "gensim", f"Opening {path}") from None
-    return KeyedVectors.load(str(path))
+    try:
+        return KeyedVectors.load(str(path))
+    except Exception as error:  # a pickle may raise anything
+        raise VectorsError(f"{path} cannot be opened by gensim ({type(error).__name__}: {error}).") from error

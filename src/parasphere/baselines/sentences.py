@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 
 from ..columns import one_text, strings
 from ..corpus import blocks
-from ..errors import CorpusError, VectorsError
-from ..lines import Reader, split_lines, whole_lines
+from ..errors import CorpusError
 from ..progress import progress
 from ..tokens import AnyTokenizer, Lookup, WordCounter
-from ..unpacking import unpacked
+from ..unpacking import PACKINGS
 from ..vocabulary import Vocabulary
 
-PACKED = (".xz", ".bz2", ".zip")  # beyond what every corpus may be packed in
-_BLOCK = 16 << 20
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
 _NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Gov Mt No vs cf ca".split())
 
@@ -85,8 +82,7 @@ class OrderedText:
         Parameters
         ----------
         source
-            Whatever :func:`parasphere.corpus.blocks` takes, in its order, or the ``Path`` of a text file in xz, bzip2
-            or zip. An empty text separates documents.
+            Whatever :func:`parasphere.corpus.blocks` takes, in its order. An empty text separates documents.
         split : bool
             Split each line into sentences (see :func:`split_sentences`). Lists of tokens are sentences as they are.
         """
@@ -166,11 +162,10 @@ def _blank(lines: pa.Array) -> NDArray[np.bool_]:
 
 
 def _columns(source: Any) -> Iterator[pa.Array]:
-    packed = isinstance(source, os.PathLike) and Path(source).suffix.lower() in PACKED
-    if packed and Path(source).is_file():
-        yield from _packed_lines(Path(source))
-        return
-    total = Path(source).stat().st_size if isinstance(source, os.PathLike) and Path(source).is_file() else None
+    file = Path(source) if isinstance(source, os.PathLike) and Path(source).is_file() else None
+    total = file.stat().st_size if file else None
+    # Ordered text is often packed under a name that does not say what is inside.
+    nameless = file is not None and file.suffix.lower() in PACKINGS and not file.with_suffix("").suffix
     before = 0
     with progress("reading text", total) as advance:
 
@@ -179,37 +174,8 @@ def _columns(source: Any) -> Iterator[pa.Array]:
             advance(position - before)
             before = position
 
-        for block in blocks(source, progress=at):
+        for block in blocks(source, format="txt" if nameless else None, progress=at):
             yield block.texts
-
-
-def _packed_lines(path: Path) -> Iterator[pa.Array]:
-    inside = path.with_suffix("").suffix.lower()
-    if inside not in ("", ".txt"):
-        raise CorpusError(f"{path}: of packed files only text is read here, as in text.txt{path.suffix}, not {inside}")
-    with progress("reading text", path.stat().st_size) as advance, _Unpacked(path, advance) as reader:
-        for lines in whole_lines(reader, "utf-8", _BLOCK):
-            yield split_lines(lines)
-
-
-class _Unpacked(Reader):
-    """The bytes of a file in xz, bzip2 or zip."""
-
-    def __init__(self, path: Path, advance: Any) -> None:
-        self.where, self.owned = str(path), False
-        self._pieces = unpacked(path, None, 1 << 20, advance)
-
-    def read(self, size: int) -> bytes:
-        pieces: list[bytes] = []
-        while size > sum(map(len, pieces)):
-            try:
-                piece = next(self._pieces, None)
-            except VectorsError as error:
-                raise CorpusError(str(error)) from error
-            if piece is None:
-                break
-            pieces.append(piece)
-        return b"".join(pieces)
 
 
 def _dense(
