@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rich.console
 import typer
 from commands import Told, typed
 from pages import page_data
@@ -117,7 +118,7 @@ def test_a_path_that_is_no_utf8_is_printed(hostile: dict[str, Path]) -> None:
 def test_bars_take_their_labels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = io.StringIO()
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=drawn, force_terminal=True, width=300))
+    monkeypatch.setattr(rich.console, "Console", lambda **_: Console(file=drawn, force_terminal=True, width=300))
     with progress.progress(f"reading {HOSTILE}", 2) as advance:
         advance(1)
     told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.getvalue())
