@@ -12,6 +12,8 @@ import pytest
 from commands import typed
 
 from parasphere import SphericalParagraphModel, WordVectors, demo
+from parasphere.cli import model as cli_model
+from parasphere.own import Own
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -41,6 +43,34 @@ def test_help_teaches() -> None:
     shown = run("vectors", "--help")
     assert all(name in shown for name in ("info", "convert", "train", "nearest"))
     assert run("--version").startswith("parasphere ")
+
+
+ASKED = """
+import contextlib, io, sys
+from parasphere.cli import main
+
+heavy = {"numpy", "scipy", "sklearn", "pandas", "numba", "pyarrow", "llvmlite", "safetensors", "pydantic"}
+for line in sys.argv[1:]:
+    sys.argv = ["parasphere", *line.split()]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.suppress(SystemExit):
+            main()
+    print(line, said.getvalue(), sorted(heavy & set(sys.modules)), sep=": ")
+"""
+
+
+def test_help_and_mistakes_import_nothing_heavy() -> None:
+    lines = ["--version", "--help", "fit --help", "vectors nearest --help", "reproduce --help", "train-encoder", "fti",
+             "vectors nearst", "fit corpus.txt --frob", "fit --facets"]  # fmt: skip
+    command = [sys.executable, "-c", ASKED, *lines]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.count(": []") == len(lines)
+    mistakes = ["Did you mean 'fit'?", "No such command 'nearst'", "No such option: --frob", "requires an argument"]
+    assert [told for told in mistakes if told not in shown] == []
+
+
+def test_the_defaults_that_help_shows_are_those_of_the_library() -> None:
+    assert (Own.dim, Own.pairs) == (cli_model.OWN_DIM, cli_model.OWN_PAIRS)
 
 
 def test_nearest(vectors_file: Path) -> None:

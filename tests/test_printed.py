@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rich.console
 import typer
 from commands import Told, typed
 from pages import page_data
@@ -117,7 +118,7 @@ def test_a_path_that_is_no_utf8_is_printed(hostile: dict[str, Path]) -> None:
 def test_bars_take_their_labels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = io.StringIO()
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=drawn, force_terminal=True, width=300))
+    monkeypatch.setattr(rich.console, "Console", lambda **_: Console(file=drawn, force_terminal=True, width=300))
     with progress.progress(f"reading {HOSTILE}", 2) as advance:
         advance(1)
     told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.getvalue())
@@ -199,7 +200,7 @@ def test_every_phrase_that_is_put_otherwise_is_said_somewhere() -> None:
         ("m was saved without its word vectors: load(folder, vectors=...).", ": --vectors ...."),
         ("n_jobs must be a positive number", "--threads must be"),
         ("no word occurs 5 times; lower min_count.", "lower --min-count."),
-        ("(errors='skip' leaves such rows out and reports them.)", "convert --skip-bad-rows' leaves such rows out.)"),
+        ("no. (errors='skip' leaves such rows out and reports them.)", "--skip-bad-rows' leaves such rows out.)"),
         ('x has no column "min_count"; its columns are "text"', 'no column "min_count"; its columns are "text"'),
         ("/data/format=csv/max_iter.txt is no folder", "/data/format=csv/max_iter.txt is no folder"),
     ],

@@ -222,7 +222,7 @@ def explain(
         out.print(f"No vector for: {', '.join(dict.fromkeys(found.unknown))}", soft_wrap=True)
 
 
-def _print_shares(found: Explanation) -> None:
+def _print_shares(found: "Explanation") -> None:
     """Print the words of a text, what they and the corpus pull with, and the strongest of them."""
     out.print(_coloured(found))
     out.print(
