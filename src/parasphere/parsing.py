@@ -127,11 +127,22 @@ def most_rows(size: int, dim: int) -> int:
 def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
     """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
 
-    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it.
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. A
+    blank line has the slot -1.
     """
     i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
     slot = 0
     for row in range(spans.shape[0]):
+        begin = i
+        while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
+            i += _ONE
+        if text[i] == _NEWLINE:
+            spans[row] = i
+            slots[row] = -1
+            good[row] = False
+            i += _ONE
+            continue
+        i = begin
         spans[row, 0] = i
         slots[row] = slot
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
