@@ -19,6 +19,7 @@ import itertools
 import json
 import lzma
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ from parasphere.errors import CorpusError, ParasphereError, VectorsError
 Target = Callable[[Random, Path], None]
 TARGETS: dict[str, Target] = {}
 STUCK_SECONDS = 60
+MOST_MEMORY = 500_000  # in the unit of the system: kB
 
 
 def target(function: Target) -> Target:
@@ -49,10 +51,13 @@ def target(function: Target) -> Target:
 
 
 def try_case(name: str, case: str) -> None:
-    """Try the case that has this name, always the same one; warnings are faults too."""
+    """Try the case that has this name, always the same one; a warning, or much memory, is a fault too."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         TARGETS[name](Random(f"{name} {case}"), Path(folder))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < MOST_MEMORY, f"{grown:,} kB more memory were needed than ever before"
 
 
 # ------------------------------------------------------------------------------------- mutations
