@@ -16,7 +16,7 @@ VECTORS ?= $(DATA)/vectors/word2vec-wikipedia-{dim}d.bin.gz
 endif
 VECTORS ?= glove-6b-50d
 
-.PHONY: help demo test lint fix bench reproduce clean
+.PHONY: help demo test lint fix fuzz bench reproduce clean
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
@@ -34,6 +34,9 @@ lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
 fix: .venv/installed-lint ## let ruff mend and format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: .venv/installed-test ## mutated files until stopped, or for FUZZ_SECONDS (FUZZ_SEED, FUZZ_TARGET, FUZZ_CASE)
+	$(BIN)/python tests/fuzzing.py
 
 bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
 	$(BIN)/python -m benchmarks

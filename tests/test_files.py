@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import subprocess
 import sys
 import tempfile
 import tracemalloc
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,12 +41,19 @@ def write_csv(path, rows, delimiter=","):
         csv.writer(file, delimiter=delimiter).writerows(rows)
 
 
+def in_zip(data):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inside", data)
+    return file.getvalue()
+
+
 def write(path, texts):
     """Write the texts in the format that the extension names, with the writers people use."""
-    if path.suffix == ".gz":
+    if path.suffix in PACKINGS:
         plain = path.with_suffix("")
         write(plain, texts)
-        path.write_bytes(gzip.compress(plain.read_bytes(), 1))
+        path.write_bytes(PACKINGS[path.suffix](plain.read_bytes()))
     elif path.suffix == ".txt":
         path.write_bytes("".join(text + "\n" for text in texts).encode())
     elif path.suffix in (".jsonl", ".ndjson"):
@@ -57,10 +67,11 @@ def write(path, texts):
 
 
 FORMATS = [".txt", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"]
+PACKINGS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zip": in_zip}
 
 
 @pytest.mark.parametrize("block_bytes", [1, 30, 1 << 20])
-@pytest.mark.parametrize("extension", FORMATS + [extension + ".gz" for extension in FORMATS])
+@pytest.mark.parametrize("extension", [extension + packing for extension in FORMATS for packing in ("", *PACKINGS)])
 def test_what_was_written_is_read(tmp_path, extension, block_bytes):
     path = write(tmp_path / f"corpus{extension}", TEXTS)
     assert documents(path, block_bytes=block_bytes) == TEXTS
@@ -71,12 +82,17 @@ LINES = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@given(data=st.data(), extension=st.sampled_from(FORMATS), block_bytes=st.integers(1, 200), zipped=st.booleans())
+@given(
+    data=st.data(),
+    extension=st.sampled_from(FORMATS),
+    block_bytes=st.integers(1, 200),
+    packing=st.sampled_from(["", *PACKINGS]),
+)
 @settings(deadline=None, max_examples=150)
-def test_files_and_memory_agree_whatever_the_block_size(data, extension, block_bytes, zipped):
+def test_files_and_memory_agree_whatever_the_block_size(data, extension, block_bytes, packing):
     texts = data.draw(st.lists(LINES if extension == ".txt" else ANY, max_size=20))
     with tempfile.TemporaryDirectory() as folder:
-        path = write(Path(folder) / f"corpus{extension}{'.gz' if zipped else ''}", texts)
+        path = write(Path(folder) / f"corpus{extension}{packing}", texts)
         read = list(blocks(path, block_bytes=block_bytes))
     assert [text for block in read for text in block.texts.to_pylist()] == texts
     assert [text for block in blocks(texts, block_bytes=block_bytes) for text in block.texts.to_pylist()] == texts

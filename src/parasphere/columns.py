@@ -223,13 +223,14 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
     if not pa.types.is_dictionary(column.type):
         return np.zeros(len(column), np.int64)
     words = plain(column.dictionary)
-    if not len(words) or not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
         return np.zeros(len(column), np.int64)
-    sizes = pc.binary_length(words).fill_null(0).to_numpy().astype(np.int64)
-    rows = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
-    if len(rows) and rows.min() < 0:
-        raise IndexError(f"index {rows.min()} is below 0")
-    return np.asarray(sizes[rows])
+    rows = column.indices.cast(pa.int64())
+    found = pc.min_max(rows).as_py()
+    if found["min"] is not None and not 0 <= found["min"] <= found["max"] < len(words):
+        raise IndexError(f"an index is {found['max'] if found['min'] >= 0 else found['min']}, of {len(words)}")
+    sizes = np.append(pc.binary_length(words).fill_null(0).to_numpy(), 0).astype(np.int64)
+    return np.asarray(sizes[rows.fill_null(len(words)).to_numpy()])
 
 
 def plain(column: pa.Array) -> pa.Array:

@@ -260,8 +260,11 @@ def _parquet(request: Request) -> Iterator[Part]:
         size = (request.path or path).stat().st_size
         try:
             facts = pa.parquet.read_metadata(path)
-            request = request.choose(facts.schema.to_arrow_schema().names)
+            schema = facts.schema.to_arrow_schema()
+            request = request.choose(schema.names)
             leaves, rows = _leaves(facts, request)
+            if pa.types.is_struct(schema.field(request.text).type):
+                leaves = []  # it will be refused, and by its name in the file
             # A dictionary may hold one long text for a million rows: it is kept, and unfolded a piece at a time.
             with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as file:
                 done = 0

@@ -29,7 +29,8 @@ KNOWN = "GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip
 BLOCK = 1 << 22  # bytes read at a time
 _SAMPLE = 1 << 20  # bytes looked at to tell what a file is
 _LONGEST_ROW = 1 << 26
-_UNCHECKED = 1 << 20  # rows after which words are first looked at for repeats
+_LINES = 1 << 16  # of text, parsed at a time
+_UNCHECKED = 1 << 18  # rows after which words are first looked at for repeats
 _EXAMPLES = 5  # faults of one reason that are quoted in full
 
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -275,23 +276,23 @@ def _text_rows(blocks: Iterable[bytes], layout: Layout, faults: Faults, name: st
         # Not a row per line: millions of empty lines behind a wide row would ask for terabytes.
         matrix = np.empty((most_rows(len(text), layout.dim), layout.dim), np.float32)
         spans = np.empty((n, 3), np.int64)  # where each row's word begins and ends, and where the row ends
-        slots = np.empty(n, np.int64)  # each row's place in the matrix
+        slots = np.empty(n, np.int64)  # each row's place in the matrix; -1 for a blank line
         good = np.empty(n, np.bool_)
         codes = np.frombuffer(text, np.uint8)
         scan_text(codes, matrix, spans, slots, good)
+        lines = np.flatnonzero(slots >= 0)  # without blank ones
+        spans, slots, good = spans[lines], slots[lines], good[lines]
         good[not_utf8(codes, spans)] = False
         for row in np.flatnonzero(~good):
             begin, _, end = spans[row].tolist()
-            if not (body := text[begin:end].rstrip(b" \t\r")):
-                continue  # a blank line
             try:
-                word, matrix[slots[row]] = text_row(body, layout.dim)
+                word, matrix[slots[row]] = text_row(text[begin:end], layout.dim)
             except RowError as fault:
-                faults.add(fault.reason, f"{name}, line {line + row:,}: {fault}")
+                faults.add(fault.reason, f"{name}, line {line + lines[row]:,}: {fault}")
                 continue
             spans[row, 1] = begin + len(word)
             good[row] = True
-        yield gather(codes, spans[good]), matrix[slots[good]], line + np.flatnonzero(good)
+        yield gather(codes, spans[good]), matrix[slots[good]], line + lines[good]
         line += n
 
 
@@ -301,12 +302,22 @@ def _whole_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     for block in blocks:
         cut = block.rfind(b"\n") + 1
         if cut:
-            yield carry + block[:cut]
+            yield from _of_few_lines(carry + block[:cut])
             carry = block[cut:]
         else:
             carry = _not_endless(carry + block, name)
     if carry:
         yield carry + b"\n"
+
+
+def _of_few_lines(text: bytes) -> Iterator[bytes]:
+    """Cut a text into halves until none has many lines: what is kept of each line is more than an empty one has."""
+    if text.count(b"\n") <= _LINES:
+        yield text
+        return
+    middle = text.find(b"\n", len(text) // 2) + 1
+    yield from _of_few_lines(text[:middle])
+    yield from _of_few_lines(text[middle:])
 
 
 def _not_endless(carry: bytes, name: str) -> bytes:

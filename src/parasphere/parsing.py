@@ -139,8 +139,8 @@ def most_rows(size: int, dim: int) -> int:
 def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
     """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
 
-    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. The text
-    must end with a newline, where every search ends.
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. A
+    blank line has the slot -1. The text must end with a newline, where every search ends.
     """
     if spans.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
         raise ValueError("the text must end with a newline")
@@ -149,6 +149,16 @@ def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None
     for row in range(spans.shape[0]):
         if i >= np.uint64(text.shape[0]) or slot >= matrix.shape[0]:
             raise ValueError("the text has fewer lines, or the matrix fewer rows, than are due")
+        begin = i
+        while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
+            i += _ONE
+        if text[i] == _NEWLINE:
+            spans[row] = i
+            slots[row] = -1
+            good[row] = False
+            i += _ONE
+            continue
+        i = begin
         spans[row, 0] = i
         slots[row] = slot
         while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:

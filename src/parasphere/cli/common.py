@@ -48,8 +48,8 @@ Corpus = Annotated[
     Path,
     typer.Argument(
         metavar="CORPUS",
-        help="Texts: .txt (a line each), .jsonl, .csv, .tsv, .parquet, .gz of these, a folder of files, or - for "
-        "standard input.",
+        help="Texts: .txt (a line each), .jsonl, .csv, .tsv, .parquet, any of these in .gz, .bz2, .xz or .zip, a "
+        "folder of files, or - for standard input.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that 'parasphere fit' wrote.")]
