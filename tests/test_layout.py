@@ -78,7 +78,7 @@ def test_no_door_lets_through_what_does_not_fit(name: str) -> None:
         lies = [array.astype("c8"), array[None], array.tolist(), array.astype(array.dtype.newbyteorder())]
         lies += [strided(array), np.asfortranarray(array)]
         for place, (axis, more) in enumerate(due.axes):
-            if (axis is None and more >= 0) or axes[axis] > 1:
+            if more >= 0 if axis is None else axes[axis] > 1:
                 lies.append(np.zeros([size + (i == place) for i, size in enumerate(array.shape)], array.dtype))
         for lie in lies:
             if same_layout(lie, array):  # one byte has no order, one number no stride
