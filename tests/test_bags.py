@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parasphere import Bags, Tokenizer, WordVectors, bags
+from parasphere import Bags, Own, StoreError, Tokenizer, WordVectors, bags, store
 from parasphere.bags import Bagger
+from parasphere.columns import strings
 
 WORDS = ["north", "east", "south", "west", "up", "é"]
 
@@ -157,3 +158,30 @@ def test_the_same_bits_in_another_process(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code, tmp_path / "vectors", tmp_path / "bags"], check=True)
     assert same_bits(Bags.load(tmp_path / "bags"), Bags.from_texts(corpus, vectors))
+
+
+@pytest.mark.parametrize("options", [{}, {"damped": True}, {"own": Own(0.5, dim=16)}], ids=["plain", "damped", "own"])
+def test_squared_weights_are_those_of_the_parts(options: dict) -> None:
+    vectors, texts = some_vectors(4), ["north north east", "", "up nowhere", "east up east"]
+    weights = np.random.default_rng(0).gamma(1.0, size=len(vectors))
+    bagger = Bagger(vectors, weights=weights, dtype=np.float64, **options)
+    bags = bagger.bags(strings(texts))
+    for text, length, squares in zip(texts, bags.lengths, bags.squared_weights, strict=True):
+        parts = [weight for _, _, weight, _ in bagger.parts(text)]
+        assert (length, squares) == pytest.approx((sum(parts), sum(weight**2 for weight in parts)))
+    plain = Bags.from_texts(texts, vectors)
+    np.testing.assert_array_equal(plain.squared_weights, plain.lengths)
+
+
+def test_bags_saved_before_there_were_squared_weights(tmp_path: Path) -> None:
+    vectors, texts = some_vectors(4), ["north north east", "up"]
+    for weights in (None, np.full(len(vectors), 0.3)):
+        Bags.from_texts(texts, vectors, weights=weights).save(tmp_path / "bags")
+        arrays, meta = store.load(tmp_path / "bags", "bags")
+        old = {name: np.array(array) for name, array in arrays.items() if name != "squared_weights"}
+        store.save(tmp_path / "bags", "bags", old, meta)
+        if weights is None:
+            assert Bags.load(tmp_path / "bags").squared_weights.tolist() == [3.0, 1.0]
+        else:
+            with pytest.raises(StoreError, match="make them anew"):
+                Bags.load(tmp_path / "bags")

@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
 
 from parasphere import CorpusError, Tokenizer, WordVectors
 from parasphere.baselines.fisher import FisherVector
@@ -289,3 +291,14 @@ def test_faults_are_told() -> None:
 
 def dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+
+
+def test_factors_do_not_depend_on_the_threads_of_blas() -> None:
+    words = [a + b + c for a in "abcdefghij" for b in "abcdefghij" for c in "klmnopqrst"]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words, 20)) for _ in range(1000)]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads), pytest.warns(ConvergenceWarning):
+            found.append(NonnegativeFactors(40, max_iter=2, tokenizer=Tokenizer()).fit(texts).components_)
+    assert np.array_equal(*found)

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from parasphere import StoreError, Tokenizer, WordVectors, store
 from parasphere.baselines import BagOfWords, MeanOfVectors
+from parasphere.baselines.tfidf import TfIdf
 from parasphere.kept import Kept
 
 TEXTS = ["The cat sat", "dogs ran", "", "ÄPFEL cat"]
@@ -105,3 +106,48 @@ def test_faults_are_told(tmp_path: Path) -> None:
     store.save(tmp_path / "bow", "estimator BagOfWords", {}, json.loads(json.dumps(facts)))
     with pytest.raises(StoreError, match="lacks what a BagOfWords needs"):
         BagOfWords.load(tmp_path / "bow")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda facts: facts.update(parameters=[]), "has no attribute 'items'"),
+        (lambda facts: facts.update(parameters=5), "has no attribute 'items'"),
+        (lambda facts: facts.pop("found"), "found"),
+        (lambda facts: facts["parameters"].update(max_words="many"), "max_words is 'many'"),
+        (lambda facts: facts["parameters"].update(max_words=10**30), "max_words is '1000"),
+        (lambda facts: facts["parameters"].update(max_words=True), "max_words is 'True'"),
+        (lambda facts: facts["parameters"].update(tokenizer={"tokenizer": {"digits": 7}}), "digits is '7'"),
+        (lambda facts: facts["found"].update(transform="x"), "'transform' is no name of what fit finds"),
+        (lambda facts: facts["found"].update(vocabulary_=3), "vocabulary_ is '3'"),
+        (lambda facts: facts["found"].pop("vocabulary_"), "vocabulary_"),
+        (lambda facts: facts["found"].update(vocabulary_={}), "not enough values"),
+    ],
+)
+def test_facts_that_lie_are_told(change: Any, message: str, tmp_path: Path) -> None:
+    BagOfWords().fit(TEXTS).save(tmp_path / "bow")
+    arrays, facts = store.load(tmp_path / "bow", "estimator BagOfWords")
+    change(facts)
+    store.save(tmp_path / "bow", "estimator BagOfWords", {name: np.array(a) for name, a in arrays.items()}, facts)
+    with pytest.raises(StoreError, match="lacks what a BagOfWords needs") as told:
+        BagOfWords.load(tmp_path / "bow")
+    assert message in str(told.value)
+
+
+def test_facts_nested_without_end_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep: Any = 1
+    for _ in range(10_000):
+        deep = {"list": [deep]}
+    monkeypatch.setattr(store, "load", lambda *_arguments: ({}, {"parameters": {"max_words": deep}, "found": {}}))
+    with pytest.raises(StoreError, match="RecursionError"):
+        BagOfWords.load(tmp_path)
+
+
+def test_arrays_that_do_not_fit_each_other_are_told(tmp_path: Path) -> None:
+    TfIdf().fit(TEXTS).save(tmp_path / "tfidf")
+    arrays, facts = store.load(tmp_path / "tfidf", "estimator TfIdf")
+    sound = {name: np.array(array) for name, array in arrays.items()}
+    for lie in (sound["idf_"][:2], sound["idf_"].astype(np.float32), sound["idf_"] * np.nan):
+        store.save(tmp_path / "tfidf", "estimator TfIdf", sound | {"idf_": lie}, facts)
+        with pytest.raises(StoreError, match="idf_"):
+            TfIdf.load(tmp_path / "tfidf")

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parasphere import Bags, CorpusError, SphericalParagraphModel, StoreError, WordVectors, em, vmf
-from parasphere.model import Posterior
+from parasphere.model import FewDocumentsWarning, Posterior
 from parasphere.spm import Prior
 
 WORDS = [a + b + "x" for a in "bcdfghkl" for b in "aeiou"]  # 40 words, none of them a stop word
@@ -302,6 +302,43 @@ def test_one_pass_in_any_order_comes_close_to_em(dim: int, order: str, sizes: li
     assert online.word_cosine_ == pytest.approx(batch.word_cosine_, rel=1e-12)
     assert online.mean_direction_ @ batch.mean_direction_ > 0.98
     assert online.concentration_ == pytest.approx(batch.concentration_, rel=0.15)
+
+
+@pytest.mark.filterwarnings("ignore:fewer than 10 documents")
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_blocks_of_any_size_come_to_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents of a planted prior, more of them than are held: as good as one fit, however they are cut."""
+    monkeypatch.setattr(em, "BLOCK", 128)
+    direction = np.eye(10)[0]
+    truth = em.draw(Prior(direction, 40.0, 0.6, 10.0), 400, 20, None, np.random.default_rng(0)).bags
+    batch = model(vectors=None).fit(truth)
+    online = in_blocks(truth, np.arange(400), [size])
+    assert online._online.seen >= 256
+    assert online.score(truth) == pytest.approx(batch.score(truth), rel=1e-3)
+    assert online.concentration_ == pytest.approx(batch.concentration_, rel=0.05)
+    assert online.concentration_ == pytest.approx(40.0, rel=0.2)
+    assert online.word_cosine_ == pytest.approx(batch.word_cosine_, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:fewer than 10 documents")
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_what_is_held_is_fitted_as_one(size: int) -> None:
+    whole, parts = model().fit(TEXTS), model()
+    for begin in range(0, len(TEXTS), size):
+        parts.partial_fit(TEXTS[begin : begin + size])
+    assert np.array_equal(parts.mean_direction_, whole.mean_direction_)
+    assert (parts.concentration_, parts.word_cosine_) == (whole.concentration_, whole.word_cosine_)
+    assert np.array_equal(parts.evidence_, whole.evidence_)
+    more = model().fit(TEXTS[:20]).partial_fit(TEXTS[20:])  # nor does it matter how it began
+    assert more.concentration_ == whole.concentration_
+
+
+def test_few_documents_are_warned_of() -> None:
+    with pytest.warns(FewDocumentsWarning, match="fewer than 10 documents"):
+        online = model().partial_fit(TEXTS[:1])
+    with pytest.warns(FewDocumentsWarning):
+        online.partial_fit(TEXTS[1:5])
+    online.partial_fit(TEXTS[5:20])
 
 
 def test_blocks_without_words_and_of_any_kind() -> None:

@@ -162,3 +162,32 @@ def test_numbers_of_numpy_are_parameters_too(vectors: WordVectors, tmp_path: Pat
     model = SphericalParagraphModel(vectors, max_iter=np.int64(400), tol=np.float32(1e-4), random_state=np.int64(3))
     model.fit(TEXTS).save(tmp_path / "m")
     assert SphericalParagraphModel.load(tmp_path / "m").random_state == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "lie"),
+    [
+        ("mean_direction", lambda array: array[:3]),
+        ("mean_direction", lambda array: 2 * array),
+        ("mean_direction", lambda array: array * np.nan),
+        ("mean_direction", lambda array: array.astype(np.float32)),
+        ("numbers", lambda array: -array),
+        ("numbers", lambda array: array[:2]),
+        ("numbers", lambda array: array * np.nan),
+        ("evidence", lambda array: array[None]),
+        ("online_mean", lambda array: array[:3]),
+        ("held.sums", lambda array: array[:2]),
+        ("held.lengths", lambda array: -array),
+        ("held.sums", lambda array: array * np.nan),
+        ("matrix", lambda array: array[:, :3].copy()),
+        ("norms", lambda array: -array),
+        ("data", lambda array: array | 0x80),
+    ],
+)
+def test_arrays_that_lie_are_told(name: str, lie, model: SphericalParagraphModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    arrays, meta = store.load(tmp_path / "m", "spherical-paragraph-model")
+    sound = {key: np.array(array) for key, array in arrays.items()}
+    store.save(tmp_path / "m", "spherical-paragraph-model", sound | {name: lie(sound[name])}, meta)
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalParagraphModel.load(tmp_path / "m")

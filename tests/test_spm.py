@@ -320,3 +320,34 @@ def test_the_compiled_solver_takes_the_steps_of_the_written_one(
     compiled = spm.solve(found, prior, dim, method)
     monkeypatch.setattr(spm, "is_numpy_array", lambda _: False)
     np.testing.assert_allclose(compiled, spm.solve(found, prior, dim, method), rtol=1e-9, atol=1e-12)
+
+
+def test_rho_of_weighted_words_is_that_of_all_pairs() -> None:
+    """By brute force: the mean cosine of two different places of a text, each pair weighted by its words."""
+    rng = np.random.default_rng(0)
+    top = weight = 0.0
+    sums, lengths, squares = [], [], []
+    for n_words in (1, 2, 5, 9):
+        words, weights = vmf.sample(np.eye(6)[0], 4.0, n_words, rng), rng.gamma(1.0, size=n_words)
+        for i in range(n_words):
+            for j in range(n_words):
+                if i != j:
+                    top += weights[i] * weights[j] * float(words[i] @ words[j])
+                    weight += weights[i] * weights[j]
+        sums.append(weights @ words)
+        lengths.append(weights.sum())
+        squares.append((weights**2).sum())
+    norms = (np.array(sums) ** 2).sum(axis=1)
+    assert spm.pooled_cosine(norms, np.array(lengths), np.array(squares)) == pytest.approx(np.sqrt(top / weight))
+
+
+def test_weights_do_not_bend_rho() -> None:
+    """Planted: words scatter about their text's direction with a known mean cosine, whatever they weigh."""
+    rng, dim, kappa = np.random.default_rng(1), 10, 30.0
+    directions = vmf.sample(np.eye(dim)[0], 5.0, 400, rng)
+    weights = 0.3 * rng.gamma(0.5, size=(400, 8))
+    sums = np.array([w @ vmf.sample(d, kappa, 8, rng) for d, w in zip(directions, weights, strict=True)])
+    lengths, squares = weights.sum(axis=1), (weights**2).sum(axis=1)
+    found = spm.pooled_cosine((sums**2).sum(axis=1), lengths, squares)
+    assert found == pytest.approx(float(vmf.mean_length(kappa, dim)), rel=0.02)
+    assert abs(spm.pooled_cosine((sums**2).sum(axis=1), lengths, lengths) - found) > 0.05  # as it once was

@@ -1,9 +1,11 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere.errors import VectorsError
+from parasphere.tokens import WordCounter
 from parasphere.vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -62,3 +64,37 @@ def test_what_is_absent() -> None:
     assert 3 not in vocabulary
     assert Vocabulary([]).words == []
     assert "a" not in Vocabulary([])
+
+
+def _unkeyed(words: list[str], capacity: int) -> set[int]:
+    """Return the slots of words by a hash without a key, as it once was: all bits above a chunk's low 48 are lost."""
+    slots = set()
+    for word in words:
+        h = len(word)
+        for begin in range(0, len(word), 8):
+            h = ((h ^ int.from_bytes(word[begin : begin + 8].encode(), "little")) * 0x9E3779B97F4A7C15) % 2**64
+            h ^= h >> 32
+        slots.add(h % capacity)
+    return slots
+
+
+@pytest.mark.parametrize("stem", ["zzzzzz", "zzzzzzzzzzzzzz"], ids=["one chunk", "two chunks"])
+def test_words_made_to_collide_do_not(stem: str) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    entries = [f"{stem}{a}{b}" for a in letters for b in letters]
+    vocabulary = Vocabulary(entries)
+    slots = vocabulary.table.slots
+    assert len(_unkeyed(entries, len(slots))) == 1  # every search was as long as the table is full
+    runs = np.diff(np.flatnonzero(np.concatenate([[0], slots[:, 1], [0]]) == 0)) - 1
+    assert runs.max() < 60  # of slots in use one after another, at less than half load
+    assert vocabulary.get_many(entries).tolist() == list(range(len(entries)))
+    counter = WordCounter()
+    counter.add(pa.array([" ".join(entries)], pa.large_string()))
+    used = np.concatenate([[0], counter._slots[:, 1], [0]])
+    assert (np.diff(np.flatnonzero(used == 0)) - 1).max() < 60
+
+
+def test_the_key_differs_and_the_ids_do_not() -> None:
+    one, other = Vocabulary(["a", "b", "c"]), Vocabulary(["a", "b", "c"])
+    assert not np.array_equal(one.table.key, other.table.key)
+    assert one.get_many(["c", "x", "a"]).tolist() == other.get_many(["c", "x", "a"]).tolist() == [2, -1, 0]

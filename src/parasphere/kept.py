@@ -137,9 +137,9 @@ def _is_a(value: Any, hint: Any) -> bool:
         return any(_is_a(value, each) for each in get_args(hint))
     if kind is Literal:
         return value in get_args(hint)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-    if kind is int:
+    if kind is float and isinstance(value, float):
+        return not math.isnan(value)
+    if kind in (int, float):
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     if kind is Callable:
         return callable(value)

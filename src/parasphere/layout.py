@@ -146,6 +146,7 @@ def guarded(**layouts: str) -> Callable[[Loop], Loop]:
                 due.check(name, arguments[place], sizes)
             return loop(*arguments)
 
+        vars(door)["layouts"] = layouts
         return door
 
     return decorate

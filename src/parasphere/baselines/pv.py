@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
-from ..errors import CorpusError, MissingExtraError
+from ..errors import CorpusError, MissingExtraError, ParasphereError
 from ..inputs import held_texts
 from ..progress import progress
 from ..tokens import AnyTokenizer, count_words, split_texts
@@ -25,6 +25,8 @@ DEFAULTS: dict[Mode, dict[str, Any]] = {
     "dm": {"epochs": 5, "alpha": 0.025, "infer_alpha": 0.1},
 }
 END_ALPHA = 0.0001  # where the learning rate ends, as in word2vec
+MAX_ALPHA = 1.0  # of learning; beyond, the weights grow without bound
+MAX_WEIGHT = 1e3
 _LONGEST = 10_000  # gensim passes over what a piece of text has beyond so many words
 
 
@@ -148,6 +150,7 @@ class ParagraphVectors(TextEncoder):
     def transform(self, X: Any) -> Floats:
         """Return the inferred vectors, (n_docs, dim)."""
         check_is_fitted(self, "output_weights_")
+        self._check_parameters()
         model = self._rebuilt()
         go_over = _pass_over(model)
         alphas = np.linspace(self._chosen("infer_alpha"), END_ALPHA, self.infer_epochs)
@@ -215,6 +218,15 @@ class ParagraphVectors(TextEncoder):
             value = self._chosen(name) if name in by_mode else getattr(self, name)
             if not value >= bound:
                 raise ValueError(f"{name} must be at least {bound}, not {value!r}")
+            if name.endswith("alpha") and not value <= MAX_ALPHA:
+                raise ValueError(f"{name} must be at most {MAX_ALPHA}, not {value!r}")
+
+    def _check_found(self) -> None:
+        """Look at the weights too: gensim's compiled loops read beyond their tables where a product overflows."""
+        super()._check_found()
+        for weights in (self.output_weights_, self.input_weights_):
+            if weights is not None and not (abs(weights) <= MAX_WEIGHT).all():
+                raise ParasphereError(f"the weights must lie within {MAX_WEIGHT:g}")
 
 
 def first_vectors(n_docs: int, dim: int, seed: int) -> Floats:

@@ -1,0 +1,278 @@
+"""The doors before compiled loops, tried from all sides: what does not fit never reaches them."""
+
+import importlib
+import inspect
+import pkgutil
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numba.core.registry import CPUDispatcher
+from scipy import sparse
+
+import parasphere
+from parasphere import Bags, CorpusError, JointSphericalModel, MovMF, Own, SphericalParagraphModel, WordVectors
+from parasphere.errors import ParasphereError, VectorsError
+from parasphere.facets import Facets
+from parasphere.layout import LayoutError, layout
+from parasphere.rows import sum_lifted_rows, sum_rows
+from parasphere.tokens import string_buffers
+from parasphere.vocabulary import Vocabulary
+
+WORDS = ["north", "east", "west", "up"]
+TEXTS = ["north east", "up west west", "north", "east up north"]
+
+
+def modules() -> list[Any]:
+    names = [module.name for module in pkgutil.walk_packages(parasphere.__path__, "parasphere.")]
+    return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+
+
+def doors() -> dict[str, Any]:
+    found = [thing for module in modules() for thing in vars(module).values() if hasattr(thing, "layouts")]
+    return {f"{door.__module__}.{door.__name__}": door for door in found}
+
+
+DOORS = doors()
+
+
+def honest(door: Any) -> dict[str, Any]:
+    """Return arrays that fit a door's layouts, each name of an axis standing for a size of its own."""
+    sizes: dict[str, int] = {}
+    arrays = {}
+    for name, written in door.layouts.items():
+        due = layout(written)
+        shape = [
+            sizes.setdefault(axis, 5 + len(sizes)) + more if axis else abs(more) if more >= 0 else 3
+            for axis, more in due.axes
+        ]
+        arrays[name] = np.zeros(shape, due.dtypes[0])
+    return arrays
+
+
+def call(door: Any, arrays: dict[str, Any]) -> None:
+    door(*(arrays.get(name) for name in inspect.signature(door.__wrapped__).parameters))
+
+
+def same_layout(lie: Any, array: Any) -> bool:
+    return isinstance(lie, np.ndarray) and (lie.dtype, lie.shape, lie.flags.c_contiguous) == (
+        array.dtype,
+        array.shape,
+        True,
+    )
+
+
+def strided(array: Any) -> Any:
+    return np.repeat(array, 2, axis=-1)[..., ::2]
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_no_door_lets_through_what_does_not_fit(name: str) -> None:
+    door = DOORS[name]
+    arrays = honest(door)
+    axes = Counter(axis for written in door.layouts.values() for axis, _ in layout(written).axes)
+    for argument, written in door.layouts.items():
+        array, due = arrays[argument], layout(written)
+        lies = [array.astype("c8"), array[None], array.tolist(), array.astype(array.dtype.newbyteorder())]
+        lies += [strided(array), np.asfortranarray(array)]
+        for place, (axis, more) in enumerate(due.axes):
+            if more >= 0 if axis is None else axes[axis] > 1:
+                lies.append(np.zeros([size + (i == place) for i, size in enumerate(array.shape)], array.dtype))
+        for lie in lies:
+            if same_layout(lie, array):  # one byte has no order, one number no stride
+                continue
+            with pytest.raises(LayoutError, match="must"):
+                call(door, arrays | {argument: lie})
+
+
+def test_every_loop_that_takes_addresses_is_behind_a_door() -> None:
+    """Functions that compiled code alone calls get addresses, and Python cannot make these."""
+    bare = [
+        thing.__name__
+        for module in modules()
+        for thing in vars(module).values()
+        if isinstance(thing, CPUDispatcher)
+        and thing.__name__ != "address"
+        and "address(" in inspect.getsource(thing.py_func)
+    ]
+    assert bare == []
+    assert len(DOORS) > 20
+
+
+def test_ids_and_places_beyond_the_arrays_are_refused() -> None:
+    def add_up(ids: list[int], ends: list[int]) -> None:
+        out = [np.zeros((1, 2)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
+        sum_rows(np.array(ids, np.int32), np.array(ends), np.ones((3, 2), np.float32), None, *out)
+
+    add_up([0, -1, 2], [3])
+    for ids, ends in (([3], [1]), ([10**9], [1]), ([0], [2]), ([0], [-1]), ([], [10**12])):
+        with pytest.raises(ValueError, match=r"row|documents must end"):
+            add_up(ids, ends)
+
+
+def test_facets_beyond_the_sums_are_refused() -> None:
+    matrix = np.ones((1, 8), np.float32)
+    for starts, which, own_dim in (
+        ([0, 1], [1], 0),
+        ([0, 1], [-1], 0),
+        ([0, 9], [0], 0),
+        ([0, 1], [0], 9),
+        ([-5, 1], [0], 0),
+    ):
+        out = [np.zeros((1, 8)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
+        tables = np.array(starts), np.array(which, np.int32), np.ones(1)
+        with pytest.raises(ValueError, match=r"narrow|beyond"):
+            sum_lifted_rows(
+                np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, *tables, (0.5, own_dim, 0.0), False, *out
+            )
+
+
+def some_vectors(dim: int = 3) -> WordVectors:
+    return WordVectors.from_arrays(WORDS, np.random.default_rng(dim).normal(size=(4, dim)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"own": Own(0.7, dim=64)}, {"own": None}),
+        ({}, {"own": Own(0.7, dim=64)}),
+        ({"own": Own(0.7, dim=64)}, {"own": Own(0.7, dim=32)}),
+        ({"facets": 3}, {"facets": 1}),
+        ({"facets": 2}, {"facets": 3}),
+        ({}, {"facets": 2}),
+        ({}, {"vectors": some_vectors(7)}),
+    ],
+)
+def test_parameters_that_change_the_width_after_a_fit(before: dict[str, Any], after: dict[str, Any]) -> None:
+    model = SphericalParagraphModel(some_vectors(), tol=1e-2, **before).fit(TEXTS).set_params(**after)
+    for use in (model.transform, model.posterior, model.partial_fit, lambda texts: list(model.stream(texts))):
+        with pytest.raises(ValueError, match="the model was fitted to"):
+            use(TEXTS)
+    assert model.fit(TEXTS).transform(TEXTS).shape == (4, model.n_features_in_)
+
+
+def test_a_joint_model_may_be_fitted_anew_to_another_width() -> None:
+    model = JointSphericalModel(None, dim=4, epochs=1, min_count=1, ngrams=1, tol=1e-2).fit(TEXTS)
+    assert model.set_params(dim=6).fit(TEXTS).transform(TEXTS).shape == (4, 6)
+
+
+# ---------------------------------------------------------------------------------------------------
+# Arrays that are given
+
+
+def test_word_vectors_of_any_layout_add_up_alike() -> None:
+    vectors = some_vectors(12)
+    expected = Bags.from_texts(TEXTS, vectors).sums
+    rows = vectors.matrix
+    for matrix in (np.asfortranarray(rows), strided(rows), rows.astype(np.float64), rows.astype(">f4"), rows.tolist()):
+        again = WordVectors(vectors.vocabulary, matrix, strided(vectors.norms))
+        np.testing.assert_array_equal(Bags.from_texts(TEXTS, again).sums, expected)
+        assert again.matrix.dtype == np.float32
+        assert not again.matrix.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows, norms: (rows[:3], norms), "4 words need a matrix of numbers with a row for each"),
+        (lambda rows, norms: (rows[0], norms), "with a row for each"),
+        (lambda rows, norms: (rows[:, :0], norms), "with a row for each"),
+        (lambda rows, norms: (rows.astype(str), norms), "with a row for each"),
+        (lambda rows, norms: (2 * rows, norms), "row 0 has length 2"),
+        (lambda rows, norms: (np.where(rows == rows[2, 1], np.nan, rows), norms), "row 2 has length nan"),
+        (lambda rows, norms: (0 * rows, norms), "row 0 has length 0"),
+        (lambda rows, norms: (rows, norms[:2]), "a norm each"),
+        (lambda rows, norms: (rows, -norms), "norm 0 is -"),
+        (lambda rows, norms: (rows, norms * np.inf), "norm 0 is inf"),
+    ],
+)
+def test_word_vectors_that_do_not_fit_are_named(change: Any, message: str) -> None:
+    vectors = some_vectors()
+    with pytest.raises(VectorsError, match=message):
+        WordVectors(vectors.vocabulary, *change(vectors.matrix, vectors.norms))
+
+
+@pytest.mark.parametrize(
+    "offsets", [[0, 2, 99], [0, 99, 3], [1, 2, 3], [0, 2, 1], [0, -5, 3], [0, 0, 3], [[0, 3]], [0.0, 3.0], []]
+)
+def test_words_whose_places_do_not_fit_their_bytes(offsets: list[Any]) -> None:
+    kind = np.float64 if offsets and isinstance(offsets[-1], float) else np.int64
+    with pytest.raises(ParasphereError):
+        Vocabulary.from_buffers(np.frombuffer(b"abc", np.uint8), np.array(offsets, kind), trusted=True)
+
+
+def test_words_cannot_be_changed_and_are_utf8() -> None:
+    data, offsets = np.frombuffer("aé".encode(), np.uint8).copy(), np.array([0, 1, 3])
+    vocabulary = Vocabulary.from_buffers(data, offsets)
+    vocabulary.check_utf8()
+    for array in (vocabulary.data, vocabulary.offsets):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    for wrong in (np.array([0, 2, 3]), np.array([0, 1, 2])):
+        with pytest.raises(VectorsError, match="not UTF-8"):
+            Vocabulary.from_buffers(data, wrong).check_utf8()
+
+
+def test_bags_of_any_layout_and_bags_that_lie() -> None:
+    bags = Bags.from_texts(TEXTS, some_vectors(), dtype=np.float64)
+    model = SphericalParagraphModel(None, tol=1e-2).fit(bags)
+    odd = Bags(np.asfortranarray(bags.sums), strided(bags.lengths), bags.squared_norms, bags.unknown)
+    np.testing.assert_array_equal(model.transform(odd), model.transform(bags))
+    sums = bags.sums.copy()
+    sums[1, 0] = np.nan
+    for lie in (
+        Bags(sums, bags.lengths, bags.squared_norms, bags.unknown),
+        Bags(bags.sums, -bags.lengths, bags.squared_norms, bags.unknown),
+        Bags(bags.sums, bags.lengths, 2 * bags.squared_norms, bags.unknown),
+        Bags(bags.sums, bags.lengths, bags.squared_norms, bags.unknown - 5),
+    ):
+        for use in (model.transform, SphericalParagraphModel(None).fit):
+            with pytest.raises(ParasphereError, match=r"document|squared length"):
+                use(lie)
+    for lengths in (bags.lengths.astype(np.float32), bags.lengths[:, None], bags.lengths[:2]):
+        with pytest.raises(ValueError, match=r"lengths|one number a document"):
+            Bags(bags.sums, lengths, bags.squared_norms, bags.unknown)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"starts": np.array([0, 1, 5])},
+        {"starts": np.array([0, 2, 1])},
+        {"starts": np.array([1, 1, 2])},
+        {"starts": np.array([0, 0, 2])},
+        {"which": np.array([0, 2], np.int32)},
+        {"which": np.array([0, -1], np.int32)},
+        {"parts": np.array([1.0, 2.0])},
+        {"parts": np.array([1.0, np.nan])},
+        {"parts": np.array([1.0, 0.5])},
+        {"parts": np.ones(3)},
+        {"centres": np.full((2, 3), np.inf, np.float32)},
+        {"centres": np.zeros((2, 3))},
+    ],
+)
+def test_facets_that_do_not_fit(change: dict[str, Any]) -> None:
+    sound = {
+        "centres": np.eye(2, 3, dtype=np.float32), "starts": np.array([0, 1, 2]), "which": np.array([0, 1], np.int32),
+        "parts": np.ones(2),
+    }  # fmt: skip
+    assert Facets(**sound).n_facets == 2
+    with pytest.raises(ParasphereError):
+        Facets(**(sound | change))
+
+
+def test_sparse_rows_whose_indices_lie() -> None:
+    rows = sparse.random_array((6, 5), density=0.5, format="csr", rng=np.random.default_rng(0))
+    mixture = MovMF(2, random_state=0).fit(rows)
+    rows.indices[3] = 10**6
+    for use in (mixture.predict, MovMF(2).fit):
+        with pytest.raises(ValueError, match="ind"):
+            use(rows)
+
+
+def test_a_column_that_reaches_beyond_its_bytes() -> None:
+    offsets = pa.py_buffer(np.array([0, 3, 1]))
+    with pytest.raises(CorpusError, match="2 texts reaches beyond"):
+        string_buffers(pa.LargeStringArray.from_buffers(2, offsets, pa.py_buffer(b"abc")))
