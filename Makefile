@@ -36,7 +36,7 @@ fix: .venv/installed-lint ## let ruff mend and format the code
 	$(BIN)/ruff format .
 
 fuzz: .venv/installed-test ## mutated files until stopped, or for FUZZ_SECONDS (FUZZ_SEED, FUZZ_TARGET, FUZZ_CASE)
-	$(BIN)/python tests/fuzzing.py
+	$(BIN)/python tests/fuzz/fuzzing.py
 
 bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
 	$(BIN)/python -m benchmarks

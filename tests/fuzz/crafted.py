@@ -1,13 +1,9 @@
 """Saved folders whose arrays and facts lie, with checksums that fit: loaded and used, they may raise our errors alone.
 
-``case(seed)`` makes one such folder, and raises if anything else comes out. Run by hand, for as long as one likes:
-
-    python tests/fuzz/crafted.py FIRST_SEED COUNT
+``case(seed)`` makes one such folder, and raises if anything else comes out; :mod:`fuzzing` tries many.
 """
 
 import copy
-import faulthandler
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -228,24 +224,3 @@ def _last_module(error: BaseException) -> str:
     while trace is not None:
         name, trace = str(trace.tb_frame.f_globals.get("__name__", "")), trace.tb_next
     return name
-
-
-def main() -> None:
-    """Run many cases, tell those that fail, and leave with 1 if any did."""
-    first, count = int(sys.argv[1]), int(sys.argv[2])
-    faulthandler.enable()
-    failed = 0
-    for seed in range(first, first + count):
-        faulthandler.dump_traceback_later(60, exit=True)
-        print(seed, file=sys.stderr, flush=True)
-        try:
-            case(seed)
-        except Exception as error:
-            failed += 1
-            print(f"seed {seed}: {error!r}", flush=True)
-    print(f"{count:,} cases, {failed} failed")
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,6 +11,7 @@ decorate it. `test_fuzzing.py` tries a few hundred cases of each; ``make fuzz`` 
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import faulthandler
 import gzip
@@ -30,14 +31,17 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import crafted
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parasphere import formats
+from parasphere import Bags, Tokenizer, WordVectors, formats, storage
 from parasphere.corpus import blocks
-from parasphere.errors import CorpusError, ParasphereError, VectorsError
+from parasphere.errors import CorpusError, CoverageWarning, ParasphereError, StoreError, VectorsError
+from parasphere.rows import sum_rows
 
 Target = Callable[[Random, Path], None]
 TARGETS: dict[str, Target] = {}
@@ -209,8 +213,98 @@ def corpora(random: Random, folder: Path) -> None:
     assert found[0] == found[1]
 
 
-# ------------------------------------------------------------------------ the road to more targets
-# Saved folders and crafted arrays come here, each as one more function under @target.
+# ---------------------------------------------------------------------------------- saved folders
+
+
+@cache
+def saved_folder() -> dict[str, bytes]:
+    """Save sound word vectors; return the files of their folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        WordVectors.from_arrays(["sea", "lake", "é"], [[3, 4], [4, 3], [-1, 0]]).save(folder)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+@target
+def damaged_folders(random: Random, folder: Path) -> None:
+    """Load a saved folder whose files were mutated; what is loaded all the same is what was saved."""
+    files = saved_folder()
+    for name, data in files.items():
+        (folder / name).write_bytes(mutated(random, data, random.choice(list(files.values()))))
+    if random.random() < 0.1:
+        next(folder.iterdir()).unlink()
+    try:
+        assert WordVectors.load(folder).words == ["sea", "lake", "é"]
+    except StoreError as error:
+        named(folder, error)
+    with contextlib.suppress(StoreError, VectorsError):  # who asks for it may read damaged numbers
+        storage.load(folder, "word-vectors", verify=False)
+
+
+@target
+def crafted_folders(random: Random, _folder: Path) -> None:
+    """Load and use a folder whose arrays or facts lie, with checksums that fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        crafted.case(random.randrange(1 << 32))
+
+
+# ------------------------------------------------------------------- crafted arrays, slow references
+
+LETTERS = "abcé SEA\u0301ß漢😀 \n1'-"
+
+
+@target
+def sums_of_texts(random: Random, _folder: Path) -> None:
+    """Add up word vectors of odd texts, and compare with Python's own splitting and numpy's own sums."""
+    words = sorted({"".join(random.choices("abcéß漢", k=random.randint(1, 12))) for _ in range(random.randint(1, 9))})
+    dim = random.choice([1, 2, 7, 8, 9, 33])
+    vectors = WordVectors.from_arrays(words, np.random.default_rng(random.randrange(99)).normal(size=(len(words), dim)))
+    texts = ["".join(random.choices([*LETTERS, *words, " "], k=random.randint(0, 60))) for _ in range(5)]
+    weights = np.array([random.choice([0.0, 0.5, 3.0]) for _ in words])
+    warnings.simplefilter("ignore", CoverageWarning)
+    bags = Bags.from_texts(texts, vectors, tokenizer=Tokenizer(), weights=weights, dtype=np.float64)
+    plain = Bags.from_texts([Tokenizer()(text) for text in texts], vectors, weights=weights, dtype=np.float64)
+    for text, total, length, unknown, same in zip(
+        texts, bags.sums, bags.lengths, bags.unknown, plain.sums, strict=True
+    ):
+        found = [words.index(word) for word in Tokenizer()(text) if word in words]
+        rows = vectors.matrix[found].astype(np.float64) * weights[found, None]
+        np.testing.assert_allclose(total, rows.sum(axis=0), atol=1e-12)
+        assert length == weights[found].sum()
+        assert unknown == len(Tokenizer()(text)) - len(found)
+        assert (total == same).all()
+
+
+@target
+def crafted_arrays(random: Random, _folder: Path) -> None:
+    """Hand a compiled loop arrays of wrong types, shapes and orders, and ids beyond the rows: it must refuse them."""
+    n, dim, docs = random.randint(1, 5), random.randint(1, 9), random.randint(1, 4)
+    ids = np.random.default_rng(random.randrange(99)).integers(-1, n, size=6).astype(np.int32)
+    ends = np.sort(np.random.default_rng(random.randrange(99)).integers(0, 7, size=docs)).astype(np.int64)
+    arrays: list[Any] = [
+        ids, ends, np.ones((n, dim), np.float32), np.ones(n), np.zeros((docs, dim)), *np.zeros((2, docs)),
+        np.zeros(docs, np.int64), np.zeros(docs),
+    ]  # fmt: skip
+    place = random.randrange(len(arrays))
+    honest = arrays[place]
+    match random.randrange(6):
+        case 0:
+            arrays[place] = honest.astype(random.choice(["f2", "f4", "f8", "i4", "i8", "u1"]))
+        case 1:
+            arrays[place] = honest[: random.randint(0, len(honest) - 1)]
+        case 2:
+            arrays[place] = np.repeat(honest, 2, axis=random.randrange(honest.ndim))
+        case 3:
+            arrays[place] = np.asfortranarray(np.repeat(honest, 2, axis=0)[::2])
+        case 4:
+            arrays[0] = ids + np.int32(random.choice([1, 100, 2**30]))
+        case _:
+            arrays[1] = ends + random.choice([-9, 1, 10**9, 2**62])
+    sums = arrays[4]
+    with contextlib.suppress(ParasphereError, ValueError):
+        sum_rows(*arrays)
+        assert np.isfinite(sums).all()
+        assert abs(sums).max(initial=0.0) <= len(ids)
 
 
 def main() -> int:
