@@ -211,9 +211,9 @@ class Bags:
         store.save(folder, KIND, {field.name: getattr(self, field.name) for field in fields(self)}, {})
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Bags":
-        """Map saved bags into memory, read-only."""
-        arrays, _ = store.load(folder, KIND)
+    def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
+        """Map saved bags into memory, read-only; ``verify`` compares them with their checksum, once per file."""
+        arrays, _ = store.load(folder, KIND, verify=verify)
         arrays = dict(arrays)
         if "squared_weights" not in arrays and (np.asarray(arrays.get("lengths", 0.5)) % 1).any():
             raise StoreError(f"{folder} holds weighted bags without the sums of squared weights: make them anew.")

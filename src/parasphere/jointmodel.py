@@ -187,10 +187,10 @@ class JointSphericalModel(SphericalParagraphModel):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None
+        cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None, verify: bool = True
     ) -> SphericalParagraphModel:
         """Read what :meth:`save` wrote, as a :class:`SphericalParagraphModel`."""
-        return SphericalParagraphModel.load(folder, vectors=vectors, tokenizer=tokenizer)
+        return SphericalParagraphModel.load(folder, vectors=vectors, tokenizer=tokenizer, verify=verify)
 
     def _bagger(self, *, reset: bool = False) -> Bagger:  # noqa: ARG002
         """Return what reads texts with the vectors as learned."""

@@ -64,7 +64,7 @@ class Kept:
         store.save(folder, self._kind(), arrays, facts)
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None) -> Self:
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
         """Read what :meth:`save` wrote.
 
         Parameters
@@ -74,8 +74,10 @@ class Kept:
             Word vectors in place of those that were referred to, if they have moved; they must be the same ones.
         tokenizer : callable, optional
             The tokenizer, if it was one of Python code: that is not saved.
+        verify : bool, default=True
+            Compare the data with their checksum, once per file; ``False`` maps them unread.
         """
-        arrays, facts = store.load(folder, cls._kind())
+        arrays, facts = store.load(folder, cls._kind(), verify=verify)
         given = {"vectors": vectors, "tokenizer": tokenizer}
         try:
             parameters = {

@@ -397,7 +397,9 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         save_model(self, folder, embed_vectors)
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None) -> Self:
+    def load(
+        cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None, verify: bool = True
+    ) -> Self:
         """Read a model that :meth:`save` wrote; its arrays are mapped into memory.
 
         Parameters
@@ -407,8 +409,10 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
             Where the word vectors are now, if not where they were; their content must be the same.
         tokenizer : callable, optional
             Needed again if the model was fitted with a Python function for a tokenizer.
+        verify : bool, default=True
+            Compare the data with their checksum, once per file; ``False`` maps them unread.
         """
-        return cast(Self, load_model(cls, folder, vectors, tokenizer))
+        return cast(Self, load_model(cls, folder, vectors, tokenizer, verify))
 
     # -- inside -----------------------------------------------------------------------------------------------
 

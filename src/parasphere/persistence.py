@@ -64,9 +64,9 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
     store.save(folder, KIND, arrays, meta)
 
 
-def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, tokenizer: Any) -> Any:
+def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, tokenizer: Any, verify: bool) -> Any:
     """Read a model; see ``SphericalParagraphModel.load``."""
-    arrays, meta = store.load(folder, KIND)
+    arrays, meta = store.load(folder, KIND, verify=verify)
     try:
         return _loaded(make, folder, arrays, meta, vectors, tokenizer)
     except StoreError:  # other vectors, or a tokenizer that is missing: it says so itself

@@ -111,7 +111,7 @@ class WordVectors:
     @classmethod
     def load(
         cls, source: Any = GLOVE, *, errors: Errors = "raise", cache: bool = True, member: str | None = None,
-        trust: bool = False,
+        trust: bool = False, verify: bool = True,
     ) -> "WordVectors":  # fmt: skip
         """Load word vectors.
 
@@ -132,6 +132,8 @@ class WordVectors:
             Which file of a zip to read.
         trust : bool
             Open gensim's ``.kv`` files too. They are pickles, and those can run any code.
+        verify : bool, default=True
+            Compare the data of a saved folder with its checksum, once per file; ``False`` maps it unread.
         """
         if errors not in ("raise", "skip"):
             raise ValueError(f"errors must be 'raise' or 'skip', not {errors!r}")
@@ -143,7 +145,7 @@ class WordVectors:
         if not _exists(path):
             raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Possible are {_WAYS}.")
         if path.is_dir():
-            return cls._open(path)._warned()
+            return cls._open(path, verify=verify)._warned()
         formats.regular(path)
         if trust and _is_pickle(path):
             return cls._from_gensim(_unpickled(path), errors)._warned()
@@ -332,8 +334,8 @@ class WordVectors:
             raise StoreError(message) from error
 
     @classmethod
-    def _open(cls, folder: Path, name: str | None = None) -> "WordVectors":
-        arrays, meta = store.load(folder, KIND)
+    def _open(cls, folder: Path, name: str | None = None, verify: bool = True) -> "WordVectors":
+        arrays, meta = store.load(folder, KIND, verify=verify)
         try:
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"], "skipped": skipped}

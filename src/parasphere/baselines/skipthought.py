@@ -164,12 +164,12 @@ class SkipThought(TextEncoder):
         return np.concatenate([np.empty((0, self._n_features_out), np.float32), *parts])
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None) -> Self:
+    def load(cls, folder: str | Path, **given: Any) -> Self:
         """Read what :meth:`save` wrote; see :meth:`parasphere.kept.Kept.load`.
 
         It computes on the CPU, wherever it was trained, until ``set_params(device=...)``.
         """
-        return super().load(folder, vectors=vectors, tokenizer=tokenizer).set_params(device="cpu")  # type: ignore[no-any-return]
+        return super().load(folder, **given).set_params(device="cpu")  # type: ignore[no-any-return]
 
     def expand(self, vectors: Any) -> Self:
         """Understand every word that some word vectors know.
