@@ -134,7 +134,6 @@ def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
 
 
 def test_a_dictionary_in_memory_is_unfolded_piece_by_piece(monkeypatch):
-    monkeypatch.setattr(columns, "FOLD", 100)
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None, 1], pa.int32()), ["x" * 60, "y" * 30])
     assert list(columns.foldings([column], 100)) == [(0, 2), (2, 3)]
     lists = pa.ListArray.from_arrays([0, 2, 2, 5], column)
