@@ -350,6 +350,20 @@ def test_an_endless_line(write: Callable[..., Path], monkeypatch: pytest.MonkeyP
         read(write(GOOD + b"x" * 1000), block=50)
 
 
+@pytest.mark.parametrize("blank", [0, 2, 99])
+def test_many_lines_wherever_the_long_ones_are(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, blank: int
+) -> None:
+    monkeypatch.setattr(formats, "_LINES", 2)
+    rows = GOOD.splitlines(keepends=True)
+    long = rows[2].replace(b"-2", b"-2." + b"0" * 500)
+    for content in ([rows[0], rows[1], long], [long, rows[0], rows[1]], [rows[0], long, rows[1]]):
+        found = read(write((b"\n" * blank).join([b"", *content, b""])))
+        assert sorted(found.vocabulary.words) == ["fire", "lake", "sea"]
+        with pytest.raises(VectorsError, match=rf"line {4 * blank + 4}: the row of 'few'"):
+            read(write((b"\n" * blank).join([b"", *content, b"few 1 2\n"])))
+
+
 def test_the_digest_is_of_the_content(write: Callable[..., Path]) -> None:
     plain = read(write(GOOD)).digest
     assert plain == read(write(gzip.compress(GOOD)), block=3).digest

@@ -88,7 +88,7 @@ def in_zip(data, method):
 
 def repeated(path, text, times):
     column = pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), [text])
-    pq.write_table(pa.table({"text": column}), path)
+    pq.write_table(pa.table({"text": column}), path, store_schema=False)  # they are strings, as most are
 
 
 def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
@@ -116,7 +116,7 @@ def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
     for name, data in content.items():
         (bombs / name).write_bytes(data)
         assert len(data) < 2 << 20
-    repeated(bombs / "text-4.parquet", "x" * 100_000, 10 * MEGABYTES)
+    repeated(bombs / "text-0.parquet", "x" * 100_000, 10 * MEGABYTES)
     repeated(bombs / "text-5.parquet", "x" * (5 << 20), 20)
     run = subprocess.run([sys.executable, "-c", PROGRAM, tmp_path], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
@@ -129,12 +129,11 @@ def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
     for name in ("text-1.txt.bz2", "text-2.txt.xz", "text-3.csv.gz", "text-5.parquet"):
         assert f"{bombs / name}" in outcome[name]
         assert "longer than 4,194,304 bytes" in outcome[name]
-    assert outcome["text-4.parquet"] == 10 * MEGABYTES
+    assert outcome["text-0.parquet"] == 10 * MEGABYTES
     assert max(growth for _, growth in found.values()) < ALLOWED, found
 
 
 def test_a_dictionary_in_memory_is_unfolded_piece_by_piece(monkeypatch):
-    monkeypatch.setattr(columns, "FOLD", 100)
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None, 1], pa.int32()), ["x" * 60, "y" * 30])
     assert list(columns.foldings([column], 100)) == [(0, 2), (2, 3)]
     lists = pa.ListArray.from_arrays([0, 2, 2, 5], column)

@@ -315,7 +315,7 @@ def _of_few_lines(text: bytes) -> Iterator[bytes]:
     if text.count(b"\n") <= _LINES:
         yield text
         return
-    middle = text.find(b"\n", len(text) // 2) + 1
+    middle = text.rfind(b"\n", 0, len(text) // 2) + 1 or text.find(b"\n") + 1  # never the end: there are many
     yield from _of_few_lines(text[:middle])
     yield from _of_few_lines(text[middle:])
 
