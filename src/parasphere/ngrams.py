@@ -128,7 +128,7 @@ class _Table(NamedTuple):
     @classmethod
     def of(cls, runs: NDArray[np.int64], first: int) -> "_Table":
         """Return the table of runs whose nodes are ``first`` and so on."""
-        bits = (2 * len(runs)).bit_length()
+        bits = max(1, (2 * len(runs)).bit_length())  # a shift by all 64 bits is not defined
         multiplier = np.uint64(int.from_bytes(os.urandom(8)) | 1)
         table = cls(np.full((1 << bits, 2), -1, np.int64), multiplier, np.uint64(64 - bits))
         _enter(runs, first, *table)
