@@ -157,7 +157,12 @@ def test_what_is_saved_comes_back(more: dict[str, Any], tmp_path: Path) -> None:
     same(clone(fitted).fit_transform(TEXTS), fitted.transform(TEXTS))
 
 
-def test_a_damaged_table_is_found_out() -> None:
+def test_damage_is_found_out(tmp_path: Path) -> None:
+    fitted = TfIdf((1, 2)).fit(TEXTS)
+    fitted.idf_ = fitted.idf_[:-1]
+    fitted.save(tmp_path)
+    with pytest.raises(StoreError, match="idf do not fit each other"):
+        TfIdf.load(tmp_path)
     parts = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].parts
     Ngrams(**parts)
     wrong = {

@@ -52,6 +52,7 @@ class Ngrams:
         self.words, self.longer, self.columns, self.ngram_range = words, longer, columns, ngram_range
         self.n_columns = int((columns >= 0).sum())
         self._check()
+        self._columns = _with_none(columns)
         self._lookup = Lookup(words, phrases=False)
 
     @property
@@ -66,7 +67,7 @@ class Ngrams:
             lookup = self._lookup = Lookup(self.words, tokenizer, phrases=False)
 
         def count(words: WordIds) -> sparse.csr_array:
-            columns = _named(self.nodes(words)[self.ngram_range[0] - 1 :], self.columns)
+            columns = self._columns[self.nodes(words)[self.ngram_range[0] - 1 :]]
             return _count_rows(columns, words.ends, self.n_columns)
 
         return _stacked((count(lookup.ids(block.texts)) for block in blocks(source)), self.n_columns)
@@ -174,7 +175,7 @@ def learn_ngrams(
     order = order[totals[order] > 0]  # stop words occur no longer
     columns = np.full(len(totals), -1, np.int32)
     columns[order] = np.arange(len(order), dtype=np.int32)
-    counts = _count_rows(_named(nodes[ngram_range[0] - 1 :], columns), words.ends, len(order))
+    counts = _count_rows(_with_none(columns)[nodes[ngram_range[0] - 1 :]], words.ends, len(order))
     chosen = np.flatnonzero(np.bincount(counts.indices, minlength=len(order)) >= min_df)[:max_columns]
     if not len(chosen):
         raise CorpusError(_lacking(bool(totals.any()), ngram_range[0], min_df if len(order) else None))
@@ -229,7 +230,7 @@ def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
     places = np.empty(len(order), np.int32)
     places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
     rows = np.split(places[np.asarray(met.indices)], np.cumsum([len(words) for words, _ in parts])[:-1])
-    ids = [np.empty(0, np.int32), *(_named(words.ids, new) for new, (_, words) in zip(rows, parts, strict=False))]
+    ids = [np.empty(0, np.int32), *(_with_none(new)[words.ids] for new, (_, words) in zip(rows, parts, strict=False))]
     lengths = [np.empty(0, np.int64), *(np.diff(words.ends, prepend=0) for _, words in parts)]
     return _vocabulary(met.dictionary.take(order)), WordIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
@@ -323,9 +324,9 @@ def _distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return keys[:size].copy(), counts[:size].copy()
 
 
-def _named(ids: NDArray[np.int32], names: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return ``names[ids]``, and -1 where the id is -1."""
-    return np.append(names, np.int32(-1))[ids]
+def _with_none(names: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return names of ids such that the id -1 has the name -1."""
+    return np.append(names, np.int32(-1))
 
 
 def _vocabulary(words: pa.LargeStringArray) -> Vocabulary:

@@ -1,6 +1,7 @@
 """Tf-idf: counts of words, or of n-grams, those that few texts have weighing more."""
 
 import numbers
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..compiled import compiled
-from ..errors import CorpusError
+from ..errors import CorpusError, StoreError
 from ..inputs import as_texts
 from ..ngrams import Ngrams, hashed_counts, learn_ngrams
 from ..tokens import AnyTokenizer
@@ -128,6 +129,15 @@ class TfIdf(TextEncoder):
         else:
             counts = self._table.count(as_texts(X), self._words())
         return weighted(counts, self.idf_, sublinear_tf=self.sublinear_tf)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None) -> Self:
+        """Read what :meth:`save` wrote, as :meth:`parasphere.kept.Kept.load` does."""
+        found = super().load(folder, vectors=vectors, tokenizer=tokenizer)
+        # Compiled code relies on these, and does not ask.
+        if found.ngrams_ is not None and found._table.n_columns != len(found.idf_):
+            raise StoreError(f"{folder}: its n-grams and their idf do not fit each other: it is damaged.")
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the n-grams, one per column; "tfidf0", "tfidf1", ... if they are hashed."""
