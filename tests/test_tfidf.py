@@ -170,8 +170,8 @@ def test_damage_is_found_out(tmp_path: Path) -> None:
         "columns": [parts["columns"][1:], parts["columns"] * 2, np.zeros_like(parts["columns"])],
     }
     for name, arrays in wrong.items():
-        for array in arrays:
-            with pytest.raises(StoreError, match="do not fit"):
+        for array in [*arrays, parts[name].astype(float), parts[name][..., None]]:
+            with pytest.raises(StoreError, match="it is damaged"):
                 Ngrams(**parts | {name: array})
 
 

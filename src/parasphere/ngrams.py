@@ -1,7 +1,8 @@
 """N-grams: runs of neighbouring words, counted in each text, with a column for each or hashed to columns.
 
 Neighbours are words that follow each other in a text once stop words and words that are too short are gone, as in
-scikit-learn. Nothing is joined across the end of a text or across a word that is unknown.
+scikit-learn. Nothing is joined across the end of a text or across a word that is unknown; a stop word in a text that
+comes as a list of tokens is such a word, for tokens are taken as they are.
 
 The n-grams of a vocabulary are a trie. A node is a run of words: the words themselves come first, in alphabetical
 order, then the runs of two words, ordered by their first and then by their second word, and so on.
@@ -102,6 +103,12 @@ class Ngrams:
 
     def _check(self) -> None:
         """Insist that the arrays fit each other, wherever they come from."""
+        if (
+            self.longer.ndim != 2
+            or self.longer.shape[1] != 2
+            or {self.longer.dtype, self.columns.dtype} != {np.dtype("i4")}
+        ):
+            raise StoreError("the arrays of a table of n-grams are of another kind or shape: it is damaged.")
         (parents, lasts), n_words = self.longer.T, len(self.words)
         ordered = parents < n_words + np.arange(len(parents))
         ordered &= (np.diff(parents, prepend=0) >= 0) & (lasts >= 0) & (lasts < n_words)
@@ -230,6 +237,7 @@ def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
     places = np.empty(len(order), np.int32)
     places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
     rows = np.split(places[np.asarray(met.indices)], np.cumsum([len(words) for words, _ in parts])[:-1])
+    # Without any block there still is one empty row.
     ids = [np.empty(0, np.int32), *(_with_none(new)[words.ids] for new, (_, words) in zip(rows, parts, strict=False))]
     lengths = [np.empty(0, np.int64), *(np.diff(words.ends, prepend=0) for _, words in parts)]
     return _vocabulary(met.dictionary.take(order)), WordIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
@@ -252,7 +260,8 @@ def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArra
     sizes = np.asarray(pc.binary_length(met.dictionary))
     usable = (sizes > 0) & (sizes <= MAX_WORD_BYTES)
     if isinstance(tokenizer, Tokenizer) and tokenizer.stop_words:
-        usable &= ~np.isin(met.dictionary.to_pylist(), list(tokenizer.stop_words))
+        stop = pc.is_in(met.dictionary, pa.array(tokenizer.stop_words, pa.large_string()))
+        usable &= ~stop.to_numpy(zero_copy_only=False)
     rows = np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(-1))
     begins = np.asarray(lists.offsets)
     return met.dictionary, WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
