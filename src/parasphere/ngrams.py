@@ -103,11 +103,8 @@ class Ngrams:
 
     def _check(self) -> None:
         """Insist that the arrays fit each other, wherever they come from."""
-        if (
-            self.longer.ndim != 2
-            or self.longer.shape[1] != 2
-            or {self.longer.dtype, self.columns.dtype} != {np.dtype("i4")}
-        ):
+        kinds = {self.longer.dtype, self.columns.dtype}
+        if self.longer.shape[1:] != (2,) or self.columns.ndim != 1 or kinds != {np.dtype(np.int32)}:
             raise StoreError("the arrays of a table of n-grams are of another kind or shape: it is damaged.")
         (parents, lasts), n_words = self.longer.T, len(self.words)
         ordered = parents < n_words + np.arange(len(parents))
