@@ -116,7 +116,7 @@ def test_they_serve_in_pipelines(name: str) -> None:
 @pytest.mark.parametrize("sublinear", [False, True])
 def test_tf_idf_is_scikit_learns(sublinear: bool) -> None:
     theirs = TfidfVectorizer(token_pattern=r"[^\W\d_]+", sublinear_tf=sublinear).fit(TEXTS)
-    ours = TfIdf(sublinear, tokenizer=Tokenizer()).fit(TEXTS)
+    ours = TfIdf(sublinear_tf=sublinear, tokenizer=Tokenizer()).fit(TEXTS)
     order = [theirs.vocabulary_[word] for word in ours.get_feature_names_out()]
     found = ours.transform(ODD)
     assert found.format == "csr"

@@ -86,7 +86,7 @@ def test_nested_values_and_generators(tmp_path: Path) -> None:
     Odd(np.float32(0.5), np.random.RandomState(0)).save(tmp_path)
     found = Odd.load(tmp_path)
     assert (found.given, found.random_state) == (0.5, None)
-    assert found.found_["rows"] == [1, [2.5, None]]
+    assert found.found_["rows"] == [1, (2.5, None)]
     np.testing.assert_array_equal(found.found_["table"], [[0, 1, 2], [3, 4, 5]])
 
 

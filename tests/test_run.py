@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from sklearn.pipeline import FeatureUnion
 from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, store
+from parasphere.baselines import TfIdf
 from parasphere.cli.experiments import _typed, add_experiment_commands
 from parasphere.datasets import Dataset
-from parasphere.experiments import ENCODERS, Encoder, run, run_all
+from parasphere.experiments import ENCODERS, Encoder, protocol, run, run_all
 from parasphere.experiments import source as source_module
 from parasphere.experiments.encoders import find_vectors
 from parasphere.experiments.report import join_results, read_results, write_report
@@ -136,6 +138,45 @@ def test_a_rival_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     found = of(tmp_path, ["spm", "shared"])
     assert found["runs"][0] == before["runs"][0]
     assert (found["runs"][1]["title"], found["runs"][1]["dimensions"]) == ("SPM, one kappa", 6)
+
+
+def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: list[Any]) -> None:
+    """A dense and a sparse part make a sparse whole, and what any part depends on, the result does."""
+
+    def union(sublinear: bool, weight: float) -> Encoder:
+        def build(found: WordVectors | None, _dim: int, seed: int) -> FeatureUnion:
+            model = SphericalParagraphModel(found, tokenizer=Tokenizer(), random_state=seed)
+            return FeatureUnion(
+                [("spm", model), ("tfidf", TfIdf((1, 2), sublinear, tokenizer=Tokenizer()))],
+                transformer_weights={"spm": weight, "tfidf": weight},
+            )
+
+        return Encoder("union", "side by side", build)
+
+    corpus = planted(split=True)
+    for count, entry in enumerate([union(True, 0.5), union(False, 0.5), union(True, 0.7)], 1):
+        monkeypatch.setitem(ENCODERS, "union", entry)
+        for _ in range(2):
+            (found,) = of(tmp_path, ["union"], [corpus])["runs"]
+            assert len(computed) == count
+    assert corpus.train is not None
+    fitted = entry.build(vectors(), 6, 0).fit([corpus.texts[i] for i in np.flatnonzero(corpus.train)])
+    rows = fitted.transform(corpus.texts)
+    assert rows.format == "csr"
+    assert found["dimensions"] == rows.shape[1] > 6
+    assert found["C"][0] in protocol.LINEAR_C
+    assert found["accuracy"] > 0.8
+    kinds = run._classes(fitted)
+    assert {SphericalParagraphModel, TfIdf, FeatureUnion} <= set(kinds)
+    assert code_version(*kinds) != code_version(FeatureUnion)
+
+
+def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:
+    union = ENCODERS["spm-union"].build(None, 50, 3)
+    joint, tfidf = (part for _, part in union.transformer_list)
+    assert (joint.dim, joint.random_state) == (300, 3)
+    assert repr(tfidf) == repr(ENCODERS["tfidf-best"].build(None, 50, 0))
+    assert sum(weight**2 for weight in union.transformer_weights.values()) == pytest.approx(1)
 
 
 def test_the_first_dimension_everywhere_and_all_for_figure_2() -> None:

@@ -214,7 +214,8 @@ def _packed(value: Any, name: str, arrays: dict[str, NDArray[Any]], source: str 
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, list | tuple):
-        return {"list": [_packed(item, f"{name}.{place}", arrays, source) for place, item in enumerate(value)]}
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_packed(item, f"{name}.{place}", arrays, source) for place, item in enumerate(value)]}
     if isinstance(value, dict):
         return {"dict": {key: _packed(item, f"{name}.{key}", arrays, source) for key, item in value.items()}}
     if name == "random_state":  # a generator's state is spent: what it led to is in the arrays
@@ -244,8 +245,9 @@ def _unpacked(fact: Any, arrays: store.Arrays, folder: str | Path, given: Any) -
             return vectors_from(value["source"] if given is None else given, value, folder)
         own = {key: arrays[f"{value['fingerprint']}.{key}"] for key in ("data", "offsets", "matrix", "norms")}
         return WordVectors.from_stored(own, folder, name=value["name"], fingerprint=value["fingerprint"])
-    if kind == "list":
-        return [_unpacked(item, arrays, folder, given) for item in value]
+    if kind in ("list", "tuple"):
+        items = [_unpacked(item, arrays, folder, given) for item in value]
+        return tuple(items) if kind == "tuple" else items
     if kind == "dict":
         return {key: _unpacked(item, arrays, folder, given) for key, item in value.items()}
     if kind == "tokenizer":

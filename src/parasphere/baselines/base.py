@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
@@ -64,6 +66,16 @@ class CountEncoder(TextEncoder):
         """Return how often each of the chosen words occurs in each text, (n_docs, n_words) int32."""
         check_is_fitted(self, "vocabulary_")
         return count_matrix(X, self.vocabulary_, self._words())
+
+
+def smoothed_idf(counts: sparse.csr_array) -> NDArray[np.float64]:
+    """Return how rare each word of counts, (n_docs, n_words), is: ``1 + log((1 + n) / (1 + df))``, (n_words,).
+
+    ``df`` of the ``n`` texts have the word. The ones stand for one more text with every word in it, so that a word
+    which no text has weighs the most, and not infinitely much.
+    """
+    n_docs, n_words = counts.shape
+    return np.asarray(1 + np.log((1 + n_docs) / (1 + np.bincount(counts.indices, minlength=n_words))))
 
 
 def unit_length(rows: Any) -> Any:

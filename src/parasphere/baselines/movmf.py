@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import vmf
 from ..movmf import Kappa, MovMF
 from ..tokens import AnyTokenizer
-from .base import CountEncoder, unit_length
+from .base import CountEncoder, smoothed_idf, unit_length
 
 Weighting = Literal["tf", "tfidf"]
 
@@ -30,14 +30,12 @@ class WeightedEncoder(CountEncoder):
         if self.weighting not in get_args(Weighting):
             raise ValueError(f"weighting must be one of {', '.join(get_args(Weighting))}, not {self.weighting!r}")
         counts = self._fit_counts(X)
-        n_docs, n_words = counts.shape
+        n_words = counts.shape[1]
         if n_words < 2:
             raise ValueError(
                 f"directions need at least two words; the training texts, within max_words, have {n_words}"
             )
-        self.idf_ = None
-        if self.weighting == "tfidf":
-            self.idf_ = np.log((1 + n_docs) / (1 + np.bincount(counts.indices, minlength=n_words))) + 1.0
+        self.idf_ = smoothed_idf(counts) if self.weighting == "tfidf" else None
         return self._weighted(counts)
 
     def _rows(self, X: Any) -> sparse.csr_array:

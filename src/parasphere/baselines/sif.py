@@ -13,7 +13,7 @@ from ..errors import CorpusError
 from ..inputs import held_texts
 from ..tokens import AnyTokenizer, count_matrix, count_words
 from ..vectors import GLOVE, WordVectors
-from .base import TextEncoder, loaded
+from .base import TextEncoder, loaded, smoothed_idf
 
 
 class WeightedMean(TextEncoder):
@@ -63,8 +63,7 @@ class WeightedMean(TextEncoder):
         counts = count_matrix(X, self.vectors_.vocabulary, self._words())
         if not counts.shape[0]:
             raise CorpusError("there are no texts to fit to; at least one is needed")
-        having = np.bincount(counts.indices, minlength=counts.shape[1])
-        self.weights_ = 1 + np.log((1 + counts.shape[0]) / (1 + having))
+        self.weights_ = smoothed_idf(counts)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -1,8 +1,8 @@
 """What turns texts into vectors in the experiments: a registry, in the order of the tables.
 
 A rival is one file in :mod:`parasphere.baselines` and one entry here. All take the paper's preprocessing (lower case,
-English letters, no stop words), except for those that were trained on running text: FastSent and skip-thought keep stop
-words, MiniLM reads the text as it is.
+English letters, no stop words), except for our best, which keep stop words, and for those that were trained on running
+text: FastSent and skip-thought keep stop words, MiniLM reads the text as it is.
 """
 
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
+from sklearn.pipeline import FeatureUnion
 
 from .. import store
 from ..baselines import (
@@ -141,6 +142,23 @@ def best_model(vectors: WordVectors | str | None, seed: int = 0, **changed: Any)
     return JointSphericalModel(vectors, **(settings | changed))
 
 
+def best_tfidf() -> TfIdf:
+    """Return tf-idf of words and pairs of neighbours, stop words among them, unfitted."""
+    return TfIdf(ngram_range=(1, 2), sublinear_tf=True, tokenizer=Tokenizer())
+
+
+def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
+    """Return a direction learned with the texts and tf-idf side by side, unfitted.
+
+    Both have unit length, and so have the two together: their cosine is the mean of the cosines of its parts.
+    """
+    joint = JointSphericalModel(vectors, dim=300, tokenizer=Tokenizer(), ngrams=1, tol=1e-4, random_state=seed)
+    half = 0.5**0.5
+    return FeatureUnion(
+        [("spm", joint), ("tfidf", best_tfidf())], transformer_weights={"spm": half, "tfidf": half}, n_jobs=1
+    )
+
+
 _ENTRIES = (
     Encoder("spm", "SPM", lambda vectors, _, seed: SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=seed),
             kind="spherical", tells_certainty=True),
@@ -155,8 +173,11 @@ _ENTRIES = (
             build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, ngrams=2, random_state=seed)),
     Encoder("spm-best", "SPM, best", lambda vectors, _, seed: best_model(vectors, seed), kind="spherical",
             by_dim=False),
+    Encoder("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), kind="spherical",
+            by_dim=False),
     Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
     Encoder("tfidf", "tf-idf", lambda *_: TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
+    Encoder("tfidf-best", "tf-idf, pairs", lambda *_: best_tfidf(), needs_vectors=False, by_dim=False),
     Encoder("lsi", "LSI", _topics(LatentSemanticIndex), needs_vectors=False),
     Encoder("nmf", "NMF", _on_counts(NonnegativeFactors), needs_vectors=False, by_dim=False),
     Encoder("plsi", "PLSI", _on_counts(ProbabilisticLatentSemanticIndex), needs_vectors=False, by_dim=False),
@@ -196,7 +217,7 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
     >>> [encoder.name for encoder in encoders]
-    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-best']
+    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-best', 'spm-union']
     """
     kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
     found: dict[str, Encoder] = {}

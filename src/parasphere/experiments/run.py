@@ -25,6 +25,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from sklearn.base import BaseEstimator
 
 from .. import __version__, store
 from .. import progress as bars
@@ -94,9 +95,9 @@ class Run:
     def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
         facts = more | {
-            "encoder": [type(transformer).__qualname__, _plain(transformer.get_params(deep=False))],
+            "encoder": _plain(transformer),
             "dataset": _fingerprint(self.dataset),
-            "code": code_version(*modules, type(transformer)),
+            "code": code_version(*modules, *_classes(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": store.VERSION,
         }
@@ -197,7 +198,7 @@ def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
             **{library: version(library) for library in libraries},
         },
         "seed": plan[0].options.seed,
-        "code": code_version(protocol, *dict.fromkeys(type(run.build()) for run in plan)),
+        "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in _classes(run.build()))),
         "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
     }
 
@@ -361,12 +362,20 @@ def _fingerprint(dataset: Dataset) -> list[Any]:
             _digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip
 
 
+def _classes(transformer: Any) -> list[type]:
+    """Return the class of a transformer, and those of the estimators it is made of."""
+    parts = transformer.get_params().values()
+    return list(dict.fromkeys(type(part) for part in (transformer, *parts) if isinstance(part, BaseEstimator)))
+
+
 def _plain(value: Any) -> Any:
     """Spell a parameter so that it is the same in every process."""
     if isinstance(value, WordVectors):
         return value.fingerprint
     if isinstance(value, Tokenizer):
         return _plain(asdict(value))
+    if isinstance(value, BaseEstimator):
+        return [type(value).__qualname__, _plain(value.get_params(deep=False))]
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, set | frozenset):
