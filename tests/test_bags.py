@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parasphere import Bags, Own, StoreError, Tokenizer, WordVectors, bags, store
+from parasphere import Bags, Own, StoreError, Tokenizer, WordVectors, bags, storage
 from parasphere.bags import Bagger
 from parasphere.columns import strings
 
@@ -177,9 +177,9 @@ def test_bags_saved_before_there_were_squared_weights(tmp_path: Path) -> None:
     vectors, texts = some_vectors(4), ["north north east", "up"]
     for weights in (None, np.full(len(vectors), 0.3)):
         Bags.from_texts(texts, vectors, weights=weights).save(tmp_path / "bags")
-        arrays, meta = store.load(tmp_path / "bags", "bags")
+        arrays, meta = storage.load(tmp_path / "bags", "bags")
         old = {name: np.array(array) for name, array in arrays.items() if name != "squared_weights"}
-        store.save(tmp_path / "bags", "bags", old, meta)
+        storage.save(tmp_path / "bags", "bags", old, meta)
         if weights is None:
             assert Bags.load(tmp_path / "bags").squared_weights.tolist() == [3.0, 1.0]
         else:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from parasphere import StoreError, Tokenizer, WordVectors, store
+from parasphere import StoreError, Tokenizer, WordVectors, storage
 from parasphere.baselines import BagOfWords, MeanOfVectors
 from parasphere.baselines.tfidf import TfIdf
 from parasphere.kept import Kept
@@ -31,10 +31,10 @@ def test_what_was_fitted_comes_back(tmp_path: Path) -> None:
 
 def test_vectors_are_written_once_or_referred_to(vectors: WordVectors, tmp_path: Path) -> None:
     MeanOfVectors(vectors).fit().save(tmp_path / "embedded")
-    assert len(store.load(tmp_path / "embedded", "estimator MeanOfVectors")[0]) == 4
+    assert len(storage.load(tmp_path / "embedded", "estimator MeanOfVectors")[0]) == 4
     vectors.save(tmp_path / "vectors")
     MeanOfVectors(tmp_path / "vectors").fit().save(tmp_path / "named")
-    assert not store.load(tmp_path / "named", "estimator MeanOfVectors")[0]
+    assert not storage.load(tmp_path / "named", "estimator MeanOfVectors")[0]
     expected = MeanOfVectors(vectors).fit().transform(TEXTS)
     for folder in ("embedded", "named"):
         np.testing.assert_array_equal(MeanOfVectors.load(tmp_path / folder).transform(TEXTS), expected)
@@ -99,11 +99,11 @@ def test_faults_are_told(tmp_path: Path) -> None:
     BagOfWords().fit(TEXTS).save(tmp_path / "bow")
     with pytest.raises(StoreError, match="holds 'estimator BagOfWords', not 'estimator MeanOfVectors'"):
         MeanOfVectors.load(tmp_path / "bow")
-    arrays, facts = store.load(tmp_path / "bow", "estimator BagOfWords")
-    store.save(tmp_path / "bow", "estimator BagOfWords", {**arrays, "vocabulary_.offsets": np.array([0, 9999])}, facts)
+    arrays, facts = storage.load(tmp_path / "bow", "estimator BagOfWords")
+    storage.save(tmp_path / "bow", "estimator BagOfWords", {**arrays, "vocabulary_.offsets": np.array([0, 9999])}, facts)
     with pytest.raises(StoreError, match="do not fit each other"):
         BagOfWords.load(tmp_path / "bow")
-    store.save(tmp_path / "bow", "estimator BagOfWords", {}, json.loads(json.dumps(facts)))
+    storage.save(tmp_path / "bow", "estimator BagOfWords", {}, json.loads(json.dumps(facts)))
     with pytest.raises(StoreError, match="lacks what a BagOfWords needs"):
         BagOfWords.load(tmp_path / "bow")
 
@@ -126,9 +126,9 @@ def test_faults_are_told(tmp_path: Path) -> None:
 )
 def test_facts_that_lie_are_told(change: Any, message: str, tmp_path: Path) -> None:
     BagOfWords().fit(TEXTS).save(tmp_path / "bow")
-    arrays, facts = store.load(tmp_path / "bow", "estimator BagOfWords")
+    arrays, facts = storage.load(tmp_path / "bow", "estimator BagOfWords")
     change(facts)
-    store.save(tmp_path / "bow", "estimator BagOfWords", {name: np.array(a) for name, a in arrays.items()}, facts)
+    storage.save(tmp_path / "bow", "estimator BagOfWords", {name: np.array(a) for name, a in arrays.items()}, facts)
     with pytest.raises(StoreError, match="lacks what a BagOfWords needs") as told:
         BagOfWords.load(tmp_path / "bow")
     assert message in str(told.value)
@@ -145,9 +145,9 @@ def test_facts_nested_without_end_are_told(tmp_path: Path, monkeypatch: pytest.M
 
 def test_arrays_that_do_not_fit_each_other_are_told(tmp_path: Path) -> None:
     TfIdf().fit(TEXTS).save(tmp_path / "tfidf")
-    arrays, facts = store.load(tmp_path / "tfidf", "estimator TfIdf")
+    arrays, facts = storage.load(tmp_path / "tfidf", "estimator TfIdf")
     sound = {name: np.array(array) for name, array in arrays.items()}
     for lie in (sound["idf_"][:2], sound["idf_"].astype(np.float32), sound["idf_"] * np.nan):
-        store.save(tmp_path / "tfidf", "estimator TfIdf", sound | {"idf_": lie}, facts)
+        storage.save(tmp_path / "tfidf", "estimator TfIdf", sound | {"idf_": lie}, facts)
         with pytest.raises(StoreError, match="idf_"):
             TfIdf.load(tmp_path / "tfidf")

@@ -24,7 +24,7 @@ from parasphere import (
     Tokenizer,
     WordVectors,
     persistence,
-    store,
+    storage,
 )
 from parasphere.bags import Bagger
 from parasphere.cli import app
@@ -176,7 +176,7 @@ def test_a_model_saved_before_there_was_any_of_it_is_read(tmp_path: Path, monkey
     texts = ["w1 w2 w3 w1", "w4 w5 w1 w1"]
     model = SphericalParagraphModel(some_vectors(), tokenizer=TOKENS, tol=1e-3).fit(texts)
     model.save(tmp_path / "model")
-    arrays, meta = store.load(tmp_path / "model", persistence.KIND)
+    arrays, meta = storage.load(tmp_path / "model", persistence.KIND)
     del meta["own"], meta["parameters"]["damped"]
     monkeypatch.setattr(persistence.store, "load", lambda *_: (arrays, meta))
     old = SphericalParagraphModel.load(tmp_path / "model")

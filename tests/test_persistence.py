@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import is_mapped
 
-from parasphere import SphericalParagraphModel, StoreError, Tokenizer, WordVectors, store
+from parasphere import SphericalParagraphModel, StoreError, Tokenizer, WordVectors, storage
 
 TEXTS = ["north north east", "east up", "west west up", "north", ""]
 
@@ -101,7 +101,7 @@ def test_infinite_strength_and_no_vectors(tmp_path: Path, rng: np.random.Generat
 def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     model.save(folder)
-    manifest = folder / store.MANIFEST
+    manifest = folder / storage.MANIFEST
     whole = manifest.read_text()
     manifest.write_text(json.dumps(json.loads(whole) | {"version": 2}))
     with pytest.raises(StoreError, match="version 2"):
@@ -117,23 +117,23 @@ def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Pat
     data.write_bytes(data.read_bytes()[:-8])
     with pytest.raises(StoreError, match="damaged"):
         SphericalParagraphModel.load(folder)
-    store.save(tmp_path / "other", "bags", {}, {})
+    storage.save(tmp_path / "other", "bags", {}, {})
     with pytest.raises(StoreError, match="not 'spherical-paragraph-model'"):
         SphericalParagraphModel.load(tmp_path / "other")
 
 
 def test_a_folder_without_a_key_is_damaged(tmp_path: Path) -> None:
-    store.save(tmp_path / "m", "spherical-paragraph-model", {"numbers": np.zeros(3)}, {"parameters": {}})
+    storage.save(tmp_path / "m", "spherical-paragraph-model", {"numbers": np.zeros(3)}, {"parameters": {}})
     with pytest.raises(StoreError, match="lacks what a model needs"):
         SphericalParagraphModel.load(tmp_path / "m")
 
 
 def test_embedded_vectors_that_do_not_fit_are_named(model: SphericalParagraphModel, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
-    arrays, meta = store.load(tmp_path / "m", "spherical-paragraph-model")
+    arrays, meta = storage.load(tmp_path / "m", "spherical-paragraph-model")
     changed = {name: np.array(array) for name, array in arrays.items()}
     changed["offsets"][1] = 10**9  # compiled code would read far beyond the words
-    store.save(tmp_path / "m", "spherical-paragraph-model", changed, meta)
+    storage.save(tmp_path / "m", "spherical-paragraph-model", changed, meta)
     with pytest.raises(StoreError, match="do not fit each other"):
         SphericalParagraphModel.load(tmp_path / "m")
 
@@ -186,8 +186,8 @@ def test_numbers_of_numpy_are_parameters_too(vectors: WordVectors, tmp_path: Pat
 )
 def test_arrays_that_lie_are_told(name: str, lie, model: SphericalParagraphModel, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
-    arrays, meta = store.load(tmp_path / "m", "spherical-paragraph-model")
+    arrays, meta = storage.load(tmp_path / "m", "spherical-paragraph-model")
     sound = {key: np.array(array) for key, array in arrays.items()}
-    store.save(tmp_path / "m", "spherical-paragraph-model", sound | {name: lie(sound[name])}, meta)
+    storage.save(tmp_path / "m", "spherical-paragraph-model", sound | {name: lie(sound[name])}, meta)
     with pytest.raises(StoreError, match="damaged"):
         SphericalParagraphModel.load(tmp_path / "m")

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import store
+from . import storage
 from .corpus import Block, blocks
 from .coverage import Known
 from .errors import ParasphereError, StoreError, VectorsError
@@ -208,12 +208,12 @@ class Bags:
 
     def save(self, folder: str | Path) -> None:
         """Write the bags to a folder, replacing what it held in one step."""
-        store.save(folder, KIND, {field.name: getattr(self, field.name) for field in fields(self)}, {})
+        storage.save(folder, KIND, {field.name: getattr(self, field.name) for field in fields(self)}, {})
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
         """Map saved bags into memory, read-only; ``verify`` compares them with their checksum, once per file."""
-        arrays, _ = store.load(folder, KIND, verify=verify)
+        arrays, _ = storage.load(folder, KIND, verify=verify)
         arrays = dict(arrays)
         if "squared_weights" not in arrays and (np.asarray(arrays.get("lengths", 0.5)) % 1).any():
             raise StoreError(f"{folder} holds weighted bags without the sums of squared weights: make them anew.")

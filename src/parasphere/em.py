@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from . import spm, store, vmf
+from . import spm, storage, vmf
 from .bags import Bags
 from .bessel import Array
 from .errors import MissingExtraError, StoreError
@@ -225,15 +225,15 @@ class Checkpoint:
             "trace": np.array(state.trace),
             "prior": np.array([prior.concentration, prior.cosine, prior.strength]),
         }
-        store.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
+        storage.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
         self.last = time.monotonic()
 
     def resume(self) -> State | None:
         """Return the state that an earlier run left, if there is one."""
-        store.check_target(self.folder, CHECKPOINT)
-        if not store.is_saved(self.folder, CHECKPOINT):
+        storage.check_target(self.folder, CHECKPOINT)
+        if not storage.is_saved(self.folder, CHECKPOINT):
             return None
-        arrays, meta = store.load(self.folder, CHECKPOINT, verify=True)
+        arrays, meta = storage.load(self.folder, CHECKPOINT, verify=True)
         if meta["key"] != self.key:
             raise StoreError(
                 f"{self.folder} holds the checkpoint of a fit to other documents or with other options. "
@@ -250,8 +250,8 @@ class Checkpoint:
 
     def discard(self) -> None:
         """Remove the folder: the fit is done."""
-        if store.is_saved(self.folder, CHECKPOINT):
-            store.remove(self.folder)
+        if storage.is_saved(self.folder, CHECKPOINT):
+            storage.remove(self.folder)
 
 
 def _total(numbers: Array) -> float:

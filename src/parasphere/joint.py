@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import store
+from . import storage
 from .errors import StoreError, VectorsError
 from .joint_texts import Texts, first_vectors, known_words, read_texts, with_phrases
 from .joint_torch import Device
@@ -327,13 +327,13 @@ class _Kept:
     @staticmethod
     def ngrams(folder: Path) -> Any:
         """Return what was chosen for ``ngrams`` by the learning that a folder holds; "auto" if there is none."""
-        return store.load(folder, CHECKPOINT)[1]["key"].get("ngrams", "auto") if store.is_saved(folder) else "auto"
+        return storage.load(folder, CHECKPOINT)[1]["key"].get("ngrams", "auto") if storage.is_saved(folder) else "auto"
 
     def resume(self) -> None:
         """Take up the state, if one was written."""
-        if not store.is_saved(self.folder):
+        if not storage.is_saved(self.folder):
             return
-        arrays, facts = store.load(self.folder, CHECKPOINT)
+        arrays, facts = storage.load(self.folder, CHECKPOINT)
         other = [name for name, value in self.key.items() if facts["key"].get(name) != value]
         if other:
             raise StoreError(
@@ -359,12 +359,12 @@ class _Kept:
         arrays = {name: getattr(self.learning, name) for name in self.CHANGING}
         arrays["losses"] = np.array(self.learning.losses)
         arrays |= {f"best.{i}": array for i, array in enumerate(self.learning.best or ())}
-        store.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
+        storage.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
 
     def remove(self) -> None:
         """Remove the checkpoint: it has served."""
-        if store.is_saved(self.folder):
-            store.remove(self.folder)
+        if storage.is_saved(self.folder):
+            storage.remove(self.folder)
 
 
 def _chosen_texts(

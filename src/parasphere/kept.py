@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from . import store
+from . import storage
 from .errors import ParasphereError, StoreError
 from .layout import check_layouts
 from .tokens import Tokenizer
@@ -61,7 +61,7 @@ class Kept:
             "parameters": {name: _packed(value, name, arrays, None) for name, value in parameters.items()},
             "found": {name: _packed(value, name, arrays, source) for name, value in found.items()},
         }
-        store.save(folder, self._kind(), arrays, facts)
+        storage.save(folder, self._kind(), arrays, facts)
 
     @classmethod
     def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
@@ -77,7 +77,7 @@ class Kept:
         verify : bool, default=True
             Compare the data with their checksum, once per file; ``False`` maps them unread.
         """
-        arrays, facts = store.load(folder, cls._kind(), verify=verify)
+        arrays, facts = storage.load(folder, cls._kind(), verify=verify)
         given = {"vectors": vectors, "tokenizer": tokenizer}
         try:
             parameters = {
@@ -225,7 +225,7 @@ def _packed(value: Any, name: str, arrays: dict[str, NDArray[Any]], source: str 
     raise StoreError(f"{name} is a {type(value).__name__}, which cannot be saved")
 
 
-def _unpacked(fact: Any, arrays: store.Arrays, folder: str | Path, given: Any) -> Any:
+def _unpacked(fact: Any, arrays: storage.Arrays, folder: str | Path, given: Any) -> Any:
     if not isinstance(fact, dict):
         return fact
     ((kind, value),) = fact.items()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import store, vmf
+from . import storage, vmf
 from .bags import Bags
 from .em import Online
 from .errors import ParasphereError, StoreError
@@ -61,12 +61,12 @@ def save_model(model: Any, folder: str | Path, embed_vectors: bool | None) -> No
         arrays["online_mean"] = model._online.mean
         if model._online.held is not None:
             arrays |= {f"held.{name}": array for name, array in vars(model._online.held).items()}
-    store.save(folder, KIND, arrays, meta)
+    storage.save(folder, KIND, arrays, meta)
 
 
 def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, tokenizer: Any, verify: bool) -> Any:
     """Read a model; see ``SphericalParagraphModel.load``."""
-    arrays, meta = store.load(folder, KIND, verify=verify)
+    arrays, meta = storage.load(folder, KIND, verify=verify)
     try:
         return _loaded(make, folder, arrays, meta, vectors, tokenizer)
     except StoreError:  # other vectors, or a tokenizer that is missing: it says so itself
@@ -78,7 +78,7 @@ def load_model(make: Callable[..., Any], folder: str | Path, vectors: Any, token
 
 
 def _loaded(
-    make: Callable[..., Any], folder: str | Path, arrays: store.Arrays, meta: dict[str, Any],
+    make: Callable[..., Any], folder: str | Path, arrays: storage.Arrays, meta: dict[str, Any],
     vectors: Any, tokenizer: Any,
 ) -> Any:  # fmt: skip
     check_layouts(arrays, {"numbers": "f8[3]", "mean_direction": "f8[width]", "evidence": "f8[n]"})
@@ -121,7 +121,7 @@ def _check_prior(model: Any) -> None:
     _insist(0 <= model.word_cosine_ <= 1, f"its mean cosine is {model.word_cosine_}")
 
 
-def _online(facts: Any, arrays: store.Arrays, width: int) -> Online:
+def _online(facts: Any, arrays: storage.Arrays, width: int) -> Online:
     """Return the state of online learning."""
     check_layouts(arrays, {"online_mean": "f8[width]"}, {"width": width})
     seen, agreement, pairs = facts
@@ -144,7 +144,7 @@ def _insist(sound: bool, fault: str) -> None:
         raise ParasphereError(fault)
 
 
-def _vectors(meta: dict[str, Any], arrays: store.Arrays, given: Any, folder: str | Path) -> WordVectors | None:
+def _vectors(meta: dict[str, Any], arrays: storage.Arrays, given: Any, folder: str | Path) -> WordVectors | None:
     facts = meta["vectors"]
     if facts is None:
         return None

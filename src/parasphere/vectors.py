@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from . import formats, store, writing
+from . import formats, storage, writing
 from .cache import Note, keep, key_of, recall
 from .compiled import compiled
 from .corpus import blocks
@@ -297,7 +297,7 @@ class WordVectors:
     def save(self, folder: str | Path) -> None:
         """Write the vectors to a folder; ``WordVectors.load(folder)`` maps them into memory."""
         skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
-        store.save(
+        storage.save(
             folder, KIND, self.arrays(), {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
         )
 
@@ -335,7 +335,7 @@ class WordVectors:
 
     @classmethod
     def _open(cls, folder: Path, name: str | None = None, verify: bool = True) -> "WordVectors":
-        arrays, meta = store.load(folder, KIND, verify=verify)
+        arrays, meta = storage.load(folder, KIND, verify=verify)
         try:
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"], "skipped": skipped}

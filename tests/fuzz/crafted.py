@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere import Bags, JointSphericalModel, MovMF, Own, SphericalParagraphModel, StoreError, WordVectors, store
+from parasphere import Bags, JointSphericalModel, MovMF, Own, SphericalParagraphModel, StoreError, WordVectors, storage
 from parasphere.admixture import SphericalAdmixture
 from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
 from parasphere.baselines.fastsent import FastSent
@@ -127,10 +127,10 @@ def _saved(name: str) -> Saved:
         TARGETS[name].save(path)
         kinds: list[str] = []
         try:  # the store tells what a folder holds when it is asked for something else
-            store.load(path, "?")
+            storage.load(path, "?")
         except StoreError as error:
             kinds = str(error).split("'")[1:2]
-        arrays, meta = store.load(path, kinds[0])
+        arrays, meta = storage.load(path, kinds[0])
         return Saved(kinds[0], {key: np.array(array) for key, array in arrays.items()}, copy.deepcopy(meta))
 
 
@@ -202,7 +202,7 @@ def case(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         path = Path(folder) / "crafted"
-        store.save(path, kind, arrays, meta)
+        storage.save(path, kind, arrays, meta)
         try:
             found = TARGETS[target].load(path)
         except StoreError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import store
+from .. import storage
 from ..errors import StoreError
 from ..progress import progress
 from .gru import SIDES, Batch, Corpus, batch_loss, torch_for
@@ -79,7 +79,7 @@ class Training:
     def run(self) -> None:
         """Learn until the plan is done, from where a checkpoint left off if there is one."""
         plan = self.plan
-        if plan.checkpoint is not None and store.is_saved(plan.checkpoint, CHECKPOINT):
+        if plan.checkpoint is not None and storage.is_saved(plan.checkpoint, CHECKPOINT):
             self._resume(plan.checkpoint)
         size = self.corpus.n_batches(plan.batch_size)
         before, began, saved = self.seconds, time.monotonic(), time.monotonic()
@@ -101,8 +101,8 @@ class Training:
                     raise KeyboardInterrupt
         self._look()
         self.seconds = before + time.monotonic() - began
-        if plan.checkpoint is not None and store.is_saved(plan.checkpoint, CHECKPOINT):
-            store.remove(plan.checkpoint)
+        if plan.checkpoint is not None and storage.is_saved(plan.checkpoint, CHECKPOINT):
+            storage.remove(plan.checkpoint)
 
     def step(self, rows: NDArray[np.int64]) -> None:
         """Learn from one batch; nothing here waits for the device."""
@@ -126,11 +126,11 @@ class Training:
             arrays |= {f"adam.{place}.{name}": value.cpu().numpy() for name, value in state.items()}
         arrays["losses"] = np.array(self.losses)
         facts = {"n_steps": self.n_steps, "seconds": self.seconds, "words_seen": self.words_seen}
-        store.save(folder, CHECKPOINT, arrays, facts | {"seed": self.plan.seed, "key": self.plan.key})
+        storage.save(folder, CHECKPOINT, arrays, facts | {"seed": self.plan.seed, "key": self.plan.key})
 
     def _resume(self, folder: Path) -> None:
         torch = torch_for("SkipThought")
-        arrays, facts = store.load(folder, CHECKPOINT)
+        arrays, facts = storage.load(folder, CHECKPOINT)
         other = [name for name, value in self.plan.key.items() if facts["key"].get(name) != value]
         if other:
             raise StoreError(

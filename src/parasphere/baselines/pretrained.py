@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .. import store
+from .. import storage
 from ..errors import StoreError
 from .base import TextEncoder
 from .fastsent import FastSent
@@ -115,6 +115,6 @@ def load_encoder(folder: str | Path, *, vectors: Any = None) -> Any:
 
 def _manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder).expanduser()
-    if not any(store.is_saved(path, kind) for kind in ENCODERS):
+    if not any(storage.is_saved(path, kind) for kind in ENCODERS):
         raise StoreError(f"{folder} holds no encoder; 'parasphere train-encoder' writes one")
-    return store.read_manifest(path)
+    return storage.read_manifest(path)

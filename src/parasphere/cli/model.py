@@ -90,7 +90,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
-    from .. import store
+    from .. import storage
     from ..corpus import blocks
     from ..jointmodel import JointSphericalModel
     from ..model import SphericalParagraphModel
@@ -98,7 +98,7 @@ def fit(
     from ..persistence import KIND
     from ..tokens import Tokenizer
 
-    store.check_target(model, KIND)  # before the work rather than after it
+    storage.check_target(model, KIND)  # before the work rather than after it
     if epochs is not None and not learn:
         raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
     if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or own or damped or learn):

@@ -142,7 +142,7 @@ def _mean_losses(model: Any) -> list[float]:
 
 def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     """Train an encoder, save it, and tell what came of it."""
-    from ..store import check_target
+    from ..storage import check_target
 
     check_target(folder, model._kind())  # before the work rather than after it
     if not text.exists():

@@ -119,7 +119,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
-    from ..store import check_target
+    from ..storage import check_target
     from ..vectors import KIND, WordVectors
 
     check_target(folder, KIND)  # before the work rather than after it

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import platformdirs
 from sklearn.pipeline import FeatureUnion
 
-from .. import store
+from .. import storage
 from ..baselines import (
     BagOfWords,
     FisherVector,
@@ -111,7 +111,7 @@ def _untrained(name: str, *modules: str) -> Callable[[], str | None]:
     def why() -> str | None:
         if absent := _lacks(*modules)():
             return absent
-        if (trained_folder(name) / store.MANIFEST).is_file():
+        if (trained_folder(name) / storage.MANIFEST).is_file():
             return None
         return f"it must be trained first:  parasphere train-encoder {name} --text FILE  (ordered text, see --help)"
 

@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sklearn.base import BaseEstimator
 
-from .. import __version__, store
+from .. import __version__, storage
 from .. import progress as bars
 from ..datasets import load
 from ..datasets import names as known_datasets
@@ -99,7 +99,7 @@ class Run:
             "dataset": _fingerprint(self.dataset),
             "code": code_version(*modules, *_classes(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
-            "store": store.VERSION,
+            "store": storage.VERSION,
         }
         return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -249,7 +249,7 @@ def _compute(
             if all(waiting[key].values()):
                 outcomes = [found for found in waiting.pop(key).values() if found is not None]
                 facts, arrays = summarise(run.dataset, outcomes)
-                store.save(folder / key, KIND, arrays, {"run": run.facts, "found": facts})
+                storage.save(folder / key, KIND, arrays, {"run": run.facts, "found": facts})
                 yield key, facts
 
 
@@ -271,13 +271,13 @@ def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]
 def _encoded(run: Run, folder: Path) -> Encoded:
     """Return the vectors of a whole corpus; they are kept, since a transformer may take an hour for them."""
     try:
-        arrays, meta = store.load(folder, ENCODED)
+        arrays, meta = storage.load(folder, ENCODED)
         return Encoded(arrays["vectors"], meta["fit_seconds"], meta["transform_seconds"])
     except (StoreError, KeyError):  # absent, or damaged
         _warm_up(run)
         found = encode_all(run.build, run.dataset)
         meta = {"run": run.facts, "fit_seconds": found.fit_seconds, "transform_seconds": found.transform_seconds}
-        store.save(folder, ENCODED, {"vectors": np.ascontiguousarray(found.vectors)}, meta)
+        storage.save(folder, ENCODED, {"vectors": np.ascontiguousarray(found.vectors)}, meta)
         return found
 
 
@@ -343,7 +343,7 @@ class Watch:
 
 def _recall(folder: Path) -> dict[str, Any] | None:
     try:
-        return dict(store.load(folder, KIND)[1]["found"])
+        return dict(storage.load(folder, KIND)[1]["found"])
     except (StoreError, KeyError):
         return None  # absent, or damaged: it is computed anew
 
