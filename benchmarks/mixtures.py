@@ -18,10 +18,11 @@ from sklearn.datasets import fetch_20newsgroups
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from parasphere import Tokenizer, Vocabulary, count_matrix, count_words, datasets, vmf
-from parasphere.admixture import SphericalAdmixture
-from parasphere.directions import dense_columns, spread_seeds
-from parasphere.movmf import MovMF
+from parasphere import Tokenizer, Vocabulary, count_matrix, count_words, datasets
+from parasphere.sphere import vmf
+from parasphere.sphere.admixture import SphericalAdmixture
+from parasphere.sphere.directions import dense_columns, spread_seeds
+from parasphere.sphere.movmf import MovMF
 
 COMPONENTS = 50
 SEED = 0

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_20newsgroups
 
 from parasphere import Bags, SphericalParagraphModel, datasets
-from parasphere.em import fit_prior
+from parasphere.model.em import fit_prior
 
 DIM = 50
 BARS = {"gensim PV-DBOW, 50-d, 5 epochs, 2 workers": 40, "gensim LDA, 50 topics, one pass": 25, "gensim LSI, 50": 10}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ive
 
-from parasphere import vmf
+from parasphere.sphere import vmf
 
 N = 1_000_000
 DIMS = (50, 300)

@@ -15,12 +15,12 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parasphere import vmf
-from parasphere.admixture import SphericalAdmixture
 from parasphere.baselines.sam import SphericalAdmixtureTopics
-from parasphere.movmf import MovMF
-from parasphere.proportions import climb_value, fit_prior, polygammas, settle
-from parasphere.topics import Prior, Topics, Uses, best_xi, move_topics, topic_slope
+from parasphere.sphere import vmf
+from parasphere.sphere.admixture import SphericalAdmixture
+from parasphere.sphere.movmf import MovMF
+from parasphere.sphere.proportions import climb_value, fit_prior, polygammas, settle
+from parasphere.sphere.topics import Prior, Topics, Uses, best_xi, move_topics, topic_slope
 
 TEXTS = ["the cat and a mouse", "mouse, cat, cat", "sea ship sails", "ship on the sea", "", "cat mouse ship"]
 

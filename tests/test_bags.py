@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parasphere import Bags, Own, StoreError, Tokenizer, WordVectors, bags, storage
-from parasphere.bags import Bagger
-from parasphere.columns import strings
+from parasphere import Bags, Own, StoreError, Tokenizer, WordVectors, storage
+from parasphere.corpus.columns import strings
+from parasphere.features import bags
+from parasphere.features.bags import Bagger
 
 WORDS = ["north", "east", "south", "west", "up", "é"]
 

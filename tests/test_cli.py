@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import SphericalParagraphModel, WordVectors, demo
+from parasphere import SphericalParagraphModel, WordVectors
+from parasphere.cli import demo
 from parasphere.cli import model as cli_model
-from parasphere.own import Own
+from parasphere.features.own import Own
 
 
 def run(*arguments: object, code: int = 0) -> str:

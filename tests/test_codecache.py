@@ -18,7 +18,7 @@ import parasphere
 from parasphere.places import CacheWarning, cache_folder
 
 SOURCE = """
-from parasphere.compiled import compiled
+from parasphere.compiled.jit import compiled
 
 @compiled
 def double(x):
@@ -171,7 +171,7 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np
     from parasphere import SphericalParagraphModel
-    from parasphere.rows import weighted_sum
+    from parasphere.compiled.rows import weighted_sum
     for kind in (np.float32, np.float64):
         weighted_sum(np.ones((1, 2), kind), np.ones(1), np.zeros(2))
 print([type(warning.message).__name__ for warning in told])

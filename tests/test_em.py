@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from parasphere import Bags, StoreError, em, spm, vmf
-from parasphere.em import Fit, draw, fit_prior
-from parasphere.spm import Prior
+from parasphere import Bags, StoreError
+from parasphere.model import em
+from parasphere.model import equations as spm
+from parasphere.model.em import Fit, draw, fit_prior
+from parasphere.model.equations import Prior
+from parasphere.sphere import vmf
 
 
 def corpus(

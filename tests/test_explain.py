@@ -4,16 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parasphere import (
-    CorpusError,
-    ParasphereError,
-    SphericalParagraphModel,
-    Tokenizer,
-    VectorsError,
-    WordVectors,
-    vmf,
-)
+from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
 from parasphere.baselines.sentences import split_sentences
+from parasphere.sphere import vmf
 
 WORDS = ["north", "east", "up", "west"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parasphere import ParasphereError, SphericalParagraphModel, WordVectors
-from parasphere.exports import writer
+from parasphere.model.exports import writer
 
 
 @pytest.fixture

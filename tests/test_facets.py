@@ -5,11 +5,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, regions
-from parasphere.bags import Bags
+from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
 from parasphere.baselines import SmoothInverseFrequency
-from parasphere.facets import Facets
-from parasphere.regions import find_facets
+from parasphere.features import regions
+from parasphere.features.bags import Bags
+from parasphere.features.facets import Facets
+from parasphere.features.regions import find_facets
 
 DIM = 12
 TOPICS = 4

@@ -26,7 +26,7 @@ from parasphere.baselines.negative_sampling import (
 )
 from parasphere.baselines.pretrained import Pretrained, fingerprint_of
 from parasphere.baselines.sentences import OrderedText, split_sentences
-from parasphere.vocabulary import Vocabulary
+from parasphere.text.vocabulary import Vocabulary
 
 N_TOPICS = 8
 STORY = ["The sun rose. Birds sang!", "The sun set.", "", "Birds slept. The moon rose."] * 3

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parasphere.corpus import blocks
+from parasphere.corpus.source import blocks
 from parasphere.errors import CorpusError
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
@@ -206,7 +206,7 @@ def test_json_labels_are_spelled_as_strings_whatever_the_block(tmp_path, block_b
 def test_json_integers_as_labels_stay_on_the_quick_path(tmp_path, monkeypatch):
     path = tmp_path / "labels.jsonl"
     path.write_text("".join(f'{{"text": "a", "y": {i}}}\n' for i in range(100)))
-    monkeypatch.setattr("parasphere.lines.JsonLines._by_python", None)
+    monkeypatch.setattr("parasphere.corpus.lines.JsonLines._by_python", None)
     assert column("labels", path, label="y", block_bytes=500) == [str(i) for i in range(100)]
 
 

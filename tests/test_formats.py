@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from parasphere import formats
 from parasphere.errors import VectorsError
-from parasphere.formats import read
-from parasphere.parsing import most_rows, scan_text
+from parasphere.vectors import formats
+from parasphere.vectors.formats import read
+from parasphere.vectors.parsing import most_rows, scan_text
 
 gensim_models = pytest.importorskip("gensim.models", reason="gensim is the oracle")
 

@@ -21,12 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere import columns, formats
-from parasphere.corpus import blocks
+from parasphere.corpus import columns
+from parasphere.corpus.files import SkippedFilesWarning
+from parasphere.corpus.source import blocks
 from parasphere.errors import CorpusError, VectorsError
-from parasphere.files import SkippedFilesWarning
-from parasphere.unpacking import Reader
-from parasphere.vectors import WordVectors
+from parasphere.storage.unpacking import Reader
+from parasphere.vectors import formats
+from parasphere.vectors.wordvectors import WordVectors
 
 
 def documents(source, **options):

@@ -18,11 +18,11 @@ from parasphere import (
     Tokenizer,
     VectorsError,
     WordVectors,
-    joint,
 )
-from parasphere.joint import Settings, learn_vectors
-from parasphere.joint_torch import cut
-from parasphere.predictive import KAPPA, KAPPA0, predict_pass
+from parasphere.vectors import joint
+from parasphere.vectors.joint import Settings, learn_vectors
+from parasphere.vectors.joint_torch import cut
+from parasphere.vectors.predictive import KAPPA, KAPPA0, predict_pass
 
 FEW = Settings(epochs=10, sample=0, held_out=0)
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from parasphere import StoreError, Tokenizer, WordVectors, storage
 from parasphere.baselines import BagOfWords, MeanOfVectors
 from parasphere.baselines.tfidf import TfIdf
-from parasphere.kept import Kept
+from parasphere.storage.kept import Kept
 
 TEXTS = ["The cat sat", "dogs ran", "", "ÄPFEL cat"]
 
@@ -100,7 +100,9 @@ def test_faults_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds 'estimator BagOfWords', not 'estimator MeanOfVectors'"):
         MeanOfVectors.load(tmp_path / "bow")
     arrays, facts = storage.load(tmp_path / "bow", "estimator BagOfWords")
-    storage.save(tmp_path / "bow", "estimator BagOfWords", {**arrays, "vocabulary_.offsets": np.array([0, 9999])}, facts)
+    storage.save(
+        tmp_path / "bow", "estimator BagOfWords", {**arrays, "vocabulary_.offsets": np.array([0, 9999])}, facts
+    )
     with pytest.raises(StoreError, match="do not fit each other"):
         BagOfWords.load(tmp_path / "bow")
     storage.save(tmp_path / "bow", "estimator BagOfWords", {}, json.loads(json.dumps(facts)))
@@ -138,7 +140,7 @@ def test_facts_nested_without_end_are_told(tmp_path: Path, monkeypatch: pytest.M
     deep: Any = 1
     for _ in range(10_000):
         deep = {"list": [deep]}
-    monkeypatch.setattr(store, "load", lambda *_arguments: ({}, {"parameters": {"max_words": deep}, "found": {}}))
+    monkeypatch.setattr(storage, "load", lambda *_arguments: ({}, {"parameters": {"max_words": deep}, "found": {}}))
     with pytest.raises(StoreError, match="RecursionError"):
         BagOfWords.load(tmp_path)
 

@@ -21,9 +21,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parasphere import Bags, CorpusError, SphericalParagraphModel, StoreError, WordVectors, em, vmf
-from parasphere.model import FewDocumentsWarning, Posterior
-from parasphere.spm import Prior
+from parasphere import Bags, CorpusError, SphericalParagraphModel, StoreError, WordVectors
+from parasphere.model import em
+from parasphere.model.equations import Prior
+from parasphere.model.estimator import FewDocumentsWarning, Posterior
+from parasphere.sphere import vmf
 
 WORDS = [a + b + "x" for a in "bcdfghkl" for b in "aeiou"]  # 40 words, none of them a stop word
 DIM = 8
@@ -216,7 +218,9 @@ def test_far_dimensions_and_mixed_lengths(dim: int, dtype: type) -> None:
 
 @pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
 def test_alone_in_a_batch_and_in_threads(strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parasphere.bags.STEP_BYTES", 200)  # many steps, so that threads have something to share
+    monkeypatch.setattr(
+        "parasphere.features.bags.STEP_BYTES", 200
+    )  # many steps, so that threads have something to share
     fitted = model(prior_strength=strength).fit(TEXTS)
     together = fitted.posterior([*TEXTS, *ODD])
     for i, text in enumerate([*TEXTS, *ODD]):

@@ -14,9 +14,10 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parasphere import Tokenizer, vmf
+from parasphere import Tokenizer
 from parasphere.baselines.movmf import MovMFTopics
-from parasphere.movmf import MovMF
+from parasphere.sphere import vmf
+from parasphere.sphere.movmf import MovMF
 
 TEXTS = ["the cat and a mouse", "mouse, cat, cat", "sea ship sails", "ship on the sea", "", "cat mouse ship"]
 

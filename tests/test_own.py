@@ -23,13 +23,13 @@ from parasphere import (
     StoreError,
     Tokenizer,
     WordVectors,
-    persistence,
     storage,
 )
-from parasphere.bags import Bagger
 from parasphere.cli import app
-from parasphere.own import count_again, own_axis, pair_key, word_key
-from parasphere.regions import find_facets
+from parasphere.features.bags import Bagger
+from parasphere.features.own import count_again, own_axis, pair_key, word_key
+from parasphere.features.regions import find_facets
+from parasphere.model import persistence
 
 DIM = 9
 WORDS = [f"w{i}" for i in range(20)]
@@ -178,7 +178,7 @@ def test_a_model_saved_before_there_was_any_of_it_is_read(tmp_path: Path, monkey
     model.save(tmp_path / "model")
     arrays, meta = storage.load(tmp_path / "model", persistence.KIND)
     del meta["own"], meta["parameters"]["damped"]
-    monkeypatch.setattr(persistence.store, "load", lambda *_: (arrays, meta))
+    monkeypatch.setattr(persistence.storage, "load", lambda *_: (arrays, meta))
     old = SphericalParagraphModel.load(tmp_path / "model")
     np.testing.assert_array_equal(old.transform(texts), model.transform(texts))
     meta["own"] = {"share": 7.0}
@@ -195,7 +195,7 @@ def test_large_sums_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     table.write_text("text,id\n" + "".join(f"w{i % 20} w{i % 7},{i}\n" for i in range(50)))
     whole = Bagger(some_vectors(), tokenizer=TOKENS)
     ((_, expected),) = whole.stream(table, id="id")
-    monkeypatch.setattr("parasphere.bags.AT_ONCE", 8 * DIM)
+    monkeypatch.setattr("parasphere.features.bags.AT_ONCE", 8 * DIM)
     parts = list(whole.stream(table, id="id"))
     assert [len(block) for block, _ in parts] == [8] * 6 + [2]
     assert [block.start for block, _ in parts] == [*range(0, 50, 8)]

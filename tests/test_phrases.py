@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.phrases import find_phrases, phrase_rows, phrase_table
-from parasphere.tokens import Lookup, count_matrix
-from parasphere.vocabulary import Vocabulary
+from parasphere.text.phrases import find_phrases, phrase_rows, phrase_table
+from parasphere.text.tokens import Lookup, count_matrix
+from parasphere.text.vocabulary import Vocabulary
 
 ENTRIES = ["new", "york", "city", "hall", "new york", "new york city hall", "times", "york times"]
 

@@ -13,7 +13,7 @@ import pytest
 from pages import page_data
 
 from parasphere.errors import MissingExtraError, ParasphereError
-from parasphere.plots import COLOURS, EXCERPT, _apart, draw_map, sphere_map
+from parasphere.plots.maps import COLOURS, EXCERPT, _apart, draw_map, sphere_map
 from parasphere.printable import visible
 
 DIM = 12

@@ -21,7 +21,7 @@ from parasphere import progress
 from parasphere.cli import app
 from parasphere.cli.common import Screen, styled
 from parasphere.cli.hints import PARAMETERS, PHRASES, as_typed
-from parasphere.plots import draw_map
+from parasphere.plots.maps import draw_map
 from parasphere.printable import visible, visible_json
 
 # Colours, a title, a rubout, an 8-bit CSI, text that runs backwards, a byte that is no UTF-8, and markup.

@@ -13,7 +13,7 @@ from parasphere.baselines import BagOfWords
 from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, dataset_from, protocol
 from parasphere.experiments.protocol import Fold, Options, evaluate, folds, summarise
-from parasphere.model import GLOVE
+from parasphere.model.estimator import GLOVE
 
 NEWS = Path(os.environ.get("SCIKIT_LEARN_DATA", "absent"), "20news-bydate_py3.pkz")
 NLTK = Path(os.environ.get("NLTK_DATA", "absent"), "corpora")

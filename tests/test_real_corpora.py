@@ -11,7 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from parasphere import Bags, Tokenizer, Vocabulary, WordVectors, count_matrix, count_words, datasets
-from parasphere.stopwords import ENGLISH
+from parasphere.text.stopwords import ENGLISH
 
 NEWS = Path(os.environ.get("SCIKIT_LEARN_DATA", "absent"), "20news-bydate_py3.pkz")
 NLTK = Path(os.environ.get("NLTK_DATA", "absent"), "corpora")

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from parasphere.errors import ParasphereError
-from parasphere.experiments.significance import (
-    corrected_t,
-    folds_interval,
-    mcnemar,
-    of_run,
-    of_runs,
-    wilson_interval,
-)
+from parasphere.experiments.significance import corrected_t, folds_interval, mcnemar, of_run, of_runs, wilson_interval
 
 FOLDS = [0.871, 0.880, 0.865, 0.892, 0.878, 0.869, 0.884, 0.890, 0.861, 0.877]
 OTHERS = [0.868, 0.871, 0.866, 0.880, 0.875, 0.861, 0.880, 0.879, 0.860, 0.871]

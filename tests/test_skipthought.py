@@ -15,7 +15,7 @@ from sklearn.base import clone
 from parasphere import CorpusError, MissingExtraError, StoreError, Tokenizer, VectorsError, WordVectors
 from parasphere.baselines.sentences import OrderedText
 from parasphere.baselines.skipthought import SkipThought, _pieces
-from parasphere.vocabulary import Vocabulary
+from parasphere.text.vocabulary import Vocabulary
 
 torch = pytest.importorskip("torch", reason="skip-thought is written in torch")
 gru = pytest.importorskip("parasphere.baselines.gru")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from parasphere import spm, vmf
-from parasphere.spm import Prior, Statistics
+from parasphere.model import equations as spm
+from parasphere.model.equations import Prior, Statistics
+from parasphere.sphere import vmf
 
 Floats = NDArray[np.float64]
 

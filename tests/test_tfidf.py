@@ -17,8 +17,8 @@ from parasphere import CorpusError, StoreError, Tokenizer
 from parasphere.baselines import LatentSemanticIndex, TfIdf
 from parasphere.baselines.base import smoothed_idf
 from parasphere.baselines.tfidf import weighted
-from parasphere.corpus import blocks
-from parasphere.ngrams import Ngrams, hashed_counts, learn_ngrams
+from parasphere.corpus.source import blocks
+from parasphere.text.ngrams import Ngrams, hashed_counts, learn_ngrams
 
 LETTERS = r"[^\W\d_]+"
 TEXTS = ["the new york times", "new york, new jersey", "a new car", "", "york 9 new", "ça va là-bas"]

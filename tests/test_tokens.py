@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from parasphere.kernels import MAX_WORD_BYTES
-from parasphere.stopwords import ENGLISH
-from parasphere.tokens import Lookup, Tokenizer, WordCounter, count_matrix, count_words, split_texts
-from parasphere.vocabulary import Vocabulary
+from parasphere.text.kernels import MAX_WORD_BYTES
+from parasphere.text.stopwords import ENGLISH
+from parasphere.text.tokens import Lookup, Tokenizer, WordCounter, count_matrix, count_words, split_texts
+from parasphere.text.vocabulary import Vocabulary
 
 anything = st.text(st.characters(exclude_categories=["Cs"]))
 # Mostly words, so that runs of letters of every length around eight bytes occur.

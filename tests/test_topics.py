@@ -12,7 +12,7 @@ from parasphere import CorpusError, MissingExtraError, Tokenizer
 from parasphere.baselines import lda as lda_module
 from parasphere.baselines.lda import TopicsLDA
 from parasphere.baselines.plsi import ProbabilisticLatentSemanticIndex as Plsi
-from parasphere.tokens import count_matrix
+from parasphere.text.tokens import count_matrix
 
 N_TOPICS, WORDS_EACH = 4, 6
 

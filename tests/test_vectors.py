@@ -21,11 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from parasphere import formats, vectors
-from parasphere.cache import CacheWarning
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
-from parasphere.tokens import Tokenizer
-from parasphere.vectors import Coverage, SkippedRowsWarning, WordVectors
+from parasphere.storage.cache import CacheWarning
+from parasphere.text.tokens import Tokenizer
+from parasphere.vectors import formats
+from parasphere.vectors import wordvectors as vectors
+from parasphere.vectors.wordvectors import Coverage, SkippedRowsWarning, WordVectors
 
 TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
 CORPUS = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 30
@@ -40,7 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("parasphere.cache.SETTLED_NS", 0)  # files in tests are young
+    monkeypatch.setattr("parasphere.storage.cache.SETTLED_NS", 0)  # files in tests are young
     path = tmp_path / "vectors.txt"
     path.write_text(TEXT)
     time.sleep(0.02)  # more than a tick of the file system's clock
@@ -288,7 +289,7 @@ def test_a_file_and_its_gzip_share_an_entry(file: Path, cache: Path) -> None:
 
 
 def test_a_young_file_is_parsed_again(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
-    no_parsing.setattr("parasphere.cache.SETTLED_NS", 10**12)
+    no_parsing.setattr("parasphere.storage.cache.SETTLED_NS", 10**12)
     WordVectors.load(file)
     forbid_parsing(no_parsing)
     with pytest.raises(AssertionError):
@@ -360,7 +361,7 @@ def test_a_failed_parse_or_save_leaves_nothing(file: Path, cache: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(vectors.store, "save", interrupted)
+        patch.setattr(vectors.storage, "save", interrupted)
         with pytest.raises(KeyboardInterrupt):
             WordVectors.load(file)
     file.write_text(TEXT + "few 1\n")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
-from parasphere import vmf
+from parasphere.sphere import vmf
 
 DIMS = (2, 3, 5, 10, 25, 49, 50, 51, 100, 300, 768, 3000)
 KAPPAS = (0.0, 1e-6, 1e-3, 0.1, 1.0, 10.0, 50.0, 1e2, 1e3, 1e4, 1e5, 1e7)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from parasphere import ParasphereError, WordVectors
+from parasphere.cli.warmup import warm_up
 from parasphere.places import GLOVE
-from parasphere.warmup import warm_up
 
 
 def test_warmup_says_where_things_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from conftest import full_disk
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.baselines import BagOfWords
 from parasphere.errors import StoreError
-from parasphere.exports import writer
-from parasphere.plots import draw_map
+from parasphere.model.exports import writer
+from parasphere.plots.maps import draw_map
 
 VECTORS = WordVectors.from_arrays([f"w{i}" for i in range(300)], np.random.default_rng(0).normal(size=(300, 4)))
 TEXTS = [f"w{i} w{i + 1}" for i in range(200)]

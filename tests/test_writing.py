@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from parasphere import WordVectors, formats, writing
+from parasphere import WordVectors
 from parasphere.errors import StoreError, VectorsError
+from parasphere.vectors import formats, writing
 
 LARGEST = float(np.finfo(np.float32).max)
 # Its shortest spelling is 7.038531e-26; read as a double, that rounds to the float32 beside it.

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from . import corpus, datasets, vmf
-    from .admixture import SphericalAdmixture
-    from .bags import Bags
+    from . import datasets
+    from .corpus import source as corpus
     from .errors import (
         CorpusError,
         CoverageWarning,
@@ -18,13 +17,16 @@ if TYPE_CHECKING:
         StoreError,
         VectorsError,
     )
-    from .jointmodel import JointSphericalModel
-    from .model import SphericalParagraphModel
-    from .movmf import MovMF
-    from .own import Own
-    from .tokens import Tokenizer, count_matrix, count_words
-    from .vectors import WordVectors
-    from .vocabulary import Vocabulary
+    from .features.bags import Bags
+    from .features.own import Own
+    from .model.estimator import SphericalParagraphModel
+    from .model.jointmodel import JointSphericalModel
+    from .sphere import vmf
+    from .sphere.admixture import SphericalAdmixture
+    from .sphere.movmf import MovMF
+    from .text.tokens import Tokenizer, count_matrix, count_words
+    from .text.vocabulary import Vocabulary
+    from .vectors.wordvectors import WordVectors
 
 # Where each public name lives. It is imported when it is first used, so that `from parasphere import vmf` waits for
 # neither numba nor scikit-learn.

@@ -1,6 +1,6 @@
 """What is found without being named: the default word vectors, and the folder of this user's cache.
 
-The command line and :mod:`parasphere.compiled` need these before anything heavy is imported.
+The command line and :mod:`parasphere.compiled.jit` need these before anything heavy is imported.
 """
 
 import os

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere import Bags, JointSphericalModel, MovMF, Own, SphericalParagraphModel, StoreError, WordVectors, storage
-from parasphere.admixture import SphericalAdmixture
 from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
 from parasphere.baselines.fastsent import FastSent
 from parasphere.baselines.lda import TopicsLDA
 from parasphere.baselines.movmf import MovMFTopics
 from parasphere.baselines.pv import ParagraphVectors
+from parasphere.sphere.admixture import SphericalAdmixture
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]

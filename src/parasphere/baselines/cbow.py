@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..bags import Bags
-from ..tokens import AnyTokenizer
-from ..vectors import GLOVE, WordVectors
+from ..features.bags import Bags
+from ..text.tokens import AnyTokenizer
+from ..vectors.wordvectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded
 
 

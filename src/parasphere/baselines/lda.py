@@ -15,11 +15,11 @@ from scipy.special import psi
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled import compiled
+from ..compiled.jit import compiled
+from ..compiled.layout import guarded
 from ..errors import MissingExtraError
-from ..layout import guarded
 from ..progress import progress
-from ..tokens import AnyTokenizer
+from ..text.tokens import AnyTokenizer
 from .base import CountEncoder
 from .tfidf import check_topics
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .. import vmf
-from ..movmf import Kappa, MovMF
-from ..tokens import AnyTokenizer
+from ..sphere import vmf
+from ..sphere.movmf import Kappa, MovMF
+from ..text.tokens import AnyTokenizer
 from .base import CountEncoder, smoothed_idf, unit_length
 
 Weighting = Literal["tf", "tfidf"]
@@ -67,7 +67,7 @@ class MovMFTopics(WeightedEncoder):
     max_kappa : float
         Largest concentration; a small one, such as 1000, makes responsibilities soft.
     n_init, max_iter, tol, random_state
-        As in :class:`parasphere.movmf.MovMF`.
+        As in :class:`parasphere.sphere.movmf.MovMF`.
 
     Attributes
     ----------

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled
-from ..layout import guarded
+from ..compiled.jit import compiled
+from ..compiled.layout import guarded
 
 LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
 LONGEST = 512  # words of a sentence that are learned from

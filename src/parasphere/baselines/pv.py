@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..corpus import blocks
+from ..corpus.source import blocks
 from ..errors import CorpusError, MissingExtraError, ParasphereError
-from ..inputs import held_texts
+from ..features.inputs import held_texts
 from ..progress import progress
-from ..tokens import AnyTokenizer, count_words, split_texts
-from ..vectors import WordVectors
-from ..vocabulary import Vocabulary
+from ..text.tokens import AnyTokenizer, count_words, split_texts
+from ..text.vocabulary import Vocabulary
+from ..vectors.wordvectors import WordVectors
 from .base import TextEncoder, loaded
 
 Mode = Literal["dbow", "dm"]

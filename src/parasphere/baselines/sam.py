@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..admixture import SphericalAdmixture
-from ..tokens import AnyTokenizer
+from ..sphere.admixture import SphericalAdmixture
+from ..text.tokens import AnyTokenizer
 from .movmf import WeightedEncoder, Weighting
 
 
@@ -24,7 +24,7 @@ class SphericalAdmixtureTopics(WeightedEncoder):
     tokenizer : Tokenizer or callable, optional
         What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
     max_iter, tol, random_state
-        As in :class:`parasphere.admixture.SphericalAdmixture`.
+        As in :class:`parasphere.sphere.admixture.SphericalAdmixture`.
 
     Attributes
     ----------

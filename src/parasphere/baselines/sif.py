@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..bags import Bagger, Bags
-from ..corpus import blocks
+from ..corpus.source import blocks
 from ..errors import CorpusError
-from ..inputs import held_texts
-from ..tokens import AnyTokenizer, count_matrix, count_words
-from ..vectors import GLOVE, WordVectors
+from ..features.bags import Bagger, Bags
+from ..features.inputs import held_texts
+from ..text.tokens import AnyTokenizer, count_matrix, count_words
+from ..vectors.wordvectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded, smoothed_idf
 
 

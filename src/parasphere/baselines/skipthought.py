@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..corpus import blocks
+from ..compiled.layout import check_layouts
+from ..corpus.source import blocks
 from ..errors import ParasphereError, VectorsError
-from ..layout import check_layouts
-from ..tokens import AnyTokenizer, Lookup, Tokenizer
-from ..vectors import WordVectors
-from ..vocabulary import Vocabulary
+from ..text.tokens import AnyTokenizer, Lookup, Tokenizer
+from ..text.vocabulary import Vocabulary
+from ..vectors.wordvectors import WordVectors
 from .base import TextEncoder, loaded
 from .gru import SPECIAL, UNKNOWN, Corpus, build, check_device, encode, pack, torch_for
 from .gru_training import Plan, Training
@@ -165,7 +165,7 @@ class SkipThought(TextEncoder):
 
     @classmethod
     def load(cls, folder: str | Path, **given: Any) -> Self:
-        """Read what :meth:`save` wrote; see :meth:`parasphere.kept.Kept.load`.
+        """Read what :meth:`save` wrote; see :meth:`parasphere.storage.kept.Kept.load`.
 
         It computes on the CPU, wherever it was trained, until ``set_params(device=...)``.
         """

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled import compiled
+from ..compiled.jit import compiled
 from ..errors import CorpusError, StoreError
-from ..inputs import as_texts
-from ..ngrams import Ngrams, hashed_counts, learn_ngrams
-from ..tokens import AnyTokenizer
-from ..vocabulary import Vocabulary
+from ..features.inputs import as_texts
+from ..text.ngrams import Ngrams, hashed_counts, learn_ngrams
+from ..text.tokens import AnyTokenizer
+from ..text.vocabulary import Vocabulary
 from .base import CountEncoder, TextEncoder, smoothed_idf
 
 MOST_COLUMNS = 2**31 - 1  # that scipy's narrow indices can name
@@ -72,7 +72,7 @@ class TfIdf(TextEncoder):
     vocabulary_ : Vocabulary
         The n-grams that have a column, most frequent first, their words joined by spaces; none if they are hashed.
     ngrams_ : dict or None
-        The same as :class:`parasphere.ngrams.Ngrams` takes it; None if they are hashed.
+        The same as :class:`parasphere.text.ngrams.Ngrams` takes it; None if they are hashed.
     ngram_range_ : (int, int)
 
     Notes
@@ -134,7 +134,7 @@ class TfIdf(TextEncoder):
 
     @classmethod
     def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None) -> Self:
-        """Read what :meth:`save` wrote, as :meth:`parasphere.kept.Kept.load` does."""
+        """Read what :meth:`save` wrote, as :meth:`parasphere.storage.kept.Kept.load` does."""
         found = super().load(folder, vectors=vectors, tokenizer=tokenizer)
         # Compiled code relies on these, and does not ask.
         if found.ngrams_ is not None and found._table.n_columns != len(found.idf_):

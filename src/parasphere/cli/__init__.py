@@ -62,7 +62,7 @@ def demo(
     picture: Annotated[Path, typer.Option("--out", "-o", help="Where to write the map.")] = Path("map.png"),
 ) -> None:
     """Fit the model to embedded texts with embedded vectors, in seconds, and tell what it learned."""
-    from ..demo import show
+    from .demo import show
 
     show(out, picture)
 
@@ -80,7 +80,7 @@ def warmup(as_json: AsJson = False) -> None:
 
     What was kept is read from a read-only file system too.
     """  # noqa: D301
-    from ..warmup import warm_up
+    from .warmup import warm_up
 
     facts = warm_up()
     sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {facts[name]}" for name, said in

@@ -120,7 +120,7 @@ def sensitivity(
 ) -> None:
     """Change one thing about SPM's experiments at a time (model, texts, protocol, vectors); tell what each is worth."""
     from ..experiments.sensitivity import investigate, write
-    from ..vectors import WordVectors
+    from ..vectors.wordvectors import WordVectors
 
     found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
     if len(found) < len(vectors):
@@ -137,7 +137,7 @@ def ablation(
 ) -> None:
     """Take one ingredient of the best SPM away at a time (learning, phrases, facets); tell what each is worth."""
     from ..experiments.ablation import ablate, write
-    from ..vectors import WordVectors
+    from ..vectors.wordvectors import WordVectors
 
     study = ablate(WordVectors.load(vectors), jobs=jobs, command=_typed())
     write(study, folder)

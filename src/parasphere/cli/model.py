@@ -32,10 +32,10 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..explain import Explanation
-    from ..model import SphericalParagraphModel
+    from ..model.estimator import SphericalParagraphModel
+    from ..model.explain import Explanation
 
-# The same as parasphere.own's, which cannot be imported to print a help text: it compiles.
+# The same as parasphere.features.own's, which cannot be imported to print a help text: it compiles.
 OWN_DIM, OWN_PAIRS = 8192, 0.5
 
 
@@ -91,12 +91,12 @@ def fit(
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
     from .. import storage
-    from ..corpus import blocks
-    from ..jointmodel import JointSphericalModel
-    from ..model import SphericalParagraphModel
-    from ..own import Own
-    from ..persistence import KIND
-    from ..tokens import Tokenizer
+    from ..corpus.source import blocks
+    from ..features.own import Own
+    from ..model.estimator import SphericalParagraphModel
+    from ..model.jointmodel import JointSphericalModel
+    from ..model.persistence import KIND
+    from ..text.tokens import Tokenizer
 
     storage.check_target(model, KIND)  # before the work rather than after it
     if epochs is not None and not learn:
@@ -148,7 +148,7 @@ def transform(
     as_json: AsJson = False,
 ) -> None:
     """Turn texts into vectors, block by block, in constant memory."""
-    from ..exports import writer
+    from ..model.exports import writer
 
     estimator = _load(model, vectors)
     estimator.n_jobs = threads
@@ -262,7 +262,7 @@ def plot(
     """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
     import numpy as np
 
-    from ..plots import draw_map
+    from ..plots.maps import draw_map
 
     estimator = _load(model, vectors)
     columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
@@ -297,7 +297,7 @@ def plot(
 
 
 def _load(model: Path, vectors: str | None) -> "SphericalParagraphModel":
-    from ..model import SphericalParagraphModel
+    from ..model.estimator import SphericalParagraphModel
 
     return SphericalParagraphModel.load(model, vectors=vectors)
 

@@ -24,7 +24,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..vectors import WordVectors
+    from ..vectors.wordvectors import WordVectors
 
 vectors_app = typer.Typer(
     cls=Commands, help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True
@@ -90,7 +90,7 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
-    from ..writing import EXTENSIONS
+    from ..vectors.writing import EXTENSIONS
 
     vectors = _load(source, skip_bad_rows, member)
     if keep is not None:
@@ -120,7 +120,7 @@ def train(
 ) -> None:
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
     from ..storage import check_target
-    from ..vectors import KIND, WordVectors
+    from ..vectors.wordvectors import KIND, WordVectors
 
     check_target(folder, KIND)  # before the work rather than after it
     vectors = WordVectors.train(
@@ -154,7 +154,7 @@ def nearest(
 
 
 def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -> "WordVectors":
-    from ..vectors import WordVectors
+    from ..vectors.wordvectors import WordVectors
 
     return WordVectors.load(source, errors="skip" if skip_bad_rows else "raise", member=member)
 

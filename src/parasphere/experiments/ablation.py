@@ -11,11 +11,11 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from ..datasets import load
 from ..datasets.dataset import Dataset
-from ..model import SphericalParagraphModel
-from ..own import Own
+from ..features.own import Own
+from ..model.estimator import SphericalParagraphModel
 from ..storage import write_file
-from ..tokens import Tokenizer
-from ..vectors import GLOVE, WordVectors
+from ..text.tokens import Tokenizer
+from ..vectors.wordvectors import GLOVE, WordVectors
 from . import figures, published
 from .encoders import Encoder, best_model
 from .sensitivity import Change, compare, table_rows

@@ -35,11 +35,11 @@ from ..baselines import (
     WeightedMean,
 )
 from ..errors import ParasphereError, VectorsError
-from ..jointmodel import JointSphericalModel
-from ..model import SphericalParagraphModel
-from ..own import Own
-from ..tokens import Tokenizer
-from ..vectors import GLOVE, WordVectors
+from ..features.own import Own
+from ..model.estimator import SphericalParagraphModel
+from ..model.jointmodel import JointSphericalModel
+from ..text.tokens import Tokenizer
+from ..vectors.wordvectors import GLOVE, WordVectors
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import MissingExtraError
-from ..plots import MARKERS
+from ..plots.maps import MARKERS
 from . import published
 from .published import Cell, Comparison, Condition
 

@@ -35,8 +35,8 @@ from ..datasets.dataset import Dataset
 from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
-from ..tokens import Tokenizer
-from ..vectors import GLOVE, WordVectors
+from ..text.tokens import Tokenizer
+from ..vectors.wordvectors import GLOVE, WordVectors
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
 from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise

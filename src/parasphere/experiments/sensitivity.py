@@ -11,10 +11,10 @@ from ..baselines.base import TextEncoder
 from ..datasets import load
 from ..datasets.corpora import newsgroups
 from ..datasets.dataset import Dataset
-from ..model import SphericalParagraphModel
+from ..model.estimator import SphericalParagraphModel
 from ..storage import write_file
-from ..tokens import AnyTokenizer, Tokenizer
-from ..vectors import WordVectors
+from ..text.tokens import AnyTokenizer, Tokenizer
+from ..vectors.wordvectors import WordVectors
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder
 from .protocol import Options

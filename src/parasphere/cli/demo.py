@@ -1,0 +1,102 @@
+"""What ``parasphere demo`` shows: the main job, on what is embedded, told in words."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.svm import LinearSVC
+
+from .. import datasets
+from ..errors import MissingExtraError
+from ..features.bags import Bags
+from ..model.estimator import SphericalParagraphModel
+from ..model.posterior import Posterior
+from ..text.tokens import Tokenizer, count_matrix, count_words
+from ..text.vocabulary import Vocabulary
+
+QUERY = "Design a low-pass filter for a digital signal"
+NEIGHBOUR = "scipy.stats.ttest_ind"
+
+
+def show(out: Console, picture: Path) -> None:
+    """Fit the embedded texts with the embedded vectors, print what was learned, and draw the map."""
+    corpus = datasets.load("docstrings")
+    model = SphericalParagraphModel(tokenizer=Tokenizer(stop_words="english"))
+    _learn(model, corpus.texts[:100])  # loads the vectors, and compiles on the very first run
+    start = time.perf_counter()
+    bags, posterior = _learn(model, corpus.texts)
+    seconds = time.perf_counter() - start
+    assert model.vectors_ is not None
+
+    words, unknown = int(bags.lengths.sum()), int(bags.unknown.sum())
+    _print(out, "The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
+    commonest = ", ".join(word for word, _ in model.vectors_.coverage(corpus.texts, model.tokenizer).unknown[:6])
+    _print(out, "The words", f"{words + unknown:,} without stop words; {unknown / (words + unknown):.1%} of them have "
+           f"no vector ({commonest}, ...)")  # fmt: skip
+    _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
+           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
+    _print(out, "kappa", f"documents keep to the corpus direction with kappa0 = {model.concentration_:.0f}; a word "
+           f"has a mean cosine of {model.word_cosine_:.2f} with its document")  # fmt: skip
+    sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
+    for name, doc in (("Surest", sure), ("Least sure", unsure)):
+        _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
+               f"{posterior.length[doc]:,.0f} words")  # fmt: skip
+    doc = corpus.ids.index(NEIGHBOUR)
+    matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
+    _print(out, f"Like {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
+    matches = model.similar(QUERY, posterior, 5)
+    _print(out, "A query", f"'{QUERY}' finds {', '.join(corpus.ids[match.position] for match in matches)}")
+
+    out.print()
+    out.print(_accuracies(model, bags, corpus))
+    try:
+        from ..plots.maps import draw_map
+
+        labels = [corpus.label_names[label] for label in corpus.labels]
+        title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
+        draw_map(picture, posterior.direction, model.mean_direction_, posterior.mean_length, labels,
+                 title=title, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
+        out.print(f"\nThe map of all documents is in {picture}.", soft_wrap=True)
+    except MissingExtraError as error:
+        out.print(f"\nNo map: {error}", soft_wrap=True)
+
+
+def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:
+    """Go the whole way: text to bags, the model, and every text's posterior."""
+    bags = model.read(texts)
+    return bags, model.fit(bags).posterior(bags)
+
+
+def _print(out: Console, name: str, text: str) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=16, style="bold")
+    table.add_row(name, text)
+    out.print(table)
+
+
+def _accuracies(model: SphericalParagraphModel, bags: Bags, corpus: datasets.Dataset) -> Table:
+    """Compare vectors by a linear SVM in five folds, the same for all."""
+    table = Table("", "numbers a text", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    means = bags.sums / np.maximum(bags.lengths, 1)[:, None]
+    words, _ = count_words(corpus.texts, model.tokenizer)
+    counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), model.tokenizer)
+    # Every encoder is fitted to the training folds alone; means and counts have nothing to fit.
+    rows: list[tuple[str, Any, Any]] = [
+        ("SPM", bags, model.__class__(model.vectors_, tokenizer=model.tokenizer)),
+        ("plain average", means, Normalizer()),
+        ("bag of words, tf-idf", counts, TfidfTransformer()),
+    ]
+    for name, data, encoder in rows:
+        pipeline = make_pipeline(encoder, LinearSVC(C=10.0, random_state=0))
+        scores = cross_val_score(pipeline, data, corpus.labels, cv=folds)
+        width = bags.dim if name != rows[2][0] else counts.shape[1]
+        table.add_row(name, f"{width:,}", f"{scores.mean():.1%}")
+    return table

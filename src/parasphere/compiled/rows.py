@@ -1,0 +1,204 @@
+"""The compiled loops over the rows of a matrix: sums of word vectors, and the two products of an EM iteration.
+
+Everything is added up in float64 and in an order that depends on the numbers alone, never on how many rows are
+handed over at once: a document's bits are the same alone and among a million.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..features.own import count_again, gain, own_axis, pair_key, word_key
+from .jit import compiled
+from .layout import guarded
+from .memory import add_eight, add_products_f32, add_products_f64, address, prefetch
+
+AHEAD = 12  # how many words ahead of the sum their rows are asked for
+STRETCH = 4096  # rows that are added up before their sum joins the others
+
+
+@compiled
+def _check_ids(ids: Any, ends: Any, n_rows: Any) -> None:
+    """Raise unless documents end one after another within the ids, and each id is a row or negative."""
+    begin = 0
+    for doc in range(ends.shape[0]):
+        if ends[doc] < begin or ends[doc] > ids.shape[0]:
+            raise ValueError("documents must end one after another, within the ids")
+        begin = ends[doc]
+    highest = -1
+    for i in range(ids.shape[0]):
+        highest = max(highest, ids[i])
+    if highest >= n_rows:
+        raise ValueError("a word's id is beyond the last row")
+
+
+@guarded(
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", sums="f[docs,dim]",
+    lengths="f8[docs]", squared_norms="f8[docs]", unknown="i8[docs]", squared_weights="f8[docs]",
+)  # fmt: skip
+@compiled
+def sum_rows(
+    ids: Any, ends: Any, matrix: Any, weights: Any,
+    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
+) -> None:  # fmt: skip
+    """Add up the float32 rows of each document's word ids, in their order, in float64.
+
+    ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the four (n_docs,) arrays are written.
+    """
+    dim = matrix.shape[1]
+    _check_ids(ids, ends, matrix.shape[0])
+    total = np.empty(dim, np.float64)
+    into, rows, width = address(total), address(matrix), 4 * dim
+    begin = 0
+    for doc in range(ends.shape[0]):
+        total[:] = 0.0
+        length = 0.0
+        squares = 0.0
+        missing = 0
+        for i in range(begin, ends[doc]):
+            if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
+                coming = rows + width * np.int64(ids[i + AHEAD])
+                for byte in range(0, width, 64):
+                    prefetch(coming + byte)
+            if ids[i] < 0:
+                missing += 1
+                continue
+            row = rows + width * np.int64(ids[i])
+            weight = 1.0 if weights is None else weights[ids[i]]
+            length += weight
+            squares += weight * weight
+            for j in range(0, dim - 7, 8):
+                add_eight(into + 8 * j, row + 4 * j, weight)
+            for j in range(dim & ~7, dim):
+                total[j] += np.float64(matrix[ids[i], j]) * weight
+        squared = 0.0
+        for j in range(dim):
+            sums[doc, j] = total[j]
+            squared += np.float64(sums[doc, j]) ** 2
+        lengths[doc] = length
+        squared_weights[doc] = squares
+        squared_norms[doc] = squared
+        unknown[doc] = missing
+        begin = ends[doc]
+
+
+@guarded(
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", starts="i8[words+1]",
+    facets="i4[parts]", parts="f8[parts]", sums="f[docs,width]", lengths="f8[docs]", squared_norms="f8[docs]",
+    unknown="i8[docs]", squared_weights="f8[docs]",
+)  # fmt: skip
+@compiled
+def sum_lifted_rows(
+    ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any, own: Any, damped: Any,
+    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
+) -> None:  # fmt: skip
+    """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each, and to its own.
+
+    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``own`` is (share, dim, pairs), as in
+    :class:`parasphere.features.own.Own`; with ``damped`` a word (or pair) that is said n times counts 1 + log n.
+    ``sums`` is (n_docs, n_facets * dim + own dim).
+    """
+    dim = matrix.shape[1]
+    _check_ids(ids, ends, matrix.shape[0])
+    share, own_dim, pairs = own
+    meaning, itself = np.sqrt(1.0 - share), np.sqrt(share)
+    first_own = sums.shape[1] - own_dim
+    if own_dim < 0 or first_own < dim:
+        raise ValueError("the sums are too narrow for the rows and what is words' own")
+    total = np.empty(sums.shape[1], np.float64)
+    into, rows = address(total), address(matrix)
+    keys, times = np.zeros(0, np.uint64), np.zeros(0, np.int32)
+    begin = 0
+    for doc in range(ends.shape[0]):
+        total[:] = 0.0
+        length = 0.0
+        squares = 0.0
+        missing = 0
+        before, before_weight = np.int64(-1), 0.0
+        size = 1
+        if damped:
+            while size < 4 * (ends[doc] - begin):  # words and pairs fill half of it at the most
+                size *= 2
+            if size > keys.shape[0]:
+                keys, times = np.empty(size, np.uint64), np.empty(size, np.int32)
+            keys[:size] = 0
+            times[:size] = 0
+        for i in range(begin, ends[doc]):
+            w = np.int64(ids[i])
+            if w < 0:
+                missing += 1
+                before = w
+                continue
+            plain = 1.0 if weights is None else weights[w]
+            weight = plain * gain(count_again(keys, times, size, word_key(w))) if damped else plain
+            length += weight
+            squares += weight * weight
+            row = rows + 4 * dim * w
+            if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
+                raise ValueError("the facets of a word lie beyond the last")
+            for k in range(starts[w], starts[w + 1]):
+                block, part = dim * np.int64(facets[k]), weight * parts[k] * meaning
+                if block < 0 or block + dim > first_own:
+                    raise ValueError("the sums are too narrow for so many facets")
+                for j in range(0, dim - 7, 8):
+                    add_eight(into + 8 * (block + j), row + 4 * j, part)
+                for j in range(dim & ~7, dim):
+                    total[block + j] += np.float64(matrix[w, j]) * part
+            if own_dim:
+                axis, sign = own_axis(word_key(w), own_dim)
+                total[first_own + axis] += sign * itself * weight
+                if pairs > 0.0 and before >= 0:
+                    key = pair_key(before, w)
+                    weight = pairs * np.sqrt(before_weight * plain)
+                    weight *= gain(count_again(keys, times, size, key)) if damped else 1.0
+                    axis, sign = own_axis(key, own_dim)
+                    total[first_own + axis] += sign * weight
+                    length += weight
+                    squares += weight * weight
+            before, before_weight = w, plain
+        squared = 0.0
+        for j in range(total.shape[0]):
+            sums[doc, j] = total[j]
+            squared += np.float64(sums[doc, j]) ** 2
+        lengths[doc] = length
+        squared_weights[doc] = squares
+        squared_norms[doc] = squared
+        unknown[doc] = missing
+        begin = ends[doc]
+
+
+@guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")
+@compiled
+def project(rows: Any, direction: Any, along: Any) -> None:
+    """Write the inner product of each (contiguous) row with a direction to ``along``: (n, dim), (dim,) -> (n,)."""
+    dim, size = direction.shape[0], rows.itemsize
+    eight = np.empty(8, np.float64)  # sums side by side: the compiler may not reorder additions by itself
+    into, first, factors = address(eight), address(rows), address(direction)
+    for i in range(rows.shape[0]):
+        eight[:] = 0.0
+        row = first + size * dim * i
+        for j in range(0, dim - 7, 8):
+            if size == 4:
+                add_products_f32(into, row + size * j, factors + 8 * j)
+            else:
+                add_products_f64(into, row + size * j, factors + 8 * j)
+        total = ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]))
+        for j in range(dim & ~7, dim):
+            total += rows[i, j] * direction[j]
+        along[i] = total
+
+
+@guarded(rows="f[n,dim]", weights="f8[n]", total="f8[dim]")
+@compiled
+def weighted_sum(rows: Any, weights: Any, total: Any) -> None:
+    """Write the sum of the rows times their weights to ``total``: (n, dim), (n,) -> (dim,)."""
+    dim = total.shape[0]
+    total[:] = 0.0
+    part = np.empty(dim, np.float64)
+    for begin in range(0, rows.shape[0], STRETCH):
+        part[:] = 0.0
+        for i in range(begin, min(begin + STRETCH, rows.shape[0])):
+            weight = weights[i]
+            for j in range(dim):
+                part[j] += weight * rows[i, j]
+        total += part

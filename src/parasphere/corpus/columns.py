@@ -1,0 +1,347 @@
+"""Columns of documents: how every kind of column becomes one Arrow array of texts or of token lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import CorpusError
+
+TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
+_SURROGATE = re.compile("[\ud800-\udfff]")
+SLICE = 1 << 16  # rows of a column that are converted at a time
+# A document may be far longer than a block; this long it is a bomb, or no document.
+LONGEST = 1 << 30
+FOLD = 1 << 24  # bytes that a dictionary is unfolded to at a time
+
+
+class Part(NamedTuple):
+    """Some consecutive documents, in whatever number was convenient to read."""
+
+    texts: pa.Array  # large_string, or large_list of large_string
+    labels: pa.Array | None
+    ids: pa.Array | None
+    consumed: int  # bytes of the source used so far, this part included
+
+
+def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
+    """Return the column to read: the one asked for, or the only one when the default is absent.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns there are.
+    asked : str
+        The column wanted.
+    where : str
+        What has these columns, for the message: a file's name, or "the table".
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> choose_column(["text", "label"], "text", "the table")
+    'text'
+    >>> choose_column(["sentence"], "text", "the table")
+    'sentence'
+    >>> choose_column(["title", "body"], "text", "the table")
+    Traceback (most recent call last):
+        ...
+    parasphere.errors.CorpusError: the table has no column "text"; its columns are "title", "body"
+    """
+    found = list(names).count(asked)
+    if found == 1:
+        return asked
+    if found > 1:
+        raise CorpusError(f'{where} has {found} columns named "{asked}"; rename them so that one is left')
+    if asked == "text" and len(names) == 1:
+        only: str = names[0]  # as it is: pandas' own name for the only column is the number 0
+        return only
+    there = ", ".join(f'"{name}"' for name in names) or "none"
+    raise CorpusError(f'{where} has no column "{asked}"; its columns are {there}')
+
+
+def too_long(where: str, hint: str = "") -> CorpusError:
+    """Return the error for a document that nobody can have meant."""
+    return CorpusError(f"{where}: longer than {LONGEST:,} bytes, which is the most that one document may have{hint}")
+
+
+def from_python(documents: list[Any], start: int, where: str = "") -> pa.Array:
+    """Turn Python strings, or lists of tokens, into Arrow.
+
+    Lone surrogates, which UTF-8 cannot spell, become U+FFFD.
+
+    Parameters
+    ----------
+    documents : list
+        All `str`, or all lists, tuples or arrays of `str`.
+    start : int
+        Position of the first in the corpus, for the message.
+    where : str
+        What to put before the position in a message, such as a file's name.
+
+    Returns
+    -------
+    pa.LargeStringArray or pa.LargeListArray
+
+    Examples
+    --------
+    >>> from_python([["a", "b"], []], 0).to_pylist()
+    [['a', 'b'], []]
+    """
+    kinds = set(map(type, documents))
+    if all(issubclass(kind, str) for kind in kinds):
+        return strings(documents)
+    if all(issubclass(kind, TOKEN_LIST) for kind in kinds):
+        return _token_lists(documents, start, where)
+    tokenised = isinstance(documents[0], TOKEN_LIST)
+    for position, document in enumerate(documents, start):
+        if not isinstance(document, (str, *TOKEN_LIST)):
+            raise CorpusError(
+                f"{where}{_ordinal(position)} is {describe(document)}; "
+                "every document must be a str, or every one a list of tokens (str)"
+            )
+        if isinstance(document, TOKEN_LIST) != tokenised:
+            raise mixture(position, not tokenised, where)
+    raise AssertionError("unreachable: a type was at fault, but no document of it")
+
+
+def strings(values: Sequence[str | None]) -> pa.Array:
+    """Turn Python strings, or None, into Arrow, with U+FFFD for what UTF-8 cannot spell."""
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:
+        sound = [value and _SURROGATE.sub("\ufffd", value) for value in values]
+        return pa.array(sound, pa.large_string())
+
+
+def mixture(position: int, tokenised: bool, where: str = "") -> CorpusError:
+    """Return the error for a document of another kind than those before it."""
+    this, others = ("a list of tokens", "texts (str)") if tokenised else ("a text (str)", "lists of tokens")
+    return CorpusError(
+        f"{where}{_ordinal(position)} is {this}, but those before it are {others}; make them all one kind"
+    )
+
+
+def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
+    """Bring an Arrow array of texts or of token lists to the two types the library uses.
+
+    Text is copied only where the layout makes it necessary (dictionaries and views).
+
+    Parameters
+    ----------
+    column : pa.Array
+        string, large_string, string_view, a dictionary of these, or a list of any of them.
+    start : int
+        Position of the first in the corpus, for the message.
+    where : str
+        What to put before the position in a message, such as a file's name.
+
+    Returns
+    -------
+    pa.LargeStringArray or pa.LargeListArray
+
+    Examples
+    --------
+    >>> from_arrow(pa.array(["a", "b", "a"]).dictionary_encode(), 0).type
+    DataType(large_string)
+    """
+    column = plain(column)
+    if len(column) == 0 and not _is_list(column.type):
+        return pa.array([], pa.large_string())
+    if column.null_count:
+        position = start + pc.index(column.is_null(), True).as_py()
+        raise CorpusError(f"{where}{_ordinal(position)} is null; drop it, or fill it with an empty text")
+    if not _is_list(column.type):
+        return _checked(_large(column, start, where), start, where)
+    words = plain(column.flatten())
+    if words.null_count:
+        lengths = pc.list_value_length(column).to_numpy()
+        token = pc.index(words.is_null(), True).as_py()
+        position = start + int(np.searchsorted(np.cumsum(lengths), token, side="right"))
+        raise CorpusError(f"{where}{_ordinal(position)} has a token that is null; every token must be a str")
+    values = pa.array([], pa.large_string()) if len(words) == 0 else _large(words, start, where)
+    # From the lengths, not by a cast: a cast of a slice would convert the tokens of the whole column.
+    offsets = _offsets(pc.list_value_length(column).to_numpy())
+    return _checked(pa.LargeListArray.from_arrays(pa.array(offsets), values), start, where)
+
+
+def foldings(
+    columns: Sequence[pa.Array], limit: int = FOLD, start: int = 0, where: str = ""
+) -> Iterator[tuple[int, int]]:
+    """Yield (first row, rows) of pieces that unfold to at most `limit` bytes, or are one row.
+
+    Parameters
+    ----------
+    columns : sequence of pa.Array
+        All of one length. What is no dictionary is in memory as it is, and counts for nothing.
+    limit : int
+        How much memory a piece may need without its dictionaries.
+    start : int
+        Position of the first row in the corpus, for the message.
+    where : str
+        What to put before the position in a message, such as a file's name.
+
+    Examples
+    --------
+    >>> list(foldings([pa.array(["ab", "ab", "abcdef", "c"]).dictionary_encode()], 4))
+    [(0, 2), (2, 1), (3, 1)]
+    """
+    count = len(columns[0])
+    try:
+        ends = np.cumsum(sum((_unfolded(column) for column in columns), np.zeros(count, np.int64)))
+    except IndexError as error:
+        raise CorpusError(f"{where}{_ordinal(start)} or one soon after it is not in its dictionary ({error})") from None
+    first, before = 0, 0
+    while first < count:
+        last = int(np.searchsorted(ends, before + limit, side="right"))
+        last = min(max(last, first + 1), first + SLICE, count)
+        if ends[last - 1] - before > LONGEST:
+            raise too_long(f"{where}{_ordinal(start + first)}")
+        yield first, last - first
+        first, before = last, int(ends[last - 1])
+
+
+def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Return how many bytes of text each row, (n,), has in a dictionary; elsewhere 0."""
+    if isinstance(column, pa.ExtensionArray):
+        return _unfolded(column.storage)
+    if _is_list(column.type):
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_unfolded(column.flatten()))])
+        sizes: npt.NDArray[np.int64] = np.diff(ends[_offsets(lengths)])
+        return sizes
+    if not pa.types.is_dictionary(column.type):
+        return np.zeros(len(column), np.int64)
+    words = plain(column.dictionary)
+    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        return np.zeros(len(column), np.int64)
+    rows = column.indices.cast(pa.int64())
+    found = pc.min_max(rows).as_py()
+    if found["min"] is not None and not 0 <= found["min"] <= found["max"] < len(words):
+        raise IndexError(f"an index is {found['max'] if found['min'] >= 0 else found['min']}, of {len(words)}")
+    sizes = np.append(pc.binary_length(words).fill_null(0).to_numpy(), 0).astype(np.int64)
+    return np.asarray(sizes[rows.fill_null(len(words)).to_numpy()])
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """Return the values without a dictionary, an extension type, or views, for which Arrow lacks kernels."""
+    while True:
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        elif pa.types.is_dictionary(column.type):
+            words = plain(column.dictionary)
+            # With offsets of 32 bits what is taken could not be longer than 2 GiB.
+            column = (words.cast(pa.large_string()) if pa.types.is_string(words.type) else words).take(column.indices)
+        elif pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        else:
+            return column
+
+
+def byte_offsets(texts: pa.Array) -> npt.NDArray[np.int64]:
+    """Return where each document begins among the text's bytes, and where the last one ends.
+
+    Examples
+    --------
+    >>> byte_offsets(from_python(["ab", "", "é"], 0))
+    array([0, 2, 2, 4])
+    >>> byte_offsets(from_python([["ab", "c"], []], 0))
+    array([0, 3, 3])
+    """
+    if pa.types.is_large_list(texts.type):
+        inner: npt.NDArray[np.int64] = byte_offsets(texts.values)[texts.offsets.to_numpy()]
+        return inner
+    if len(texts) == 0:
+        return np.zeros(1, np.int64)
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)
+    return offsets[texts.offset : texts.offset + len(texts) + 1]
+
+
+def describe(value: object) -> str:
+    """Say in a word or two what was found in place of a text."""
+    if value is None:
+        return "None"
+    if isinstance(value, float) and value != value:
+        return "NaN (a missing value)"
+    if isinstance(value, (bytes, bytearray)):
+        return f"{type(value).__name__} (decode it first, as in document.decode('utf-8'))"
+    return f"of type {type(value).__name__}"
+
+
+def one_text(value: object, name: str, kind: str = "text") -> str:
+    """Return what must be one ``str``; anything else, a list above all, is never taken for one.
+
+    Examples
+    --------
+    >>> one_text(["north", "east"], "the query")
+    Traceback (most recent call last):
+        ...
+    parasphere.errors.CorpusError: the query is of type list; it must be one text (str): call once for each of several
+    """
+    if isinstance(value, str):
+        return value
+    several = ": call once for each of several" if isinstance(value, TOKEN_LIST) else ""
+    raise CorpusError(f"{name} is {describe(value)}; it must be one {kind} (str){several}")
+
+
+def _token_lists(documents: list[Any], start: int, where: str) -> pa.Array:
+    documents = [np.atleast_1d(d).tolist() if isinstance(d, np.ndarray) else d for d in documents]
+    tokens = list(chain.from_iterable(documents))
+    if not all(issubclass(kind, str) for kind in set(map(type, tokens))):
+        for position, document in enumerate(documents, start):
+            for token in document:
+                if not isinstance(token, str):
+                    raise CorpusError(
+                        f"{where}{_ordinal(position)} has a token that is {describe(token)}; every token must be a str"
+                    )
+    return pa.LargeListArray.from_arrays(pa.array(_offsets(list(map(len, documents)))), strings(tokens))
+
+
+def _offsets(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
+    return any(getattr(pa.types, test)(kind) for test in tests)
+
+
+def _large(strings: pa.Array, start: int, where: str) -> pa.Array:
+    kind = strings.type
+    if pa.types.is_large_string(kind):
+        return strings
+    if pa.types.is_string(kind):
+        return strings.cast(pa.large_string())
+    hint = "; decode it first, as in column.cast(pyarrow.string())" if "binary" in str(kind) else ""
+    raise CorpusError(
+        f"{where}{_ordinal(start)} is in a column of type {kind}, which holds no text{hint}; "
+        "what can be read are strings, and lists of strings (tokens)"
+    )
+
+
+def _checked(texts: pa.Array, start: int, where: str) -> pa.Array:
+    """Return the texts if they are UTF-8: Arrow promises it, but neither it nor Parquet checks."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        for position in range(len(texts)):
+            try:
+                texts[position].as_py()
+            except UnicodeDecodeError:
+                break
+        raise CorpusError(f"{where}{_ordinal(start + position)} is not valid UTF-8 ({error})") from None
+    return texts
+
+
+def _ordinal(position: int) -> str:
+    return f"document {position} (counting from 0)"

@@ -1,0 +1,361 @@
+"""Documents on disk: text, JSON lines, CSV, Parquet, these packed, folders, pipes, and standard input.
+
+Every reader is a generator of parts that holds about one block in memory. A new format is one more
+function and one more row in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import stat
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from ..errors import CorpusError
+from ..storage.unpacking import PACKINGS, Reader
+from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, plain, strings
+from .lines import JsonLines, check_encoding, json_objects, split_lines, whole_lines, whole_rows, whole_text
+
+
+class SkippedFilesWarning(UserWarning):
+    """Something in a folder of documents is no file, and was passed over."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to read, and how: the same for every format."""
+
+    path: Path | None  # None is standard input
+    where: str  # how messages name it
+    text: str
+    label: str | None
+    id: str | None
+    encoding: str
+    block_bytes: int
+    packing: str | None = None  # None is as it is
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns asked for, in the order text, label, id."""
+        return [name for name in (self.text, self.label, self.id) if name is not None]
+
+    def open(self) -> Reader:
+        """Open the file; None as its path is standard input."""
+        return Reader(self.path, self.where, self.packing)
+
+    def choose(self, names: list[str]) -> Request:
+        """Return the request with its columns checked against those there are."""
+        for name in filter(None, (self.label, self.id)):
+            choose_column(names, name, self.where)
+        return replace(self, text=choose_column(names, self.text, self.where))
+
+    def part(self, columns: list[pa.Array], consumed: int) -> Part:
+        """Name the columns, which stand in the order of `self.columns`; the first is ready as texts."""
+        texts, *others = columns
+        rest = iter(others)
+        labels = plain(next(rest)) if self.label is not None else None
+        ids = plain(next(rest)) if self.id is not None else None
+        return Part(texts, labels, ids, consumed)
+
+
+def read(
+    path: Path,
+    *,
+    text: str = "text",
+    label: str | None = None,
+    id: str | None = None,
+    encoding: str = "utf-8",
+    block_bytes: int = 16 << 20,
+    format: str | None = None,
+) -> Iterator[Part]:
+    r"""Read the documents of a file or folder, part by part.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder, or ``Path("-")`` for standard input.
+    text, label, id : str
+        Columns to read; see `parasphere.corpus.blocks`.
+    encoding : str
+        How the bytes spell text; Parquet has its own.
+    block_bytes : int
+        About how much to read at a time.
+    format : str, optional
+        One of "txt", "jsonl", "csv", "tsv", "parquet" where the name does not tell; standard input and pipes
+        are "txt" unless this says otherwise.
+
+    Returns
+    -------
+    iterator of Part
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "two.txt"
+    ...     _ = path.write_text("a text\nanother\n")
+    ...     [part.texts.to_pylist() for part in read(path)]
+    [['a text', 'another']]
+    """
+    check_encoding(encoding)
+    request = Request(path, str(path), text, label, id, encoding, min(block_bytes, LONGEST // 2))
+    if str(path) == "-":
+        request = replace(request, path=None, where="standard input")
+        return _sound(_format(format or "txt")(request), request.where)
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
+        return _sound(_folder(request), request.where)
+    suffix = path.suffix.lower()
+    if suffix in PACKINGS:
+        request = replace(request, packing=PACKINGS[suffix])
+        suffix = path.with_suffix("").suffix.lower()
+    if format is None and suffix[1:] not in FORMATS:
+        if stat.S_ISREG(mode):
+            known = ", ".join(f".{name}" for name in FORMATS)
+            raise CorpusError(
+                f'{path}: the extension "{suffix}" is not known; known are {known}, each also with '
+                f"{', '.join(PACKINGS)} after it, and folders of text files; or say which it is, as in format='txt'"
+            )
+        format = "txt"  # a pipe, as <(command) makes one, has no name that could tell
+    return _sound(_format(format or suffix[1:])(request), request.where)
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
+    """Yield the parts; whatever the system or Arrow raises on the way becomes one of our errors."""
+    try:
+        yield from parts
+    except CorpusError:
+        raise
+    except (OSError, MemoryError, OverflowError, RecursionError, UnicodeError, pa.ArrowException) as error:
+        raise CorpusError(f"{where}: cannot be read ({error or type(error).__name__})") from error
+
+
+@contextmanager
+def _on_disk(request: Request) -> Iterator[Path]:
+    """Copy what cannot be sought in to a temporary file."""
+    if request.path is not None and request.packing is None and request.path.is_file():
+        yield request.path
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "documents"
+        with request.open() as reader, copy.open("wb") as out:
+            while data := reader.read(1 << 20):
+                out.write(data)
+        yield copy
+
+
+def _no_columns(request: Request) -> None:
+    if request.label is not None or request.id is not None:
+        raise CorpusError(
+            f"{request.where}: lines of text have no columns, so label and id cannot name one; "
+            "pass the labels or ids themselves"
+        )
+
+
+def _text(request: Request) -> Iterator[Part]:
+    r"""Read a line a document; lines end with ``\n`` or ``\r\n``."""
+    _no_columns(request)
+    with request.open() as reader:
+        for lines in whole_lines(reader, request.encoding, request.block_bytes):
+            yield Part(split_lines(lines), None, None, reader.consumed)
+
+
+def _json(request: Request) -> Iterator[Part]:
+    """Read a JSON object a line; blank lines are passed over."""
+    with request.open() as reader:
+        parse: JsonLines | None = None
+        for lines in whole_lines(reader, request.encoding, request.block_bytes):
+            if parse is None and (first := next(json_objects(lines, request.where), None)):
+                request = request.choose(list(first[1]))
+                parse = JsonLines(request.columns, request.where)
+            if parse is not None:
+                yield request.part(parse(lines), reader.consumed)
+
+
+def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
+    """Read a table whose first row names its columns; every cell is text, and an empty one is empty text."""
+    names: list[str] | None = None
+    done = 0
+    with request.open() as reader:
+        for data in whole_rows(reader, request.encoding, request.block_bytes, delimiter):
+            if not data.strip(b"\r\n"):
+                continue
+            fresh = names is None
+            if names is None:
+                names = _csv_header(data, request.where, delimiter)
+                request = request.choose(names)
+            table = _csv_rows(data, request, delimiter, None if fresh else names, done)
+            done += len(table)
+            yield request.part([table.column(name).combine_chunks() for name in request.columns], reader.consumed)
+
+
+def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
+    try:
+        rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=delimiter)
+        return next(row for row in rows if row)
+    except csv.Error as error:
+        raise CorpusError(f"{where}: the first row names no columns ({error})") from None
+
+
+def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | None, done: int) -> pa.Table:
+    """Read whole rows; if `names` is None the columns' names come first."""
+    try:
+        return pa.csv.read_csv(
+            pa.BufferReader(data),
+            # Arrow tells the number of a bad row only without threads.
+            read_options=pa.csv.ReadOptions(block_size=len(data) + 1, use_threads=False, column_names=names),
+            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=list(dict.fromkeys(request.columns)),
+                column_types=dict.fromkeys(request.columns, pa.large_string()),
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException as error:
+        found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        if found is None:
+            raise CorpusError(f"{request.where}: {error}") from None
+        row, expected, got = map(int, found.groups())
+        row += 0 if names is None else done + 1
+        raise CorpusError(
+            f"{request.where}: row {row} (the names are row 1) has {got} fields, where the names are {expected}; "
+            "a text with a comma, tab or newline in it must stand in quotation marks"
+        ) from None
+
+
+def _parquet(request: Request) -> Iterator[Part]:
+    """Read Parquet, in as many rows at a time as make about a block."""
+    with _on_disk(request) as path:
+        size = (request.path or path).stat().st_size
+        try:
+            facts = pa.parquet.read_metadata(path)
+            schema = facts.schema.to_arrow_schema()
+            request = request.choose(schema.names)
+            leaves, rows = _leaves(facts, request)
+            if pa.types.is_struct(schema.field(request.text).type):
+                leaves = []  # it will be refused, and by its name in the file
+            # A dictionary may hold one long text for a million rows: it is kept, and unfolded a piece at a time.
+            with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as file:
+                done = 0
+                for batch in file.iter_batches(rows, columns=list(dict.fromkeys(request.columns))):
+                    columns = [batch.column(name) for name in request.columns]
+                    for first, count in foldings(columns, request.block_bytes, done, f"{request.where}: "):
+                        texts, *others = (column.slice(first, count) for column in columns)
+                        texts = from_arrow(texts, done, f"{request.where}: ")
+                        done += count
+                        yield request.part([texts, *others], size * done // facts.num_rows)
+        except (pa.ArrowException, OSError, UnicodeError, KeyError) as error:
+            raise CorpusError(f"{request.where}: not a sound Parquet file, perhaps truncated ({error})") from None
+
+
+def _leaves(facts: Any, request: Request) -> tuple[list[str], int]:
+    """Return which of the asked columns can be read as dictionaries, and how many rows to read at a time."""
+    plain: set[str] = set()
+    folded: set[str] = set()
+    rows = SLICE
+    for group in map(facts.row_group, range(facts.num_row_groups)):
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        asked = [chunk for chunk in chunks if _is_below(chunk.path_in_schema, request.columns)]
+        size = sum(max(chunk.total_uncompressed_size, 0) for chunk in asked)
+        rows = min(rows, max(request.block_bytes * max(group.num_rows, 1) // max(size, 1), 1))
+        for chunk in asked:
+            delta = any(encoding.startswith("DELTA") for encoding in chunk.encodings)  # Arrow makes no dictionary of it
+            (folded if chunk.has_dictionary_page and not delta else plain).add(chunk.path_in_schema)
+            if delta:  # a text may repeat most of the one before it: each may be as long as all
+                rows = min(rows, max(LONGEST // max(size, 1), 1))
+    return sorted(folded - plain), rows
+
+
+def _is_below(path: str, names: list[str]) -> bool:
+    return any(path == name or path.startswith(f"{name}.") for name in names)
+
+
+def _folder(request: Request) -> Iterator[Part]:
+    """Read a file a document, in the order of their names; hidden files and folders are passed over.
+
+    The id is the path inside the folder. The label is the name of the folder that the file is in, as in
+    scikit-learn's `load_files`, and null for files at the top.
+    """
+    root = request.path
+    assert root is not None
+    request.choose(["text", "label", "id"])
+    consumed, size = 0, 0
+    texts: list[bytes] = []
+    names: list[str] = []
+    for name in _files_below(root):
+        with Reader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
+            texts.append(whole_text(reader, request.encoding))
+            consumed += reader.consumed
+        names.append(name)
+        size += len(texts[-1])
+        if size >= request.block_bytes:
+            yield _folder_part(texts, names, consumed)
+            texts, names, size = [], [], 0
+    yield _folder_part(texts, names, consumed)
+
+
+def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:
+    labels = [PurePosixPath(name).parent.name or None for name in names]
+    return Part(pa.array(texts, pa.large_string()), strings(labels), strings(names), consumed)
+
+
+def _files_below(root: Path) -> list[str]:
+    def refuse(error: OSError) -> None:  # rather than pass over a folder in silence
+        raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})")
+
+    found: list[str] = []
+    strange: list[str] = []
+    for folder, folders, files in os.walk(root, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked = [name for name in folders if Path(folder, name).is_symlink()]  # os.walk does not follow them
+        for name in (*files, *linked):
+            if not name.startswith("."):
+                path = Path(folder, name)
+                (found if path.is_file() else strange).append(path.relative_to(root).as_posix())
+    if strange:
+        warnings.warn(
+            f"{root}: passed over what is no file, such as pipes, devices, and links to folders or to nothing: "
+            f"{', '.join(sorted(strange)[:10])}{', ...' if len(strange) > 10 else ''}",
+            SkippedFilesWarning,
+            stacklevel=2,
+        )
+    return sorted(found)
+
+
+FORMATS: dict[str, Callable[[Request], Iterator[Part]]] = {
+    "txt": _text,
+    "jsonl": _json,
+    "ndjson": _json,
+    "csv": _csv,
+    "tsv": partial(_csv, delimiter="\t"),
+    "parquet": _parquet,
+}
+
+
+def _format(name: str) -> Callable[[Request], Iterator[Part]]:
+    if name not in FORMATS:
+        raise CorpusError(f'the format "{name}" is not known; known are {", ".join(FORMATS)}')
+    return FORMATS[name]

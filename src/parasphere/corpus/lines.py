@@ -1,0 +1,358 @@
+"""Bytes to lines, and lines to columns, a block at a time.
+
+Unpack, decode, check, cut at newlines; then every line is a text, or a JSON object. Nowhere is there a
+Python object a line, until something is wrong and has to be named.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.json
+
+from ..errors import CorpusError
+from ..storage.unpacking import Reader
+from . import columns
+from .columns import from_arrow, from_python, strings, too_long
+
+# Letters with a zero beside each: UTF-16, though it is sound UTF-8 too. At the beginning a few are proof enough.
+_WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
+
+
+class Lines(NamedTuple):
+    r"""Whole lines of UTF-8: each ends with ``\n``, also a file's last."""
+
+    data: bytes
+    ends: npt.NDArray[np.int64]  # where the newlines are; they are looked for once, and counted so
+    first: int  # number of the first line, from 1
+
+
+def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
+    r"""Yield whole lines of checked UTF-8, about `size` bytes at a time.
+
+    Parameters
+    ----------
+    reader : Reader
+        Where the bytes come from.
+    encoding : str
+        What they are.
+    size : int
+        How many to read at a time; a longer line is still kept whole, up to `LONGEST`.
+
+    Yields
+    ------
+    Lines
+    """
+    first = 1
+    pieces: list[bytes] = []  # of a line still open, joined once: a long line must not take quadratic time
+    waiting = 0  # bytes of it
+    for data in _utf8(reader, encoding, size):
+        end = data.rfind(b"\n") + 1
+        if end:
+            lines = _found(b"".join([*pieces, memoryview(data)[:end]]), first, reader.where)
+            yield lines
+            first += len(lines.ends)
+            pieces, waiting = [], 0
+        pieces.append(data[end:])
+        waiting += len(data) - end
+        if waiting > columns.LONGEST:
+            raise too_long(f"{reader.where}, line {first}")
+    if last := b"".join(pieces):
+        yield _found(last + b"\n", first, reader.where)
+
+
+def _found(data: bytes, first: int, where: str) -> Lines:
+    _check_utf8(data, first, where)
+    return Lines(data, np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), first)
+
+
+def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
+    """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; in quotation marks a row goes on.
+
+    Parameters
+    ----------
+    reader : Reader
+        Where the bytes come from.
+    encoding : str
+        What they are.
+    size : int
+        How many to read at a time; a longer row is still kept whole, up to `LONGEST`.
+    delimiter : str
+        What stands between two fields.
+
+    Yields
+    ------
+    bytes
+    """
+    # A field is quoted if it begins so, up to a mark that is not doubled; any other mark is a letter like any other.
+    quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:"|\Z)' % re.escape(delimiter.encode()))
+    pieces: list[bytes] = []
+    line, waiting, tried = 1, 0, 0
+    for data in _utf8(reader, encoding, size):
+        pieces.append(data)
+        waiting += len(data)
+        if waiting < 2 * tried and waiting <= columns.LONGEST:  # looking each time would take quadratic time
+            continue
+        data = b"".join(pieces)
+        end = _end_of_rows(data, quoted)
+        if end:
+            _check_utf8(data[:end], line, reader.where)
+            yield data[:end]
+            line += data.count(b"\n", 0, end)
+        pieces, waiting = [data[end:]], len(data) - end
+        tried = waiting
+        if waiting > columns.LONGEST:
+            raise too_long(f"{reader.where}, the row at line {line}", "; perhaps a quotation mark is never closed")
+    if last := b"".join(pieces):
+        _check_utf8(last, line, reader.where)
+        yield last
+
+
+def _end_of_rows(data: bytes, quoted: re.Pattern[bytes]) -> int:
+    """Return where the last whole row ends: after the last newline that stands in no quoted field."""
+    fields = [field.span() for field in quoted.finditer(data)]
+    end = len(data)
+    while True:
+        end = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, min(end, len(data) - 1)))
+        while fields and fields[-1][0] > end:
+            fields.pop()
+        if end < 0 or not fields or fields[-1][1] <= end:
+            return end + 1
+        end = fields[-1][0]
+
+
+def whole_text(reader: Reader, encoding: str) -> bytes:
+    """Return all of a file as one text in checked UTF-8."""
+    pieces: list[bytes] = []
+    waiting = 0
+    for data in _utf8(reader, encoding, 1 << 20):
+        pieces.append(data)
+        waiting += len(data)
+        if waiting > columns.LONGEST:
+            raise too_long(reader.where)
+    text = b"".join(pieces)
+    _check_utf8(text, 1, reader.where)
+    return text
+
+
+def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
+    """Yield the reader's bytes in UTF-8: as they are, unchecked, if that is what they are said to be."""
+    if is_utf8(encoding):
+        first = reader.read(max(size, 64))
+        if wide := _WIDE.search(first, 0, 4096):
+            order = "be" if first[wide.start()] == 0 or wide.start() % 2 else "le"
+            raise CorpusError(
+                f"{reader.where}: these bytes are UTF-16 without a byte order mark, not {encoding}; say so, as in "
+                f'encoding="utf-16-{order}"'
+            )
+        yield first.removeprefix(codecs.BOM_UTF8)
+        while data := reader.read(size):
+            yield data
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line = 1
+    while True:
+        data = reader.read(size)
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].decode(encoding, "ignore").count("\n")
+            raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
+        except UnicodeError as error:  # "utf-16" and "utf-32" need the mark
+            raise CorpusError(
+                f"{reader.where}: not {encoding} ({error}); say the order of its bytes too, as in "
+                'encoding="utf-16-le" or "utf-16-be"'
+            ) from None
+        line += text.count("\n")
+        yield text.encode("utf-8", "replace")
+        if not data:
+            return
+
+
+def _check_utf8(data: bytes, line: int, where: str) -> None:
+    # Arrow checks the bytes several times faster than decoding them would, and makes no string.
+    whole = pa.py_buffer(np.array([0, len(data)], np.int64))
+    try:
+        pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(data)).validate(full=True)
+    except pa.ArrowInvalid:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line += data.count(b"\n", 0, error.start)
+            byte = error.start - data.rfind(b"\n", 0, error.start)  # counted in the line, from 1
+            raise _undecodable(error, f"{where}, line {line}, byte {byte}", "utf-8") from None
+        raise
+
+
+def _undecodable(error: UnicodeDecodeError, place: str, encoding: str) -> CorpusError:
+    data = error.object
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        likely = "utf-16"
+    elif any(0x80 <= byte < 0xA0 for byte in data[error.start : error.start + 4096]):
+        likely = "cp1252"  # latin-1 has only control characters here, Windows has its quotation marks
+    else:
+        likely = "latin-1"
+    return CorpusError(
+        f"{place}: 0x{data[error.start]:02x} is not {encoding} ({error.reason}); "
+        f'say which encoding it is, perhaps encoding="{likely}"'
+    )
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether this is a name of UTF-8."""
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise a `CorpusError` if Python knows no such encoding of text."""
+    try:
+        b"x".decode(encoding, "ignore")
+        codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
+        raise CorpusError(f'the encoding "{encoding}" is not one of text; try "utf-8" or "latin-1"') from None
+
+
+def split_lines(lines: Lines) -> pa.Array:
+    """Turn lines into an array of texts, without a Python object a line.
+
+    Parameters
+    ----------
+    lines : Lines
+        What `whole_lines` found.
+
+    Returns
+    -------
+    pa.LargeStringArray
+    """
+    data, ends, _ = lines
+    if b"\r" in data:  # far quicker to look for than both
+        data = data.replace(b"\r\n", b"\n")
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    offsets = np.zeros(len(ends) + 1, np.int64)
+    np.subtract(ends, np.arange(len(ends)), out=offsets[1:])  # less the newlines before, which are taken out
+    text = data.replace(b"\n", b"")
+    return pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+class JsonLines:
+    r"""Parse blocks of lines with Arrow; where it will not, Python's json says why, or parses them after all.
+
+    Labels and ids become strings, as in CSV, so that their type is the same in every block.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The key of the document, then those of the label and id, if wanted.
+    where : str
+        How messages name the file.
+
+    Examples
+    --------
+    >>> parse = JsonLines(["text", "label"], "x.jsonl")
+    >>> line = b'{"text": "a", "label": 1}\n'
+    >>> [column.to_pylist() for column in parse(Lines(line, np.array([len(line) - 1]), 1))]
+    [['a'], ['1']]
+    """
+
+    def __init__(self, columns: Sequence[str], where: str) -> None:
+        self.columns = columns
+        self.where = where
+        # Arrow reads a number only where the schema has one. The schema that fitted last is tried first.
+        texts = [pa.large_string(), pa.list_(pa.large_string())]
+        kinds = [texts, *[[pa.large_string(), pa.int64()] for _ in columns[1:]]]
+        self.schemas = [pa.schema(list(zip(columns, types, strict=True))) for types in itertools.product(*kinds)]
+
+    def __call__(self, lines: Lines) -> list[pa.Array]:
+        """Return the columns of some whole lines."""
+        for schema in self.schemas:
+            columns = self._by_arrow(lines, schema)
+            if columns is not None:
+                self.schemas.remove(schema)
+                self.schemas.insert(0, schema)
+                return columns
+        return self._by_python(lines)
+
+    def _by_arrow(self, lines: Lines, schema: pa.Schema) -> list[pa.Array] | None:
+        one_block = pa.json.ReadOptions(block_size=min(len(lines.data) + 1, 2**31 - 1), use_threads=False)
+        options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        try:
+            table = pa.json.read_json(pa.BufferReader(lines.data), one_block, options)
+            texts, *others = [table.column(name).combine_chunks() for name in self.columns]
+            columns = [from_arrow(texts, 0), *[column.cast(pa.large_string()) for column in others]]
+        except (pa.ArrowException, CorpusError):
+            return None
+        # Arrow lets an object span lines, and a line hold two; then what is read would depend on the block.
+        if len(texts) != len(lines.ends) and len(texts) != sum(map(bool, map(bytes.strip, lines.data.split(b"\n")))):
+            return None
+        return columns
+
+    def _by_python(self, lines: Lines) -> list[pa.Array]:
+        text, *others = self.columns
+        documents: list[Any] = []
+        values: list[list[str | None]] = [[] for _ in others]
+        for number, record in json_objects(lines, self.where):
+            place = f"{self.where}, line {number}"
+            document = _json_document(record, text, place)
+            if documents and isinstance(document, list) != isinstance(documents[0], list):
+                raise CorpusError(f"{place}: texts and lists of tokens are mixed; make them all one kind")
+            documents.append(document)
+            for name, column in zip(others, values, strict=True):
+                column.append(_json_label(record.get(name), name, place))
+        return [from_python(documents, 0), *map(strings, values)]
+
+
+def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) with Python's json: slow, and exact about what is wrong."""
+    for number, row in enumerate(lines.data.split(b"\n"), lines.first):
+        if not row.strip():
+            continue
+        try:
+            record = json.loads(row.decode("utf-8"))
+        except json.JSONDecodeError as error:
+            raise CorpusError(f"{where}, line {number}: not JSON ({error.msg}, column {error.colno})") from None
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(f"{where}, line {number}: JSON that cannot be read ({error})") from None
+        if not isinstance(record, dict):
+            raise CorpusError(
+                f"{where}, line {number}: {_json_kind(record)}, where every line must be an object, "
+                'as in {"text": "..."}'
+            )
+        yield number, record
+
+
+def _json_document(record: dict[str, Any], name: str, place: str) -> str | list[str]:
+    if name not in record:
+        keys = ", ".join(f'"{key}"' for key in record) or "none"
+        raise CorpusError(f'{place}: there is no "{name}"; the keys are {keys}')
+    document = record[name]
+    if isinstance(document, str):
+        return document
+    if not isinstance(document, list):
+        raise CorpusError(
+            f'{place}: "{name}" is {_json_kind(document)}; it must be a string, or a list of tokens (strings)'
+        )
+    for token in document:
+        if not isinstance(token, str):
+            raise CorpusError(f'{place}: "{name}" has {_json_kind(token)} among its tokens; all must be strings')
+    return document
+
+
+def _json_label(value: Any, name: str, place: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return json.dumps(value)
+    raise CorpusError(f'{place}: "{name}" is {_json_kind(value)}; it must be a string or a number')
+
+
+def _json_kind(value: Any) -> str:
+    kinds = {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return kinds.get(type(value)) or json.dumps(value)  # true, false or null

@@ -1,0 +1,395 @@
+"""Documents in: from memory or from disk, always as a stream of Arrow blocks, never all at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import CorpusError
+from . import files
+from .columns import Part, byte_offsets, choose_column, describe, foldings, from_arrow, from_python, mixture, plain
+
+# Few enough that a batch of long documents is no burden, enough that the cost of a batch is none.
+_BATCH = 1024
+
+Column: TypeAlias = str | Sequence[Any] | None  # a column's name, or its values, or not wanted
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive documents of a corpus.
+
+    Attributes
+    ----------
+    texts : pa.LargeStringArray or pa.LargeListArray
+        One entry a document, none null: its text, or the list of its tokens.
+    labels, ids : pa.Array or None
+        One entry a document, if there are any.
+    start : int
+        Position of the first document in the corpus.
+    """
+
+    texts: pa.Array
+    labels: pa.Array | None
+    ids: pa.Array | None
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def part(self, begin: int, end: int) -> Block:
+        """Return some of its documents, from ``begin`` up to ``end``."""
+        texts, labels, ids = (
+            None if column is None else column[begin:end] for column in (self.texts, self.labels, self.ids)
+        )
+        return Block(texts, labels, ids, self.start + begin)
+
+    @property
+    def tokenised(self) -> bool:
+        """Whether documents are lists of tokens rather than texts."""
+        return bool(pa.types.is_large_list(self.texts.type))
+
+
+def blocks(
+    source: Any,
+    *,
+    text: str = "text",
+    label: Column = None,
+    id: Column = None,
+    encoding: str = "utf-8",
+    format: str | None = None,
+    block_bytes: int = 16 << 20,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Block]:
+    r"""Stream the documents of a corpus in blocks of about `block_bytes`.
+
+    A document is never split, and neither the documents nor their order depend on the size of the blocks.
+
+    Parameters
+    ----------
+    source : iterable, table, Path or "-"
+        - An iterable of `str`, or of lists of tokens: lists, generators, numpy arrays, Series of pandas
+          and polars, Arrow arrays (strings, dictionaries of strings, lists of strings).
+        - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or
+          anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        - A `pathlib.Path` of a file: ``.txt`` (a line a document), ``.jsonl`` or ``.ndjson``, ``.csv`` or
+          ``.tsv`` (the first row names the columns), ``.parquet``, or any of these with ``.gz``, ``.bz2``,
+          ``.xz`` or ``.zip`` (of one file) after it. A named pipe, ``/dev/stdin`` and what a shell makes of
+          ``<(command)`` are read like standard input.
+        - A `pathlib.Path` of a folder: a file a document, hidden ones passed over, in the order of their
+          names. What is no file (pipes, devices, links to folders) is passed over with a warning. Its ids are
+          the paths inside the folder, and its labels the names of the folders that the files are in (null for
+          files at the top).
+        - "-" or ``Path("-")``: standard input.
+        - Blocks, which pass through as they are.
+    text : str
+        The column that holds the documents. A table's only column is taken where "text" is absent.
+    label, id : str or sequence, optional
+        The name of a column; or, for any source, the values themselves, one a document. Columns of CSV and
+        JSON are read as strings, others keep their type.
+    encoding : str
+        How the bytes of a file spell text. A byte order mark of UTF-8 is passed over.
+    format : str, optional
+        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input
+        and pipes are "txt" unless this says otherwise.
+    block_bytes : int
+        About how many bytes of text a block holds, and of a file are in memory at a time, however small it is
+        packed. One document may be longer, up to 1 GiB; beyond that the file is refused.
+    progress : callable, optional
+        Called with the bytes consumed so far, before each block: of the file as it lies on disk, or of text
+        if the source is in memory.
+
+    Returns
+    -------
+    iterator of Block
+
+    Raises
+    ------
+    CorpusError
+        With a sentence that names the file and line, or the document's position; what was found; and what
+        would be right.
+
+    Notes
+    -----
+    Surrogates in Python strings, which UTF-8 cannot spell, become U+FFFD; all else in a text is kept. In
+    ``.txt`` only ``\n`` and ``\r\n`` end a line, and a blank line is an empty document. In CSV an empty
+    cell is an empty text, "NA" is a text like any other, and blank lines between rows are passed over.
+
+    Examples
+    --------
+    >>> [block] = blocks(["a text", "another"], label=["x", "y"])
+    >>> block.texts.to_pylist(), block.labels.to_pylist(), block.start
+    (['a text', 'another'], ['x', 'y'], 0)
+
+    >>> table = pa.table({"title": ["i", "ii"], "body": ["a text", "another"]})
+    >>> [block.ids.to_pylist() for block in blocks(table, text="body", id="title", block_bytes=1)]
+    [['i'], ['ii']]
+
+    >>> blocks("a text")
+    Traceback (most recent call last):
+        ...
+    parasphere.errors.CorpusError: one str is not a corpus: wrap one text in a list, as in ["..."], or pass
+    Path("...") to read a file
+    """
+    if block_bytes < 1:
+        raise CorpusError(f"block_bytes is {block_bytes}; it must be at least 1")
+    if isinstance(source, str) and source != "-":
+        raise CorpusError(
+            'one str is not a corpus: wrap one text in a list, as in ["..."], or pass Path("...") to read a file'
+        )
+    if not isinstance(source, (str, os.PathLike)):
+        source = _imported(source)
+        if _starts_with_block(source):
+            if label is not None or id is not None:
+                raise CorpusError("blocks carry their own labels and ids; name them where the blocks are made")
+            return _only_blocks(source)
+
+    labels, label_name = _values_or_name(label, "label")
+    ids, id_name = _values_or_name(id, "id")
+    if isinstance(source, (str, os.PathLike)):
+        parts = files.read(
+            Path(source).expanduser(),
+            text=text,
+            label=label_name,
+            id=id_name,
+            encoding=encoding,
+            block_bytes=block_bytes,
+            format=format,
+        )
+    else:
+        parts = _in_memory(source, text, label_name, id_name)
+    if labels is not None:
+        parts = _attached(parts, labels, "labels")
+    if ids is not None:
+        parts = _attached(parts, ids, "ids")
+    return _numbered(_resized(_of_one_kind(parts), block_bytes), progress)
+
+
+# ------------------------------------------------------------------------------------- in memory
+
+
+class _Peeked:
+    """An iterable whose first item was looked at."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self.first = list(islice(items, 1))
+        self.rest = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self.first, self.rest)
+
+
+def _imported(source: Any) -> Any:
+    """Return what speaks Arrow as Arrow, columns and tables as they are, and all else as `_Peeked`."""
+    if isinstance(source, (pa.Array, pa.ChunkedArray, pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
+        return source
+    if (isinstance(source, np.ndarray) and source.ndim) or _is_a(source, "DataFrame") or _is_a(source, "Series"):
+        return source
+    if hasattr(source, "__arrow_c_stream__"):
+        try:
+            return pa.RecordBatchReader.from_stream(source)
+        except pa.ArrowInvalid:  # a stream of one column, not of a table
+            return pa.chunked_array(source)
+    if hasattr(source, "__arrow_c_array__"):
+        column = pa.array(source)
+        return pa.RecordBatch.from_struct_array(column) if pa.types.is_struct(column.type) else column
+    if isinstance(source, Block):
+        return _Peeked(iter([source]))
+    if not isinstance(source, Iterable) or isinstance(source, (bytes, bytearray, Mapping, Set, np.ndarray)):
+        raise CorpusError(
+            f"the corpus is {describe(source)}; it must be an iterable of str or of lists of tokens that has an "
+            "order, a table, or a pathlib.Path"
+        )
+    return _Peeked(iter(source))
+
+
+def _starts_with_block(source: Any) -> bool:
+    return isinstance(source, _Peeked) and isinstance(next(iter(source.first), None), Block)
+
+
+def _only_blocks(source: Iterable[Any]) -> Iterator[Block]:
+    for item in source:
+        if not isinstance(item, Block):
+            raise CorpusError(f"after blocks of documents comes something {describe(item)}; pass blocks only")
+        yield item
+
+
+def _is_a(source: Any, name: str) -> bool:
+    """Whether the source is a `name` of pandas, polars or one of their kin, none of which we import."""
+    return any(kind.__name__ == name for kind in type(source).__mro__)
+
+
+def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
+    """Yield the documents of a table or column as parts."""
+    if isinstance(source, (pa.Table, pa.RecordBatch)) or _is_a(source, "DataFrame"):
+        names = source.column_names if isinstance(source, (pa.Table, pa.RecordBatch)) else list(source.columns)
+        parts = _documents(source[choose_column(names, text, "the table")])
+        for name, what in ((label, "labels"), (id, "ids")):
+            if name is not None:
+                column = source[choose_column(names, name, "the table")]
+                parts = _attached(parts, _column_of_values(column, what), what)
+        return parts
+    if isinstance(source, pa.RecordBatchReader):
+        return _batches(source, text, label, id)
+    for name in (label, id):
+        if name is not None:
+            raise CorpusError(
+                f'"{name}" would name a column, but the documents come without columns; '
+                "pass the labels or ids themselves, one a document"
+            )
+    return _documents(source)
+
+
+def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
+    names = reader.schema.names
+    text = choose_column(names, text, "the table")
+    for name in filter(None, (label, id)):
+        choose_column(names, name, "the table")
+    start, consumed = 0, 0
+    for batch in reader:
+        for at, count in foldings([batch[name] for name in (text, label, id) if name is not None], start=start):
+            piece = batch.slice(at, count)
+            texts = from_arrow(piece[text], start)
+            labels, ids = (None if name is None else plain(piece[name]) for name in (label, id))
+            start += len(texts)
+            consumed += _text_bytes(texts)
+            yield Part(texts, labels, ids, consumed)
+
+
+def _documents(column: Any) -> Iterator[Part]:
+    consumed = 0
+    for texts in _arrays(column):
+        consumed += _text_bytes(texts)
+        yield Part(texts, None, None, consumed)
+
+
+def _arrays(column: Any) -> Iterator[pa.Array]:
+    """Yield the documents of one column, whatever library it comes from."""
+    # A Series of objects may hold anything; as Python objects what is wrong with one can be named.
+    if _is_a(column, "Series") and not str(column.dtype).lower().startswith("object"):
+        column = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
+    start = 0
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        for chunk in getattr(column, "chunks", [column]):
+            for at, count in foldings([chunk], start=start):
+                yield from_arrow(chunk.slice(at, count), start)
+                start += count
+        return
+    for batch in _lists(column):
+        yield from_python(batch, start)
+        start += len(batch)
+
+
+def _lists(column: Any) -> Iterator[list[Any]]:
+    """Yield the items of any iterable, some at a time."""
+    if isinstance(column, np.ndarray):
+        for at in range(0, len(column), _BATCH):
+            yield column[at : at + _BATCH].tolist()
+        return
+    items = iter(column)
+    while batch := list(islice(items, _BATCH)):
+        yield batch
+
+
+# ---------------------------------------------------------------------- labels, ids, and block sizes
+
+
+def _values_or_name(column: Column, what: str) -> tuple[pa.Array | None, str | None]:
+    if column is None or isinstance(column, str):
+        return None, column
+    return _column_of_values(column, f"{what}s"), None
+
+
+def _column_of_values(values: Any, what: str) -> pa.Array:
+    try:
+        if hasattr(values, "__arrow_c_stream__") and not _is_a(values, "Series"):
+            values = pa.chunked_array(values)
+        elif not hasattr(values, "__len__"):
+            values = list(values)
+        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+    except (pa.ArrowException, TypeError) as error:
+        raise CorpusError(f"the {what} are no column of one type ({error})") from None
+    return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+
+
+def _attached(parts: Iterable[Part], values: pa.Array, what: str) -> Iterator[Part]:
+    """Yield the parts with `values` as their labels or ids; there must be one for each document."""
+    start = 0
+    for part in parts:
+        mine = values.slice(start, len(part.texts))
+        start += len(part.texts)
+        if start > len(values):
+            raise CorpusError(f"there are {len(values)} {what}, but more documents; each needs one")
+        yield part._replace(**{what: mine})
+    if start < len(values):
+        raise CorpusError(f"there are {len(values)} {what}, but {start} documents; each needs one")
+
+
+def _numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
+    start = 0
+    for part in parts:
+        if progress is not None:
+            progress(part.consumed)
+        yield Block(part.texts, part.labels, part.ids, start)
+        start += len(part.texts)
+
+
+def _of_one_kind(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts that are not empty; either all are texts, or all are lists of tokens."""
+    start, kind = 0, None
+    for part in parts:
+        if len(part.texts):
+            kind = kind or part.texts.type
+            if part.texts.type != kind:
+                raise mixture(start, tokenised=not pa.types.is_large_list(kind))
+            start += len(part.texts)
+            yield part
+
+
+def _resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
+    """Yield parts of about `block_bytes`: small ones joined, large ones cut."""
+    waiting: list[Part] = []
+    size = 0
+    for part in parts:
+        waiting.append(part)
+        size += _text_bytes(part.texts) + 8 * len(part.texts)
+        if size >= block_bytes / 2:
+            yield from _cut(_joined(waiting), block_bytes)
+            waiting, size = [], 0
+    if waiting:
+        yield from _cut(_joined(waiting), block_bytes)
+
+
+def _joined(parts: list[Part]) -> Part:
+    if len(parts) == 1:
+        return parts[0]
+    *columns, consumed = zip(*parts, strict=True)
+    texts, labels, ids = (None if column[0] is None else pa.concat_arrays(column) for column in columns)
+    return Part(texts, labels, ids, consumed[-1])
+
+
+def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
+    """Yield pieces of at most `block_bytes`, or of one document, without copying."""
+    count = len(part.texts)
+    ends = byte_offsets(part.texts) + 8 * np.arange(count + 1)  # 8 for the offset: empty texts take room too
+    if ends[-1] - ends[0] <= 2 * block_bytes:
+        yield part
+        return
+    first = 0
+    while first < count:
+        last = max(int(np.searchsorted(ends, ends[first] + block_bytes, side="right")) - 1, first + 1)
+        texts, labels, ids = (None if column is None else column.slice(first, last - first) for column in part[:3])
+        yield Part(texts, labels, ids, part.consumed)
+        first = last
+
+
+def _text_bytes(texts: pa.Array) -> int:
+    ends = byte_offsets(texts)
+    return int(ends[-1] - ends[0])

@@ -1,0 +1,113 @@
+"""Document vectors to files other programs read: Parquet, .npy, .csv, written block by block."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from ..corpus.source import Block
+from ..errors import ParasphereError
+from ..storage import replacing
+from .posterior import Posterior
+
+Write = Callable[[Block, Posterior], None]
+_NPY_HEADER = 128  # bytes: room for any number of rows, which is known only at the end
+
+
+@contextmanager
+def writer(path: str | Path, dim: int) -> Iterator[Write]:
+    """Open a file for document vectors; yields ``write(block, posterior)``. The file appears when all is written.
+
+    ``.parquet`` and ``.csv`` hold a row a document with its id and label (if there are any), ``concentration``,
+    ``length`` and ``unknown``, and its vector: one list column in Parquet, ``v0, v1, ...`` in CSV. ``.npy`` holds the
+    (n_docs, dim) vectors alone.
+    """
+    path = Path(path)
+    openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
+    kind = path.suffix.lower()
+    if kind not in openers:
+        raise ParasphereError(f"{path} must end in {', '.join(openers)}: vectors are written in these formats.")
+    with replacing(path) as part, openers[kind](part, dim) as write:
+        yield write
+
+
+def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> pa.Table:
+    columns: dict[str, Any] = {}
+    if block.ids is not None:
+        columns["id"] = block.ids
+    if block.labels is not None:
+        columns["label"] = block.labels
+    columns["concentration"] = posterior.concentration
+    columns["length"] = posterior.length
+    columns["unknown"] = posterior.unknown
+    return pa.table({**columns, **vectors})
+
+
+@contextmanager
+def _parquet(part: Path, dim: int) -> Iterator[Write]:
+    opened: list[pq.ParquetWriter] = []
+
+    def write(block: Block, posterior: Posterior) -> None:
+        flat = pa.array(np.ascontiguousarray(posterior.direction).reshape(-1))
+        table = _table(block, posterior, {"vector": pa.FixedSizeListArray.from_arrays(flat, dim)})
+        if not opened:
+            opened.append(pq.ParquetWriter(part, table.schema))
+        opened[0].write_table(table)
+
+    try:
+        yield write
+        if not opened:  # an empty corpus still has columns
+            kind = pa.list_(pa.float32(), dim)
+            pq.write_table(pa.table({"vector": pa.array([], kind)}), part)
+    finally:
+        for file in opened:
+            file.close()
+
+
+@contextmanager
+def _csv(part: Path, dim: int) -> Iterator[Write]:
+    opened: list[pa_csv.CSVWriter] = []
+
+    def write(block: Block, posterior: Posterior) -> None:
+        names = [f"v{i}" for i in range(dim)]
+        table = _table(block, posterior, dict(zip(names, posterior.direction.T, strict=True)))
+        if not opened:
+            opened.append(pa_csv.CSVWriter(str(part), table.schema))
+        opened[0].write_table(table)
+
+    try:
+        yield write
+        if not opened:
+            part.write_text(",".join(f"v{i}" for i in range(dim)) + "\n")
+    finally:
+        for file in opened:
+            file.close()
+
+
+@contextmanager
+def _npy(part: Path, dim: int) -> Iterator[Write]:
+    count = 0
+    dtype = np.dtype(np.float32)
+    with part.open("wb") as file:
+        file.write(b" " * _NPY_HEADER)
+
+        def write(_block: Block, posterior: Posterior) -> None:
+            nonlocal count, dtype
+            dtype = posterior.direction.dtype
+            count += len(posterior)
+            file.write(np.ascontiguousarray(posterior.direction).data)
+
+        yield write
+        file.seek(0)
+        _write_npy_header(file, (count, dim), dtype)
+
+
+def _write_npy_header(file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    facts = repr({"descr": dtype.str, "fortran_order": False, "shape": shape}).encode()
+    size = _NPY_HEADER - 10
+    file.write(b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + facts.ljust(size - 1) + b"\n")

@@ -1,0 +1,224 @@
+"""The spherical admixture model: texts as mixtures of topics, all directions (Reisinger et al., 2010)."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..progress import progress
+from ..storage.kept import Kept
+from . import vmf
+from .directions import (
+    Floats,
+    check_kappa,
+    check_tol,
+    check_whole,
+    cosines,
+    dense_columns,
+    normalised,
+    spread_seeds,
+    unit_rows,
+    weighted_sums,
+)
+from .proportions import expected_logs, fit_prior, settle
+from .topics import Prior, Topics, Uses, best_xi, move_topics
+
+MIN_ALPHA = 1e-3  # below, a topic that a text does not use has no logarithm worth the name
+START_LENGTH = 0.95  # of a topic's mean, which says how sure we are of it at first
+FIT_STEPS, FIT_TOL = 8, 1e-2  # of a text's proportions in each iteration; they go on from where they were
+FINAL_STEPS, FINAL_TOL = 300, 1e-6  # and of a text that is transformed
+MERGING = 8  # iterations of spherical k-means that the topics start from
+
+
+class SphericalAdmixture(Kept, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Spherical admixture model (SAM): each text mixes topics, and topics, texts and mixtures are directions.
+
+    The story of a corpus: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each text proportions
+    ``theta ~ Dirichlet(alpha)`` and the text itself ``v ~ vMF(phi theta / |phi theta|, kappa)``.
+
+    Parameters
+    ----------
+    n_topics : int
+    prior_concentration : float or None
+        ``k0``: how close the topics' centre is to the mean direction of the texts. None stands for the dimension.
+    max_iter : int
+    tol : float
+        Iterations stop when the bound for a text, on average, rises by no more than this, in nats.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    topics_ : (n_topics, dim) array
+        Mean directions of the topics; their entries may be negative.
+    alpha_ : (n_topics,) array
+    kappa_, xi_ : float
+        Concentrations of texts about their mixed topics, and of topics about their centre.
+    centre_ : (dim,) array
+    bound_ : (n_iter_ + 1,) array
+        Lower bound of the mean log-likelihood of a text, at the start and after each iteration; it never falls.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    Notes
+    -----
+    Rows are texts as counts, weighted or not, dense or sparse; they are scaled to unit length. A row of zeros is left
+    out of the fit, and its proportions are those of the prior, ``alpha / sum(alpha)``.
+
+    Inference is variational: ``mu``, ``phi_t`` and ``theta`` are taken as independent, von Mises-Fisher with the
+    concentrations ``k0`` and ``xi`` and Dirichlet. One expectation has no closed form, the cosine of a text with its
+    mixed direction; it is taken as in `parasphere.sphere.proportions`, so that what is climbed is a bound to within that
+    approximation. Topics move on the sphere by Riemannian gradient steps, proportions by L-BFGS, each only uphill.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 2, 3], [0, 0, 3, 2], [1, 1, 1, 1]] * 4)
+    >>> model = SphericalAdmixture(n_topics=2, random_state=0).fit(X)
+    >>> pure, mixed = model.transform([[1, 1, 0, 0], [5, 5, 5, 5]])
+    >>> bool(pure.max() > 0.8), bool(abs(mixed[0] - 0.5) < 0.1)
+    (True, True)
+    """
+
+    topics_: Floats
+    alpha_: Floats
+    kappa_: float
+    xi_: float
+    centre_: Floats
+    bound_: Floats
+    n_iter_: int
+    converged_: bool
+    _layouts: ClassVar = {
+        "topics_": "f8[topics,n_features_in_]", "alpha_": "f8[topics]", "centre_": "f8[n_features_in_]",
+    }  # fmt: skip
+    _positive: ClassVar = ("alpha_", "kappa_", "xi_")
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        prior_concentration: float | None = None,
+        max_iter: int = 100,
+        tol: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.prior_concentration = prior_concentration
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn topics from rows, (n, dim), dense or sparse; labels are not looked at."""
+        self._check_parameters()
+        rows, present = unit_rows(self, X, reset=True)
+        if present.sum() < self.n_topics:
+            raise ValueError(
+                f"n_topics={self.n_topics} needs at least as many rows that are not zero; "
+                f"found n_samples={len(present)}, of which {int((~present).sum())} are zero"
+            )
+        rows = rows if present.all() else rows[present]
+        n, dim = rows.shape
+        mean = normalised(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
+        prior = Prior(mean, float(self.prior_concentration or dim))
+        topics = self._start(rows, mean)
+        cosine = cosines(rows, topics.directions)
+        a, values = _first_guess(cosine, topics.alpha), np.empty(n)
+        trace: list[float] = []
+        self.converged_ = False
+        with progress("admixture", total=self.max_iter, unit="iterations") as advance:
+            for iteration in range(self.max_iter + 1):
+                gram = topics.gram
+                settle(cosine, gram, topics.alpha, topics.kappa, topics.length, a, values, FIT_STEPS, FIT_TOL)
+                bound = values.mean() - vmf.log_partition(topics.kappa, dim) - prior.cost(topics) / n
+                trace.append(float(bound))
+                self.converged_ = iteration > 0 and trace[-1] - trace[-2] <= self.tol
+                if self.converged_ or iteration == self.max_iter:
+                    break
+                topics, cosine = move_topics(rows, a, cosine, topics, prior)
+                topics = _settled(topics, prior, a, cosine)
+                advance(1)
+        self._keep(topics, trace)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the expected proportions of each row, (n, n_topics), each summing to 1."""
+        check_is_fitted(self, "topics_")
+        rows, _ = unit_rows(self, X, reset=False)
+        alpha = np.array(self.alpha_)  # a copy, for a read-only one would be compiled for anew
+        topics = Topics(np.ascontiguousarray(self.topics_.T), self.centre_, alpha, self.kappa_, self.xi_)
+        cosine = cosines(rows, topics.directions)
+        a = _first_guess(cosine, topics.alpha)
+        values = np.empty(len(a))
+        with progress("proportions", total=len(a), unit="texts") as advance:
+            for begin in range(0, len(a), 1000):
+                part = slice(begin, begin + 1000)
+                some = (cosine[part], topics.gram, topics.alpha, topics.kappa, topics.length, a[part], values[part])
+                settle(*some, FINAL_STEPS, FINAL_TOL)
+                advance(len(a[part]))
+        found: Floats = a / a.sum(axis=1, keepdims=True)
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.topics_)
+
+    def _start(self, rows: Any, mean: Floats) -> Topics:
+        """Return topics at the centres of a few iterations of spherical k-means."""
+        dim = rows.shape[1]
+        rng = check_random_state(self.random_state)
+        directions = dense_columns(rows, spread_seeds(rows, self.n_topics, rng))
+        for _ in range(MERGING):
+            cosine = cosines(rows, directions)
+            nearest = np.eye(self.n_topics)[cosine.argmax(axis=1)]
+            sums, lengths = normalised(weighted_sums(rows, nearest))
+            directions = np.where(lengths > 0, sums, directions)
+        kappa = vmf.concentration(float(np.clip(cosine.max(axis=1).mean(), 0.0, 1.0)), dim)
+        xi = vmf.concentration(START_LENGTH, dim)
+        return Topics(directions, mean, np.full(self.n_topics, 1.0 / self.n_topics), kappa, xi)
+
+    def _keep(self, topics: Topics, trace: list[float]) -> None:
+        self.topics_ = np.ascontiguousarray(topics.directions.T)
+        self.alpha_, self.kappa_, self.xi_, self.centre_ = topics.alpha, topics.kappa, topics.xi, topics.centre
+        self.bound_, self.n_iter_ = np.array(trace), len(trace) - 1
+        if not self.converged_:
+            warnings.warn(
+                f"SphericalAdmixture stopped after {self.max_iter} iterations, before the bound settled to within "
+                f"tol={self.tol}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "n_topics", "max_iter")
+        check_tol(self)
+        if self.prior_concentration is not None:
+            check_kappa(self, "prior_concentration")
+
+
+def _first_guess(cosine: Floats, alpha: Floats) -> Floats:
+    """Return a Dirichlet distribution to start from, (n, T): the prior, and one count for each topic there is."""
+    likely = np.maximum(cosine, 0.0) ** 2
+    share = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
+    found: Floats = alpha + len(alpha) * share
+    return found
+
+
+def _settled(topics: Topics, prior: Prior, a: Floats, cosine: Floats) -> Topics:
+    """Return topics with the best centre, concentrations and Dirichlet prior for the proportions."""
+    uses = Uses.of(a, cosine, topics.gram)
+    topics = replace(topics, xi=best_xi(topics, prior, uses))
+    topics = replace(topics, centre=prior.centre(topics))
+    rho = float(np.clip(uses.rho(topics.length).mean(), 0.0, 1.0))
+    alpha = fit_prior(topics.alpha, expected_logs(a).mean(axis=0), MIN_ALPHA)
+    return replace(topics, kappa=vmf.concentration(rho, len(topics.centre)), alpha=alpha)

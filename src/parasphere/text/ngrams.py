@@ -1,0 +1,461 @@
+"""N-grams: runs of neighbouring words, counted in each text, with a column for each or hashed to columns.
+
+Neighbours are words that follow each other in a text once stop words and words that are too short are gone, as in
+scikit-learn. Nothing is joined across the end of a text or across a word that is unknown; a stop word in a text that
+comes as a list of tokens is such a word, for tokens are taken as they are.
+
+The n-grams of a vocabulary are a trie. A node is a run of words: the words themselves come first, in alphabetical
+order, then the runs of two words, ordered by their first and then by their second word, and so on.
+"""
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..compiled.jit import compiled
+from ..corpus.columns import strings
+from ..corpus.source import blocks
+from ..errors import CorpusError, StoreError
+from .kernels import MAX_WORD_BYTES, STOP
+from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
+from .vocabulary import Vocabulary
+
+_FNV_START = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+_SPACE = np.uint64(32)
+
+
+class Ngrams:
+    """N-grams that have a column each, and all it takes to find them in texts.
+
+    Parameters
+    ----------
+    words : Vocabulary
+        All words that the n-grams consist of, in alphabetical order; the first nodes.
+    longer : (n_nodes - n_words, 2) int32
+        Of each longer run, the node without its last word, and that word; in order.
+    columns : (n_nodes,) int32
+        The column of each node; -1 for one that is only the beginning, or a word, of others.
+    ngram_range : (int, int)
+        How many words the shortest and the longest n-grams have.
+    """
+
+    def __init__(
+        self, words: Vocabulary, longer: NDArray[np.int32], columns: NDArray[np.int32], ngram_range: tuple[int, int]
+    ) -> None:
+        self.words, self.longer, self.columns, self.ngram_range = words, longer, columns, ngram_range
+        self.n_columns = int((columns >= 0).sum())
+        self._check()
+        self._columns = _with_none(columns)
+        self._lookup = Lookup(words, phrases=False)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What makes another like it: ``Ngrams(**parts)``."""
+        return {name: getattr(self, name) for name in ("words", "longer", "columns", "ngram_range")}
+
+    def count(self, source: Any, tokenizer: AnyTokenizer) -> sparse.csr_array:
+        """Return how often each n-gram occurs in each text, (n_docs, n_columns) int32, with sorted indices."""
+        lookup = self._lookup
+        if lookup.tokenizer != tokenizer:
+            lookup = self._lookup = Lookup(self.words, tokenizer, phrases=False)
+
+        def count(words: WordIds) -> sparse.csr_array:
+            columns = self._columns[self.nodes(words)[self.ngram_range[0] - 1 :]]
+            return _count_rows(columns, words.ends, self.n_columns)
+
+        return _stacked((count(lookup.ids(block.texts)) for block in blocks(source)), self.n_columns)
+
+    def nodes(self, words: WordIds) -> NDArray[np.int32]:
+        """Return the node of the run that begins at each word, (longest, n_places), by its length; -1 for none."""
+        nodes = np.empty((self.ngram_range[1], len(words.ids)), np.int32)
+        nodes[0] = words.ids
+        for size in range(2, len(nodes) + 1):
+            _look_up(nodes[size - 2], *words, size, len(self.words), *self._table, nodes[size - 1])
+        return nodes
+
+    @cached_property
+    def names(self) -> Vocabulary:
+        """The n-grams, by their columns, words joined by spaces."""
+        words, (parents, lasts) = self.words.arrow, self.longer.T
+        names, space = [words], pa.scalar(" ", words.type)
+        named = begin = 0
+        while begin < len(parents):
+            # The runs that go on from those of the last round.
+            end = int(np.searchsorted(parents, named + len(names[-1])))
+            before = names[-1].take(pa.array(parents[begin:end] - named))
+            after = words.take(pa.array(lasts[begin:end]))
+            named, begin = named + len(names[-1]), end
+            names.append(pc.binary_join_element_wise(before, after, space))
+        chosen = np.argsort(self.columns)[len(self.columns) - self.n_columns :]  # after those that have no column
+        return _vocabulary(pa.concat_arrays(names).take(pa.array(chosen)))
+
+    @cached_property
+    def _table(self) -> "_Table":
+        return _Table.of(self.longer[:, 0] * np.int64(len(self.words)) + self.longer[:, 1], len(self.words))
+
+    def _check(self) -> None:
+        """Insist that the arrays fit each other, wherever they come from."""
+        kinds = {self.longer.dtype, self.columns.dtype}
+        if self.longer.shape[1:] != (2,) or self.columns.ndim != 1 or kinds != {np.dtype(np.int32)}:
+            raise StoreError("the arrays of a table of n-grams are of another kind or shape: it is damaged.")
+        (parents, lasts), n_words = self.longer.T, len(self.words)
+        ordered = parents < n_words + np.arange(len(parents))
+        ordered &= (np.diff(parents, prepend=0) >= 0) & (lasts >= 0) & (lasts < n_words)
+        columns = np.bincount(np.minimum(self.columns[self.columns >= 0], self.n_columns), minlength=self.n_columns)
+        if len(self.columns) != n_words + len(lasts) or not ordered.all() or not (columns == 1).all():
+            raise StoreError("the arrays of a table of n-grams do not fit each other: it is damaged.")
+
+
+class _Table(NamedTuple):
+    """An open table from runs, as ``parent * n_words + last word``, to their nodes.
+
+    Attributes
+    ----------
+    slots : (capacity, 2) int64
+        A run and its node; -1 where there is none.
+    multiplier, shift : uint64
+        What makes a slot's number of a run. The multiplier is odd and drawn at random, so that no one can choose texts
+        whose runs all meet; it changes no result.
+    """
+
+    slots: NDArray[np.int64]
+    multiplier: np.uint64
+    shift: np.uint64
+
+    @classmethod
+    def of(cls, runs: NDArray[np.int64], first: int) -> "_Table":
+        """Return the table of runs whose nodes are ``first`` and so on."""
+        bits = max(1, (2 * len(runs)).bit_length())  # a shift by all 64 bits is not defined
+        multiplier = np.uint64(int.from_bytes(os.urandom(8)) | 1)
+        table = cls(np.full((1 << bits, 2), -1, np.int64), multiplier, np.uint64(64 - bits))
+        _enter(runs, first, *table)
+        return table
+
+
+def learn_ngrams(
+    source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int] = (1, 1), max_columns: int | None = None,
+    min_df: int = 1,
+) -> tuple[Ngrams, sparse.csr_array]:  # fmt: skip
+    """Find the n-grams of texts, in one reading, and count them.
+
+    Parameters
+    ----------
+    source
+        Anything :func:`parasphere.corpus.blocks` takes.
+    tokenizer : Tokenizer, callable or Hugging Face tokenizer
+    ngram_range : (int, int)
+        How many words the shortest and the longest have.
+    max_columns : int, optional
+        How many n-grams have a column.
+    min_df : int
+        In how many texts an n-gram must occur to have one.
+
+    Returns
+    -------
+    ngrams : Ngrams
+        Most frequent first; of equally frequent ones those of fewer words, and then in alphabetical order.
+    counts : (n_docs, n_columns) sparse array of int32, with sorted indices
+
+    Examples
+    --------
+    >>> ngrams, counts = learn_ngrams(["to be", "or not to be"], Tokenizer(), (1, 2))
+    >>> ngrams.names.words
+    ['be', 'to', 'to be', 'not', 'or', 'not to', 'or not']
+    >>> counts.toarray()
+    array([[1, 1, 1, 0, 0, 0, 0],
+           [1, 1, 1, 1, 1, 1, 1]], dtype=int32)
+    """
+    vocabulary, words = _read(source, tokenizer)
+    nodes, runs, totals, first = _runs(words, len(vocabulary), ngram_range)
+    order = first + np.argsort(-totals[first:], kind="stable")
+    order = order[totals[order] > 0]  # stop words occur no longer
+    columns = np.full(len(totals), -1, np.int32)
+    columns[order] = np.arange(len(order), dtype=np.int32)
+    counts = _count_rows(_with_none(columns)[nodes[ngram_range[0] - 1 :]], words.ends, len(order))
+    chosen = np.flatnonzero(np.bincount(counts.indices, minlength=len(order)) >= min_df)[:max_columns]
+    if not len(chosen):
+        raise CorpusError(_lacking(bool(totals.any()), ngram_range[0], min_df if len(order) else None))
+    if len(chosen) < len(order):
+        columns[order] = -1
+        columns[order[chosen]] = np.arange(len(chosen), dtype=np.int32)
+        counts = _some_columns(counts, columns[order], len(chosen))
+    return _needed(vocabulary, runs, columns, ngram_range), counts
+
+
+def hashed_counts(
+    source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int], n_columns: int
+) -> sparse.csr_array:
+    """Count the n-grams of texts without a vocabulary: the column of each is a hash of its name.
+
+    The hash is FNV-1a, 64 bits, of the UTF-8 bytes of the words, joined by spaces, then mixed by the last steps of
+    MurmurHash3, modulo ``n_columns``. It is the same in every process, on every machine and in every version.
+
+    Returns
+    -------
+    (n_docs, n_columns) sparse array of int32, with sorted indices
+
+    Examples
+    --------
+    >>> hashed_counts(["to be", "be", ""], Tokenizer(), (1, 2), 8).toarray()
+    array([[0, 1, 1, 0, 0, 0, 0, 1],
+           [0, 1, 0, 0, 0, 0, 0, 0],
+           [0, 0, 0, 0, 0, 0, 0, 0]], dtype=int32)
+    """
+
+    def hashed(texts: pa.Array) -> sparse.csr_array:
+        words, (ids, ends) = _split(texts, tokenizer)
+        columns = np.full((ngram_range[1] - ngram_range[0] + 1, len(ids)), -1, np.int32)
+        _hash_runs(*string_buffers(words), ids, ends, ngram_range[0], np.uint64(n_columns), columns)
+        return _count_rows(columns, ends, n_columns)
+
+    return _stacked((hashed(block.texts) for block in blocks(source)), n_columns)
+
+
+def _stacked(parts: Iterable[sparse.csr_array], n_columns: int) -> sparse.csr_array:
+    held = list(parts)
+    if not held:
+        return sparse.csr_array((0, n_columns), dtype=np.int32)
+    return sparse.vstack(held, format="csr") if len(held) > 1 else held[0]
+
+
+def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
+    """Return the words of a corpus in alphabetical order, and its texts end to end as rows of these."""
+    parts = [_split(block.texts, tokenizer) for block in blocks(source)]
+    met = pa.concat_arrays([strings([]), *(words for words, _ in parts)]).dictionary_encode()
+    order = pc.array_sort_indices(met.dictionary)
+    places = np.empty(len(order), np.int32)
+    places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
+    rows = np.split(places[np.asarray(met.indices)], np.cumsum([len(words) for words, _ in parts])[:-1])
+    # Without any block there still is one empty row.
+    ids = [np.empty(0, np.int32), *(_with_none(new)[words.ids] for new, (_, words) in zip(rows, parts, strict=False))]
+    lengths = [np.empty(0, np.int64), *(np.diff(words.ends, prepend=0) for _, words in parts)]
+    return _vocabulary(met.dictionary.take(order)), WordIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+
+
+def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
+    """Return distinct words of some texts, stop words perhaps among them, and the texts as rows of these.
+
+    Stop words are gone from the texts; what cannot be a word is -1.
+    """
+    if isinstance(tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
+        counter = WordCounter(tokenizer)
+        ids, ends = counter.add(texts)
+        kept = ids != STOP
+        if not kept.all():
+            ids, ends = ids[kept], np.concatenate([[0], np.cumsum(kept)])[ends]
+        return counter.vocabulary().arrow, WordIds(ids, ends)
+    lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, tokenizer)
+    met = lists.flatten().dictionary_encode()
+    sizes = np.asarray(pc.binary_length(met.dictionary))
+    usable = (sizes > 0) & (sizes <= MAX_WORD_BYTES)
+    if isinstance(tokenizer, Tokenizer) and tokenizer.stop_words:
+        stop = pc.is_in(met.dictionary, pa.array(tokenizer.stop_words, pa.large_string()))
+        usable &= ~stop.to_numpy(zero_copy_only=False)
+    rows = np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(-1))
+    begins = np.asarray(lists.offsets)
+    return met.dictionary, WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
+
+
+def _runs(
+    words: WordIds, n_words: int, ngram_range: tuple[int, int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], int]:
+    """Find all runs of words up to the longest n-grams.
+
+    Returns
+    -------
+    nodes : (longest, n_places) int32
+        As :meth:`Ngrams.nodes` returns them.
+    runs : (n_nodes - n_words,) int64
+        Of each longer node, ``parent * n_words + last word``, rising.
+    totals : (n_nodes,) int64
+        How often each occurs.
+    first : int
+        The first node that is long enough to be an n-gram.
+    """
+    shortest, longest = ngram_range
+    nodes = np.empty((longest, len(words.ids)), np.int32)
+    nodes[0] = words.ids
+    runs, first = np.empty(0, np.int64), 0
+    totals = np.bincount(words.ids[words.ids >= 0], minlength=n_words)
+    if longest > 1:
+        text = np.repeat(np.arange(len(words.ends), dtype=np.int32), np.diff(words.ends, prepend=0))
+    for size in range(2, longest + 1):
+        before, after = nodes[size - 2, : 1 - size], words.ids[size - 1 :]
+        whole = (before >= 0) & (after >= 0) & (text[: 1 - size] == text[size - 1 :])
+        new, counts = _distinct(before[whole].astype(np.int64) * n_words + after[whole])
+        _look_up(nodes[size - 2], *words, size, n_words, *_Table.of(new, len(totals)), nodes[size - 1])
+        first = len(totals) if size == shortest else first
+        runs, totals = np.concatenate([runs, new]), np.concatenate([totals, counts])
+    return nodes, runs, totals, first
+
+
+def _needed(
+    words: Vocabulary, runs: NDArray[np.int64], columns: NDArray[np.int32], ngram_range: tuple[int, int]
+) -> Ngrams:
+    """Return the table of the nodes that have a column, and of those and the words that it takes to find these."""
+    n_words = len(words)
+    longer = np.column_stack(np.divmod(runs, max(n_words, 1)))
+    needed = columns >= 0
+    for _ in range(1, ngram_range[1]):  # what is needed goes up one level at a time
+        needed[longer[needed[n_words:], 0]] = True
+    longer = longer[needed[n_words:]]
+    needed[longer[:, 1]] = True
+    new = (np.cumsum(needed) - 1).astype(np.int32)
+    known = _vocabulary(words.arrow.filter(pa.array(needed[:n_words])))
+    return Ngrams(known, new[longer], columns[needed], ngram_range)
+
+
+def _lacking(any_word: bool, shortest: int, min_df: int | None) -> str:
+    """Say why there is no n-gram."""
+    if not any_word:
+        return "none of the texts has a word; at least one must"
+    if min_df is None:
+        return f"none of the texts has {shortest} words in a row; at least one must"
+    return f"no n-gram occurs in as many as {min_df} texts; min_df must be less"
+
+
+def _distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys that there are, rising, and how often each occurs; the keys are not kept."""
+    keys.sort()
+    counts = np.empty(len(keys), np.int64)
+    size = _merge(keys, counts)
+    return keys[:size].copy(), counts[:size].copy()
+
+
+def _with_none(names: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return names of ids such that the id -1 has the name -1."""
+    return np.append(names, np.int32(-1))
+
+
+def _vocabulary(words: pa.LargeStringArray) -> Vocabulary:
+    """Return words that are known to be distinct as a vocabulary."""
+    data, offsets = string_buffers(words)
+    return Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
+
+
+def _count_rows(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_array:
+    """Count the columns of each text, (n_texts, n_columns); ``columns`` is (n_levels, n_places), -1 for none."""
+    keys = np.empty(columns.size, np.int64)
+    keys, counts = _distinct(keys[: _fill_keys(columns, ends, keys)])
+    starts = np.searchsorted(keys, np.arange(len(ends) + 1, dtype=np.int64) << 32)
+    return _csr(counts.astype(np.int32), keys.astype(np.int32), starts, n_columns)
+
+
+def _some_columns(counts: sparse.csr_array, columns: NDArray[np.int32], n_columns: int) -> sparse.csr_array:
+    """Return the columns of counts that have a new number, which is not -1; in the same order."""
+    indices = columns[counts.indices]
+    kept = indices >= 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    return _csr(counts.data[kept], indices[kept], starts, n_columns)
+
+
+def _csr(
+    counts: NDArray[np.int32], indices: NDArray[np.int32], starts: NDArray[np.int64], n_columns: int
+) -> sparse.csr_array:
+    if len(counts) < 2**31:  # liblinear and others take no wider indices
+        starts = starts.astype(np.int32)
+    rows = sparse.csr_array((counts, indices, starts), shape=(len(starts) - 1, n_columns))
+    rows.has_canonical_format = True
+    return rows
+
+
+# --------------------------------------------------------------------------------- compiled
+
+
+@compiled
+def _slot(key: Any, slots: Any, multiplier: Any, shift: Any) -> Any:
+    """Return where a key is, or where it would be."""
+    slot = np.int64((np.uint64(key) * multiplier) >> shift)
+    while slots[slot, 0] != key and slots[slot, 0] != -1:
+        slot = (slot + 1) & (slots.shape[0] - 1)
+    return slot
+
+
+@compiled
+def _enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> None:
+    """Enter runs into an empty table."""
+    for i in range(runs.shape[0]):
+        slot = _slot(runs[i], slots, multiplier, shift)
+        slots[slot, 0] = runs[i]
+        slots[slot, 1] = first + i
+
+
+@compiled
+def _look_up(
+    nodes: Any, words: Any, ends: Any, size: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, longer: Any
+) -> None:
+    """Write the node of the run of ``size`` words that begins at each place, given that of one word less."""
+    begin = 0
+    for text in range(ends.shape[0]):
+        for i in range(begin, ends[text]):
+            longer[i] = -1
+            last = i + size - 1
+            if last < ends[text] and nodes[i] >= 0 and words[last] >= 0:
+                slot = _slot(np.int64(nodes[i]) * n_words + words[last], slots, multiplier, shift)
+                longer[i] = slots[slot, 1]
+        begin = ends[text]
+
+
+@compiled
+def _merge(keys: Any, counts: Any) -> Any:
+    """Move distinct keys, which are in order, to the front, and write how often each occurs; return how many."""
+    size = 0
+    for key in keys:
+        if size > 0 and keys[size - 1] == key:
+            counts[size - 1] += 1
+        else:
+            keys[size] = key
+            counts[size] = 1
+            size += 1
+    return size
+
+
+@compiled
+def _fill_keys(columns: Any, ends: Any, keys: Any) -> Any:
+    """Write the number of the text and the column of each n-gram as one number; return how many there are."""
+    count = 0
+    for level in range(columns.shape[0]):
+        begin = 0
+        for text in range(ends.shape[0]):
+            for i in range(begin, ends[text]):
+                if columns[level, i] >= 0:
+                    keys[count] = (np.int64(text) << 32) | columns[level, i]
+                    count += 1
+            begin = ends[text]
+    return count
+
+
+@compiled
+def _hash_runs(data: Any, offsets: Any, words: Any, ends: Any, shortest: Any, n_columns: Any, columns: Any) -> None:
+    """Write the column of the run that begins at each place, by its length: (n_lengths, n_places)."""
+    begin = 0
+    for text in range(ends.shape[0]):
+        for i in range(begin, ends[text]):
+            state = _FNV_START
+            for size in range(1, shortest + columns.shape[0]):
+                last = i + size - 1
+                if last >= ends[text] or words[last] < 0:
+                    break
+                if size > 1:
+                    state = (state ^ _SPACE) * _FNV_PRIME
+                for k in range(offsets[words[last]], offsets[words[last] + 1]):
+                    state = (state ^ np.uint64(data[k])) * _FNV_PRIME
+                if size >= shortest:
+                    columns[size - shortest, i] = np.int32(_mixed(state) % n_columns)
+        begin = ends[text]
+
+
+@compiled
+def _mixed(bits: Any) -> Any:
+    """Let every bit depend on all (the last steps of MurmurHash3)."""
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return bits ^ (bits >> np.uint64(33))

@@ -1,0 +1,87 @@
+"""What joint learning learns from: texts as ids of words and phrases, and where each of these begins."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus.source import blocks
+from ..errors import VectorsError
+from ..text.phrases import find_phrases, join_phrases, phrase_rows, phrase_table
+from ..text.tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
+from ..text.vocabulary import Vocabulary
+from .wordvectors import WordVectors
+
+SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks
+
+
+class Texts(NamedTuple):
+    """Texts as ids of the words, and phrases, that are learned."""
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    ends: NDArray[np.int64]  # (n_texts + 1,), from 0
+    joinable: bool = True  # whether words that stand side by side may become a phrase
+
+
+def read_texts(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
+    """Read a corpus once, and turn its frequent words into ids; -1 for the others."""
+    tokenizer = Tokenizer() if tokenizer is None else tokenizer
+    held = list(blocks(corpus, **columns))
+    counter = WordCounter(tokenizer)
+    for block in held:
+        counter.add(block.texts)
+    words, counts = counter.words_and_counts()
+    n_words = int(np.searchsorted(-counts, -min_count, side="right"))
+    if n_words < 2:
+        raise VectorsError(f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more")
+    joinable = isinstance(tokenizer, Tokenizer) and not any(block.tokenised for block in held)
+    lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
+    ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
+    for block in held:
+        found = lookup.ids(block.texts)
+        ids.append(found.ids)
+        ends.append(total + found.ends)
+        total += len(found.ids)
+    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends), joinable)
+
+
+def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -> Texts:
+    """Find phrases, and put them in the place of their words."""
+    phrases = find_phrases(texts.ids, texts.ends[1:], texts.words, longest, min_count, min_score)
+    words = [*texts.words, *phrases]
+    table = phrase_table(Vocabulary(words))
+    if table is None:
+        return texts
+    ids, ends = texts.ids.copy(), texts.ends.copy()
+    ids = ids[: join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
+    return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
+
+
+def known_words(texts: Texts) -> Texts:
+    """Leave out the words that are not learned."""
+    known = texts.ids >= 0
+    return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
+
+
+def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
+    """Return (n_words, dim) unit rows to begin with."""
+    rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
+    if start is not None:
+        places = start.vocabulary.get_many(words)
+        known = places >= 0
+        if not known.any():
+            raise VectorsError(f"{start.name} has none of the {len(words):,} words of this corpus")
+        given = start.matrix[places[known]]
+        rows[~known] *= SPREAD[0]
+        rows[~known, : start.dim] += given.mean(axis=0)
+        rows[known, : start.dim] = given
+        rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    vocabulary = Vocabulary(words)
+    for row in phrase_rows(vocabulary):
+        if start is None or places[row] < 0:
+            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
+            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
+    return np.ascontiguousarray(rows, np.float32)

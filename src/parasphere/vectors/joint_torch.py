@@ -1,0 +1,176 @@
+"""Joint learning on a torch device: the objective of :mod:`parasphere.vectors.predictive`, a batch of pieces at a time.
+
+The words that are drawn to estimate the sum over the vocabulary are shared by a batch. A row moves once a batch rather
+than once a piece, so that more passes are needed for the same; each takes a fraction of the time.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtraError
+from .predictive import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0
+
+BATCH = 256  # pieces
+SHARED = 16  # words drawn for a batch, as a multiple of those for a piece
+TINY = 1e-8
+
+
+class Pieces(NamedTuple):
+    """Pieces of texts: (n, length) word ids, -1 after the last, (n,) sizes, (n,) how many of the last are held out."""
+
+    ids: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+
+
+def cut(
+    ids: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    keep: NDArray[np.float32],
+    rng: np.random.Generator,
+    *,
+    context: int,
+    targets: int,
+    share: float,
+) -> Pieces:
+    """Shuffle the words of each text, leave some out, and cut the rest into pieces of at least two words.
+
+    Examples
+    --------
+    >>> ids, ends = np.arange(5, dtype=np.int32), np.array([0, 3, 5])
+    >>> how = {"context": 2, "targets": 1, "share": 0.2}
+    >>> found = cut(ids, ends, np.ones(5, np.float32), np.random.default_rng(0), **how)
+    >>> np.sort(found.ids).tolist(), found.sizes, found.held_out
+    ([[0, 1, 2], [-1, 3, 4]], array([3, 2]), array([1, 1]))
+    """
+    longest = context + targets
+    kept = rng.random(len(ids)) < keep[ids]
+    texts = np.repeat(np.arange(len(ends) - 1), np.diff(ends))[kept]
+    order = np.lexsort((rng.random(len(texts)), texts))
+    words, lengths = ids[kept][order], np.bincount(texts, minlength=len(ends) - 1)
+    begins = np.cumsum(lengths) - lengths
+    place = np.arange(len(words)) - np.repeat(begins, lengths)
+    pieces = -(-lengths // longest)
+    piece = np.repeat(np.cumsum(pieces) - pieces, lengths) + place * np.repeat(pieces, lengths) // np.repeat(
+        np.maximum(lengths, 1), lengths
+    )
+    sizes = np.bincount(piece, minlength=int(pieces.sum()))
+    column = np.arange(len(words)) - (np.cumsum(sizes) - sizes)[piece]
+    table = np.full((len(sizes), longest), -1, np.int64)
+    table[piece, column] = words
+    enough = sizes > 1
+    table, sizes = table[enough], sizes[enough]
+    held_out = np.maximum(1, np.minimum(targets, (sizes * share + 0.5).astype(np.int64)))
+    return Pieces(table, sizes, held_out)
+
+
+class Device:
+    """What is learned, on a torch device, and one pass of learning.
+
+    Parameters
+    ----------
+    learning
+        The state of :mod:`parasphere.vectors.joint`; :meth:`learn` changes its arrays.
+    device : str
+    """
+
+    def __init__(self, learning: Any, device: str) -> None:
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtraError("torch", "torch", f"device={device!r}") from None
+        self.torch, self.learning = torch, learning
+        try:
+            self.device = torch.zeros(1, device=device).device
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"device={device!r} cannot be used here ({reason}); None always can") from None
+        self.table = torch.from_numpy(learning.table.astype(np.int64)).to(self.device)
+        self.log_q = torch.from_numpy(learning.log_q).to(self.device)
+
+    def learn(self, order: NDArray[np.int64], epoch: int, rate: float) -> float:
+        """Go once through these texts; return the mean loss of a held-out word."""
+        torch, state = self.torch, self.learning
+        generator = torch.Generator(self.device).manual_seed(int(state.settings.seed) * 1_000_003 + epoch)
+        names = ("matrix", "squares", "weights", "weight_squares", "mean")
+        tensors = {name: torch.from_numpy(getattr(state, name)).to(self.device) for name in names}
+        tensors["numbers"] = torch.from_numpy(state.numbers).to(self.device)
+        loss, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
+        for batch in self._batches(order, epoch):
+            found, words = self._step(tensors, batch, generator, rate)
+            loss += found
+            count += words
+        for name in (*names, "numbers"):
+            setattr(state, name, tensors[name].cpu().numpy())
+        return float(loss) / max(count, 1)
+
+    def _batches(self, order: NDArray[np.int64], epoch: int) -> Iterator[Pieces]:
+        """Yield the pieces of some texts in batches, in random order."""
+        state, settings = self.learning, self.learning.settings
+        rng = np.random.default_rng([settings.seed, epoch + 1, 1])
+        begins, lengths = state.texts.ends[order], np.diff(state.texts.ends)[order]
+        places = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        how = {"context": settings.context, "targets": settings.targets, "share": settings.share}
+        pieces = cut(state.texts.ids[places], ends, state.keep, rng, **how)
+        mixed = rng.permutation(len(pieces.sizes))
+        for begin in range(0, len(mixed), BATCH):
+            some = mixed[begin : begin + BATCH]
+            yield Pieces(*(array[some] for array in pieces))
+
+    def _step(self, tensors: dict[str, Any], batch: Pieces, generator: Any, rate: float) -> tuple[Any, int]:
+        """Learn from one batch; return the loss, still on the device, and how many words were held out."""
+        torch, settings = self.torch, self.learning.settings
+        matrix, weights, mean = (tensors[name].requires_grad_() for name in ("matrix", "weights", "mean"))
+        numbers = tensors["numbers"]
+        kappas = numbers[[KAPPA, KAPPA0]].float().requires_grad_()
+        ids = torch.from_numpy(batch.ids).to(self.device)
+        sizes, held = (torch.from_numpy(array).to(self.device)[:, None] for array in (batch.sizes, batch.held_out))
+        column = torch.arange(ids.shape[1], device=self.device)[None]
+        target = (column >= sizes - held) & (column < sizes)
+        known = ids.clamp(min=0)
+        rows = torch.nn.functional.embedding(known, matrix)
+        own = torch.nn.functional.embedding(known, weights[:, None])[..., 0]
+        context = own * (column < sizes - held)
+        eta = kappas[1] * mean + kappas[0] * (context[..., None] * rows).sum(1)
+        direction = eta / (eta.norm(dim=1, keepdim=True) + TINY)
+        drawn = self.table[
+            torch.randint(len(self.table), (SHARED * settings.negatives,), generator=generator, device=self.device)
+        ]
+        noise = torch.nn.functional.embedding(drawn, matrix)
+        noise_weights = torch.nn.functional.embedding(drawn, weights[:, None])[:, 0]
+        others = (kappas[0] * noise_weights * (direction @ noise.T) - self.log_q[drawn]).logsumexp(1, keepdim=True)
+        logits = kappas[0] * own * (rows @ direction[..., None])[..., 0] - self.log_q[known]
+        losses = torch.where(target, torch.logaddexp(logits, others) - logits, 0.0)
+        loss = losses.sum()
+        loss.backward()
+        with torch.no_grad():
+            self._move(tensors, rate)
+            for place, (value, slope, square) in enumerate(((KAPPA, SLOPE, SQUARE), (KAPPA0, SLOPE0, SQUARE0))):
+                gradient = kappas.grad[place].double() * numbers[value] / len(batch.sizes)
+                numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
+                numbers[square] = 0.99 * numbers[square] + 0.01 * gradient**2
+                numbers[value] *= torch.exp(-0.02 * numbers[slope] / (numbers[square] + 1e-12).sqrt())
+        return loss.detach().double(), int(batch.held_out.sum())
+
+    def _move(self, tensors: dict[str, Any], rate: float) -> None:
+        """Take a step of Adagrad along the sphere, and one of the words' weights."""
+        settings = self.learning.settings
+        matrix, weights, mean = (tensors[name] for name in ("matrix", "weights", "mean"))
+        gradient = matrix.grad - (matrix.grad * matrix).sum(1, keepdim=True) * matrix
+        tensors["squares"] += (gradient**2).sum(1)
+        matrix -= rate * gradient / (tensors["squares"] + TINY).sqrt()[:, None]
+        matrix /= matrix.norm(dim=1, keepdim=True)
+        if settings.weigh:
+            slope = weights.grad * weights
+            slope += settings.pull * weights.log() * (slope != 0)
+            tensors["weight_squares"] += slope**2
+            weights *= (-0.5 * rate * slope / (tensors["weight_squares"] + 1e-6).sqrt()).exp()
+        mean -= 0.01 * rate * (mean.grad - (mean.grad @ mean) * mean) / (mean.grad.norm() + TINY)
+        mean /= mean.norm()
+        for tensor in (matrix, weights, mean):
+            tensor.grad = None
+            tensor.requires_grad_(False)

@@ -1,0 +1,256 @@
+"""The rows of word-vector files: compiled loops that take thousands at once, and the slow reading of a single one.
+
+The loops only mark the rows that are not plainly good. :func:`text_row` reads such a row again and either
+understands it after all or says in a sentence what is wrong with it; :func:`check` does so for a row whose numbers
+are known.
+"""
+
+import re
+from itertools import pairwise, takewhile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..compiled.jit import compiled
+from ..compiled.layout import guarded
+
+_GAP = re.compile(rb"([ \t]+)")
+_DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(_DECIMAL.pattern + rb"|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_SPACE, _TAB, _NEWLINE, _RETURN = 32, 9, 10, 13
+_ONE, _NINE = np.uint64(1), np.uint64(9)
+_FULL = 10**17  # one more digit fits an int64
+_TEN_TO_THE = np.array([float(f"1e{power}") for power in range(309)])
+
+
+class RowError(Exception):
+    """What is wrong with one row: a reason to count it under, and a sentence."""
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+
+def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
+    """Read any row that can be read, or say what is wrong with it; a blank line is none."""
+    parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even places, the gaps between them at odd ones
+    fields = parts[::2]
+    if not fields[0]:
+        raise RowError("empty word", "the row begins with a space: its word is empty.")
+    numbers = sum(1 for _ in takewhile(_DECIMAL.fullmatch, reversed(fields[1:])))
+    if len(fields) <= dim or numbers > dim:
+        raise RowError(
+            "wrong width",
+            f"the row of {_shown(fields[0])} has {len(fields) - 1 if len(fields) <= dim else numbers} numbers where "
+            f"{dim} are due. Is the file cut short?",
+        )
+    for place, number in enumerate(fields[-dim:], start=1):
+        if not _NUMBER.fullmatch(number):
+            raise RowError("not a number", f"{_shown(number)} stands where number {place} of {dim} is due.")
+    with np.errstate(over="ignore"):
+        values = np.array([float(number) for number in fields[-dim:]]).astype(np.float32)
+    word = b"".join(parts[: -2 * dim])
+    check(word, values)
+    return word, values
+
+
+def is_row(line: bytes, dim: int) -> bool:
+    """Tell whether a line could be a row: something, and then ``dim`` numbers."""
+    fields = line.split()
+    return dim > 0 and len(fields) > dim and all(_NUMBER.fullmatch(number) for number in fields[-dim:])
+
+
+def check(word: bytes, values: NDArray[np.float32]) -> None:
+    """Raise the fault of a row that was read, if it has one."""
+    if not word:
+        raise RowError("empty word", "the row's word is empty.")
+    if not _is_utf8(word):
+        raise RowError("not UTF-8", f"the word {word[:40]!r} is not UTF-8.")
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise RowError("not finite", f"number {bad + 1} of {_shown(word)} is {values[bad]}, not a finite float32.")
+    if not values.any():
+        raise RowError("zero vector", f"the row of {_shown(word)} is all zeros and so has no direction.")
+
+
+def _shown(field: bytes) -> str:
+    return repr(field[:40].decode("utf-8", "replace"))
+
+
+def usable(codes: NDArray[np.uint8], spans: NDArray[np.int64], matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Mark, (n,), the rows in which :func:`check` would find no fault."""
+    with np.errstate(invalid="ignore"):  # a NaN that signals would warn
+        good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
+    good[not_utf8(codes, spans)] = False
+    return good
+
+
+def not_utf8(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> list[int]:
+    """Rows whose word is not UTF-8; Arrow checks them all at once, and only if it objects is each looked at."""
+    data, offsets = gather(codes, spans)
+    try:
+        column = pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(data))
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        words = (bytes(data[begin:end]) for begin, end in pairwise(offsets))
+        return [row for row, word in enumerate(words) if not _is_utf8(word)]
+    return []
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Bring the words at ``spans`` end to end; return the bytes and the (n + 1,) places where words begin."""
+    offsets = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(spans[:, 1] - spans[:, 0], out=offsets[1:])
+    if len(spans) and (spans[1:, 0] == spans[:-1, 1]).all():  # they are end to end already
+        return codes[spans[0, 0] : spans[-1, 1]], offsets
+    data = np.empty(offsets[-1], np.uint8)
+    _gather(codes, spans, data)
+    return data, offsets
+
+
+@guarded(codes="u1[bytes]", spans="i8[n,*]", data="u1[room]")
+@compiled
+def _gather(codes: Any, spans: Any, data: Any) -> None:
+    """Copy the bytes at ``spans`` end to end."""
+    at = 0
+    for row in range(spans.shape[0]):
+        for k in range(spans[row, 0], spans[row, 1]):  # not slices, whose errors take numba four seconds to compile
+            data[at] = codes[k]
+            at += 1
+
+
+def most_rows(size: int, dim: int) -> int:
+    """Return how many rows `size` bytes of text could hold, and one more: a row spells a word and dim numbers."""
+    return size // (2 * dim + 2) + 1
+
+
+@guarded(text="u1[bytes]", matrix="f4[room,dim]", spans="i8[rows,3]", slots="i8[rows]", good="b1[rows]")
+@compiled
+def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
+    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
+
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. A
+    blank line has the slot -1. The text must end with a newline, where every search ends.
+    """
+    if spans.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
+        raise ValueError("the text must end with a newline")
+    i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
+    slot = 0
+    for row in range(spans.shape[0]):
+        if i >= np.uint64(text.shape[0]) or slot >= matrix.shape[0]:
+            raise ValueError("the text has fewer lines, or the matrix fewer rows, than are due")
+        begin = i
+        while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
+            i += _ONE
+        if text[i] == _NEWLINE:
+            spans[row] = i
+            slots[row] = -1
+            good[row] = False
+            i += _ONE
+            continue
+        i = begin
+        spans[row, 0] = i
+        slots[row] = slot
+        while text[i] != _SPACE and text[i] != _TAB and text[i] != _NEWLINE:
+            i += _ONE
+        spans[row, 1] = i
+        fine = spans[row, 0] < spans[row, 1]
+        zero = True
+        for column in range(matrix.shape[1]):
+            while text[i] == _SPACE or text[i] == _TAB:
+                i += _ONE
+            value, i, known = _decimal(text, i)
+            fine = fine and known and text[i] <= _SPACE and np.isfinite(value)
+            if not fine:
+                break
+            matrix[slot, column] = value
+            zero = zero and value == 0
+        while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
+            i += _ONE
+        good[row] = fine and not zero and text[i] == _NEWLINE
+        while text[i] != _NEWLINE:
+            i += _ONE
+        spans[row, 2] = i
+        i += _ONE
+        slot += spans[row, 2] - spans[row, 0] > 2 * matrix.shape[1]
+
+
+@compiled(inline="always")
+def _decimal(text: Any, i: Any) -> Any:
+    """Read a decimal: (value, where it ends, whether value is surely the float32 of the double nearest to it)."""
+    negative = text[i] == 45
+    if negative or text[i] == 43:
+        i += _ONE
+    mantissa, taken, dropped, i = _digits(text, i, 0)
+    known = taken > 0
+    exponent = dropped
+    if text[i] == 46:
+        mantissa, taken, more, i = _digits(text, i + _ONE, mantissa)
+        known = known or taken > 0
+        exponent -= taken
+        dropped += more
+    if known and (text[i] == 101 or text[i] == 69):
+        i += _ONE
+        down = text[i] == 45
+        if down or text[i] == 43:
+            i += _ONE
+        power, taken, more, i = _digits(text, i, 0)
+        known = taken > 0 and more == 0
+        exponent += -power if down else power
+    if not known or abs(exponent) > 308:
+        return np.float32(0), i, False
+    value = mantissa * _TEN_TO_THE[exponent] if exponent >= 0 else mantissa / _TEN_TO_THE[-exponent]
+    value = -value if negative else value
+    # Up to 2^53 and 10^22 both operands are exact, so the one operation rounds as it should (Clinger 1990).
+    # Beyond, at most four roundings and the dropped digits put value off by less than one part in 2^50; where
+    # no border between two float32 lies that near, that does not matter.
+    exact = dropped == 0 and mantissa <= 2**53 and abs(exponent) <= 22
+    return np.float32(value), i, exact or np.float32(value * (1 - 2**-50)) == np.float32(value * (1 + 2**-50))
+
+
+@compiled(inline="always")
+def _digits(text: Any, i: Any, number: Any) -> Any:
+    """Append digits to a number while int64 holds it: (number, digits taken, digits dropped, where they end)."""
+    begin = i
+    dropped = 0
+    digit = np.int64(text[i]) - 48
+    while np.uint64(digit) <= _NINE:
+        if number < _FULL:
+            number = 10 * number + digit
+        else:
+            dropped += 1
+        i += _ONE
+        digit = np.int64(text[i]) - 48
+    return number, np.int64(i - begin) - dropped, dropped, i
+
+
+@guarded(codes="u1[bytes]", raw="u1[rows,width]", spans="i8[rows,*]")
+@compiled
+def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
+    """Take all whole rows (word, space, float32 bytes, perhaps a newline); return how many, and the bytes used."""
+    row = used = 0
+    while row < len(raw):
+        begin = used
+        while begin < len(codes) and codes[begin] == _NEWLINE:
+            begin += 1
+        end = begin
+        while end < len(codes) and codes[end] != _SPACE:
+            end += 1
+        if end + 1 + raw.shape[1] > len(codes):
+            break
+        for k in range(raw.shape[1]):
+            raw[row, k] = codes[end + 1 + k]
+        spans[row, 0], spans[row, 1] = begin, end
+        used = end + 1 + raw.shape[1]
+        row += 1
+    return row, used

@@ -1,0 +1,233 @@
+"""The compiled loop of joint learning: some words of a text are predicted from the direction of the others.
+
+For a piece of a text, cut at random into context words and target words, the SPM posterior of the context has the
+direction d of ``eta = kappa0 mu0 + kappa sum a_c w_c``, and a word v follows with the probability
+
+    p(v | d) = exp(kappa a_v d.w_v) / sum over u of exp(kappa a_u d.w_u).
+
+The sum over the vocabulary is estimated from words drawn with probability q, each term divided by its q. Every row w
+stays on the sphere: a step goes along its tangent and ends with a normalisation. Each row has its own step length, as
+in Adagrad.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled.jit import compiled
+from ..compiled.layout import guarded
+
+KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
+EVERY = 256  # pieces after which the concentrations are moved
+_TINY = np.float32(1e-8)
+
+
+@compiled(inline="always")
+def _next(state: Any) -> Any:
+    """Return 31 random bits (xorshift64)."""
+    s = state[0]
+    s ^= s << np.uint64(13)
+    s ^= s >> np.uint64(7)
+    s ^= s << np.uint64(17)
+    state[0] = s
+    return np.int64(s >> np.uint64(33))
+
+
+@compiled(fastmath=True, inline="always")
+def _dot(one: Any, other: Any) -> Any:
+    total = np.float32(0.0)
+    for x in range(one.shape[0]):
+        total += one[x] * other[x]
+    return total
+
+
+@compiled(fastmath=True, inline="always")
+def _add(into: Any, row: Any, factor: Any) -> None:
+    factor = np.float32(factor)
+    for x in range(into.shape[0]):
+        into[x] += factor * row[x]
+
+
+@compiled(fastmath=True, inline="always")
+def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
+    """Go down the gradient along the sphere; ``along`` is the part of the gradient in the row's own direction."""
+    step = np.float32(step)
+    squared = np.float32(0.0)
+    for x in range(row.shape[0]):
+        value = row[x] - step * (gradient[x] - along * row[x])
+        row[x] = value
+        squared += value * value
+    scale = np.float32(1.0) / np.sqrt(squared)
+    for x in range(row.shape[0]):
+        row[x] *= scale
+
+
+@compiled(fastmath=True, inline="always")
+def _step(w: Any, factor: Any, squared: Any, squares: Any, rate: Any) -> Any:
+    """Return how far row w goes, after its gradient's squared length has joined those of its earlier ones."""
+    squares[w] += max(squared, np.float32(0.0))  # of a row along its own direction, rounding may say less
+    return rate * factor / np.sqrt(squares[w] + _TINY)
+
+
+@compiled(fastmath=True, inline="always")
+def _weigh(w: Any, gradient: Any, weights: Any, weight_squares: Any, rate: Any, pull: Any) -> None:
+    """Move a word's weight down the gradient by its logarithm, and a little towards 1."""
+    gradient += pull * np.log(weights[w])
+    weight_squares[w] += gradient * gradient
+    weights[w] *= np.exp(np.float32(-0.5 * rate) * gradient / np.sqrt(weight_squares[w] + np.float32(1e-6)))
+
+
+@compiled(fastmath=True, inline="always")
+def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: Any) -> None:
+    """Move a concentration by its logarithm, a fiftieth at the most or so, by the sign of its recent gradients."""
+    numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
+    numbers[square] = 0.99 * numbers[square] + 0.01 * gradient * gradient
+    numbers[value] *= np.exp(-0.02 * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
+
+
+@guarded(
+    ids="i4[n]", ends="i8[docs+1]", order="i8[*]", keep="f4[words]", table="i4[*]", log_q="f4[words]",
+    matrix="f4[words,dim]", squares="f4[words]", weights="f4[words]", weight_squares="f4[words]", mean="f4[dim]",
+    numbers="f8[6]", state="u8[1]",
+)  # fmt: skip
+@compiled(fastmath=True, error_model="numpy")
+def predict_pass(
+    ids: Any, ends: Any, order: Any, keep: Any, table: Any, log_q: Any, matrix: Any, squares: Any, weights: Any,
+    weight_squares: Any, mean: Any, numbers: Any, state: Any, rate: Any, pull: Any, context: Any, targets: Any,
+    share: Any, negatives: Any, weigh: Any, learn: Any,
+) -> Any:  # fmt: skip
+    """Go once through documents, predict held-out words and, if told to ``learn``, move every vector concerned.
+
+    Parameters
+    ----------
+    ids, ends : (n_words,) int32 and (n_docs + 1,) int64
+        Documents as word ids, and where each begins and ends.
+    order : (n,) ints
+        The documents, in the order in which they are visited.
+    keep : (n_vocabulary,) float32
+        The probability that an occurrence of a word is looked at.
+    table : int32 array
+        Words as often as they are to be drawn for the estimate of the sum.
+    log_q : (n_vocabulary,) float32
+    matrix, squares, weights, weight_squares
+        (n_vocabulary, dim) unit rows and (n_vocabulary,) each: Adagrad's sums, weights a, and sums for these.
+    mean, numbers
+        mu0, (dim,) float32, and kappa, kappa0 with their running gradients, (6,) float64.
+    state : (1,) uint64
+        Of the random numbers.
+    rate, pull : float
+        Step length, and how strongly weights are drawn to 1.
+    context, targets, share
+        A document is shuffled and cut into pieces of at most ``context + targets`` words, of each of which a ``share``
+        (at least one, at most ``targets``) is held out.
+    negatives : int
+        Words drawn for a piece.
+    weigh, learn : bool
+
+    Returns
+    -------
+    loss : float
+        Minus the log-probability of the held-out words, added up.
+    count : int
+        How many they were.
+    """
+    dim = matrix.shape[1]
+    longest = 0
+    for n in order:
+        longest = max(longest, ends[n + 1] - ends[n])
+    words = np.empty(longest, np.int32)
+    direction, pulled = np.empty(dim, np.float32), np.empty(dim, np.float32)
+    drawn, cosines, masses = np.empty(negatives, np.int32), np.empty(negatives, np.float32), np.empty(negatives)
+    loss, count, pieces_done = 0.0, 0, 0
+    slope, slope0 = 0.0, 0.0
+    for n in order:
+        m = 0
+        for i in range(ends[n], ends[n + 1]):
+            if _next(state) < keep[ids[i]] * 2147483648.0:
+                words[m] = ids[i]
+                m += 1
+        for i in range(m - 1, 0, -1):
+            j = _next(state) % (i + 1)
+            words[i], words[j] = words[j], words[i]
+        pieces = (m + context + targets - 1) // (context + targets)
+        for piece in range(pieces):
+            begin, end = piece * m // pieces, (piece + 1) * m // pieces
+            if end - begin < 2:
+                continue
+            middle = end - max(1, min(targets, int((end - begin) * share + 0.5)))
+            kappa, kappa0 = numbers[KAPPA], numbers[KAPPA0]
+            direction[:] = 0.0
+            _add(direction, mean, kappa0)
+            for i in range(begin, middle):
+                _add(direction, matrix[words[i]], kappa * weights[words[i]])
+            length = np.sqrt(_dot(direction, direction)) + _TINY
+            for x in range(dim):
+                direction[x] /= length
+            pulled[:] = 0.0
+            top = -1e300  # and no infinity, which compiled arithmetic of this kind must not meet
+            for j in range(negatives):
+                w = table[_next(state) % table.shape[0]]
+                drawn[j] = w
+                cosines[j] = _dot(direction, matrix[w])
+                masses[j] = kappa * weights[w] * cosines[j] - log_q[w]
+                top = max(top, masses[j])
+            others = 0.0
+            for j in range(negatives):
+                masses[j] = np.exp(masses[j] - top)
+                others += masses[j]
+            total = 0.0
+            for i in range(middle, end):
+                w = words[i]
+                cosine = _dot(direction, matrix[w])
+                logit = kappa * weights[w] * cosine - log_q[w] - top
+                mass = np.exp(min(logit, 80.0))
+                loss += np.log(mass + others) - logit
+                count += 1
+                if not learn:
+                    continue
+                total += 1.0 / (mass + others)
+                pull_of = mass / (mass + others) - 1.0
+                force = np.float32(pull_of * kappa * weights[w])
+                slope += force * cosine
+                _add(pulled, matrix[w], force)
+                if weigh:
+                    _weigh(w, force * cosine, weights, weight_squares, rate, pull)
+                step = _step(w, force, force * force * (1 - cosine * cosine), squares, rate)
+                _move(matrix[w], direction, cosine, step)
+            if not learn:
+                continue
+            for j in range(negatives):
+                pull_of = masses[j] * total
+                if pull_of < 1e-5:  # it would not move
+                    continue
+                w, cosine = drawn[j], cosines[j]
+                force = np.float32(pull_of * kappa * weights[w])
+                slope += force * cosine
+                _add(pulled, matrix[w], force)
+                if weigh:
+                    _weigh(w, force * cosine, weights, weight_squares, rate, pull)
+                step = _step(w, force, force * force * (1 - cosine * cosine), squares, rate)
+                _move(matrix[w], direction, cosine, step)
+            # Through the direction to what it was made of: only what is across it counts.
+            _add(pulled, direction, -_dot(pulled, direction))
+            for x in range(dim):
+                pulled[x] /= length
+            squared = _dot(pulled, pulled)
+            for i in range(begin, middle):
+                w = words[i]
+                force = np.float32(kappa * weights[w])
+                along = _dot(matrix[w], pulled)
+                slope += force * along
+                if weigh:
+                    _weigh(w, force * along, weights, weight_squares, rate, pull)
+                step = _step(w, force, force * force * (squared - along * along), squares, rate)
+                _move(matrix[w], pulled, along, step)
+            along = _dot(mean, pulled)
+            slope0 += kappa0 * along
+            _move(mean, pulled, along, 0.01 * rate * kappa0)
+            pieces_done += 1
+            if pieces_done % EVERY == 0:
+                _concentrate(numbers, KAPPA, SLOPE, SQUARE, slope / EVERY)
+                _concentrate(numbers, KAPPA0, SLOPE0, SQUARE0, slope0 / EVERY)
+                slope, slope0 = 0.0, 0.0
+    return loss, count
