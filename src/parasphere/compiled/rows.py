@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..features.own import count_again, gain, own_axis, pair_key, word_key
 from .jit import compiled
 from .layout import guarded
 from .memory import add_eight, add_products_f32, add_products_f64, address, prefetch
@@ -89,75 +88,44 @@ def sum_rows(
 )  # fmt: skip
 @compiled
 def sum_lifted_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any, own: Any, damped: Any,
+    ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any,
     sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
 ) -> None:  # fmt: skip
-    """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each, and to its own.
+    """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each.
 
-    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``own`` is (share, dim, pairs), as in
-    :class:`parasphere.features.own.Own`; with ``damped`` a word (or pair) that is said n times counts 1 + log n.
-    ``sums`` is (n_docs, n_facets * dim + own dim).
+    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim).
     """
-    dim = matrix.shape[1]
+    dim, width = matrix.shape[1], sums.shape[1]
     _check_ids(ids, ends, matrix.shape[0])
-    share, own_dim, pairs = own
-    meaning, itself = np.sqrt(1.0 - share), np.sqrt(share)
-    first_own = sums.shape[1] - own_dim
-    if own_dim < 0 or first_own < dim:
-        raise ValueError("the sums are too narrow for the rows and what is words' own")
-    total = np.empty(sums.shape[1], np.float64)
+    total = np.empty(width, np.float64)
     into, rows = address(total), address(matrix)
-    keys, times = np.zeros(0, np.uint64), np.zeros(0, np.int32)
     begin = 0
     for doc in range(ends.shape[0]):
         total[:] = 0.0
         length = 0.0
         squares = 0.0
         missing = 0
-        before, before_weight = np.int64(-1), 0.0
-        size = 1
-        if damped:
-            while size < 4 * (ends[doc] - begin):  # words and pairs fill half of it at the most
-                size *= 2
-            if size > keys.shape[0]:
-                keys, times = np.empty(size, np.uint64), np.empty(size, np.int32)
-            keys[:size] = 0
-            times[:size] = 0
         for i in range(begin, ends[doc]):
             w = np.int64(ids[i])
             if w < 0:
                 missing += 1
-                before = w
                 continue
-            plain = 1.0 if weights is None else weights[w]
-            weight = plain * gain(count_again(keys, times, size, word_key(w))) if damped else plain
+            weight = 1.0 if weights is None else weights[w]
             length += weight
             squares += weight * weight
             row = rows + 4 * dim * w
             if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
                 raise ValueError("the facets of a word lie beyond the last")
             for k in range(starts[w], starts[w + 1]):
-                block, part = dim * np.int64(facets[k]), weight * parts[k] * meaning
-                if block < 0 or block + dim > first_own:
+                block, part = dim * np.int64(facets[k]), weight * parts[k]
+                if block < 0 or block + dim > width:
                     raise ValueError("the sums are too narrow for so many facets")
                 for j in range(0, dim - 7, 8):
                     add_eight(into + 8 * (block + j), row + 4 * j, part)
                 for j in range(dim & ~7, dim):
                     total[block + j] += np.float64(matrix[w, j]) * part
-            if own_dim:
-                axis, sign = own_axis(word_key(w), own_dim)
-                total[first_own + axis] += sign * itself * weight
-                if pairs > 0.0 and before >= 0:
-                    key = pair_key(before, w)
-                    weight = pairs * np.sqrt(before_weight * plain)
-                    weight *= gain(count_again(keys, times, size, key)) if damped else 1.0
-                    axis, sign = own_axis(key, own_dim)
-                    total[first_own + axis] += sign * weight
-                    length += weight
-                    squares += weight * weight
-            before, before_weight = w, plain
         squared = 0.0
-        for j in range(total.shape[0]):
+        for j in range(width):
             sums[doc, j] = total[j]
             squared += np.float64(sums[doc, j]) ** 2
         lengths[doc] = length

@@ -19,13 +19,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.layout import check_layouts
+from ..compiled import check_layouts
 from ..errors import VectorsError
-from ..text.phrases import phrase_rows
+from ..sphere import MovMF
+from ..storage import storable
+from ..text import phrase_rows
 
+NEGLIGIBLE = 1e-2  # a smaller probability of a region is taken for none
+MAX_KAPPA = 10.0  # of a region: closer ones would cut between words that mean the same
+WORDS = 20_000  # the first words, which files have in the order of their frequency, make the regions
+CHUNK = 65_536  # words that are put into regions at a time
 COMMON = 3_000  # words of which the descriptions of facets are made
 
 
+@storable("facets")
 @dataclass(frozen=True, eq=False)
 class Facets:
     """Which regions words belong to.
@@ -68,12 +75,6 @@ class Facets:
         """How many regions there are."""
         return len(self.centres)
 
-    @classmethod
-    def one(cls, n_words: int, dim: int) -> Self:
-        """Return the one region that all words belong to; it has no centre."""
-        whole = np.arange(n_words + 1, dtype=np.int64)
-        return cls(np.zeros((1, dim), np.float32), whole, np.zeros(n_words, np.int32), np.ones(n_words))
-
     def lifted(self, word: int, row: NDArray[Any]) -> NDArray[np.float64]:
         """Return a word's vector, (dim,), in all its facets: (n_facets * dim,)."""
         blocks = np.zeros(self.centres.shape)
@@ -99,11 +100,35 @@ class Facets:
         best = np.argsort(-cosines, axis=0, kind="stable")[:k].T
         return [[vectors.vocabulary.word(w) for w in row if not elsewhere[w, t]] for t, row in enumerate(best.tolist())]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is written to disk."""
-        return {f"facets.{field.name}": getattr(self, field.name) for field in fields(self)}
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a saved model keeps."""
+        return {}, {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Take up what :meth:`arrays` gave."""
-        return cls(*(np.array(arrays[f"facets.{field.name}"]) for field in fields(cls)))
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make facets of what was saved."""
+        return cls(*(np.array(arrays[field.name]) for field in fields(cls)))
+
+
+def find_facets(rows: NDArray[np.float32], n_facets: int, seed: int = 0) -> Facets:
+    """Let word vectors, (n_words, dim) unit rows, fall into regions."""
+    if n_facets > len(rows):
+        raise VectorsError(f"{len(rows)} words cannot fall into {n_facets} facets; choose fewer")
+    mixture = MovMF(n_facets, kappa="shared", max_kappa=MAX_KAPPA, random_state=seed).fit(rows[:WORDS])
+    chunks = [_parts(mixture.predict_proba(rows[i : i + CHUNK])) for i in range(0, len(rows), CHUNK)]
+    counts = np.concatenate([count for count, _, _ in chunks])
+    return Facets(
+        centres=np.asarray(mixture.mean_directions_, np.float32),
+        starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        which=np.concatenate([which for _, which, _ in chunks]).astype(np.int32),
+        parts=np.concatenate([parts for _, _, parts in chunks]),
+    )
+
+
+def _parts(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many regions each word has, which they are, and the roots of their probabilities."""
+    least = np.minimum(NEGLIGIBLE, probabilities.max(1, keepdims=True))  # each word has one region at least
+    found = np.where(probabilities < least, 0.0, probabilities)
+    found /= found.sum(1, keepdims=True)
+    word, which = np.nonzero(found)
+    return np.bincount(word, minlength=len(found)), which, np.sqrt(found[word, which])

@@ -1,0 +1,21 @@
+"""The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
+
+from .em import Online, Sampled
+from .equations import Prior
+from .estimator import SphericalParagraphModel
+from .explain import Explanation
+from .exports import writer
+from .posterior import FacetPosterior, Posterior
+from .search import Match
+
+__all__ = [
+    "Explanation",
+    "FacetPosterior",
+    "Match",
+    "Online",
+    "Posterior",
+    "Prior",
+    "Sampled",
+    "SphericalParagraphModel",
+    "writer",
+]

@@ -1,36 +1,31 @@
-"""Learning the prior of a corpus: expectation-maximisation over bags, with checkpoints, on any device."""
+"""Learning the prior of a corpus: expectation-maximisation over bags, on any device."""
 
-import hashlib
 import math
-import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .. import storage
-from ..compiled.layout import LayoutError, check_layouts
-from ..errors import MissingExtraError, StoreError
-from ..features.bags import Bags
+from ..compiled import check_layouts
+from ..errors import MissingExtraError, ParasphereError
+from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
 from ..sphere.bessel import Array
-from . import equations as spm
+from ..storage import check_types, storable
+from . import equations
 from .equations import Method, Prior
 
 Start: TypeAlias = Literal["data", "paper"]
 
-CHECKPOINT = "spm-checkpoint"
-CHECKPOINT_SECONDS = 10.0  # between two checkpoints
 BLOCK = 1024  # documents that online EM learns from at a time, at the least
 
 
 class Fit(NamedTuple):
-    """What EM found: the prior, the objective a word before each iteration and after the last, whether it settled."""
+    """What EM found: the prior, the objective per word before each iteration and after the last, whether it settled."""
 
     prior: Prior
     trace: list[float]
@@ -62,66 +57,61 @@ def fit_prior(
     tol: float,
     random_state: Any = None,
     device: str | None = None,
-    checkpoint: str | Path | None = None,
+    verbose: bool = False,
 ) -> Fit:
     """Run EM on documents that all have words; parameters are those of ``SphericalParagraphModel``."""
-    seed = random_state if isinstance(random_state, int) else None  # a generator has no name to be known again by
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), bags, (strength, method, start, seed))
-    state = (kept and kept.resume()) or first_guess(bags, strength, method, start, random_state)
+    state = first_guess(bags, strength, method, start, random_state)
     sums, squared, lengths = (moved(array, device) for array in (bags.sums, bags.squared_norms, bags.lengths))
     prior = state.prior._replace(mean_direction=moved(state.prior.mean_direction, device))
     kappa, trace = moved(state.kappa, device), list(state.trace)
     words, dim = float(bags.lengths.sum()), bags.dim
 
-    with progress("EM", max_iter, unit="iterations") as advance:
+    with progress("EM", max_iter, unit="iterations", shown=verbose) as advance:
         while True:
-            found = spm.statistics(sums, squared, lengths, prior)
-            step = spm.e_step(found, kappa, prior, dim)
-            trace.append(_total(spm.objective(found, kappa, step.concentration, prior, dim)) / words)
+            found = equations.statistics(sums, squared, lengths, prior)
+            step = equations.e_step(found, kappa, prior, dim)
+            trace.append(_total(equations.objective(found, kappa, step.concentration, prior, dim)) / words)
             converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol
             if converged or len(trace) > max_iter:
                 break
-            mean = spm.mean_of_posteriors(sums, kappa, step, prior)
-            kappa = spm.update(found, step, prior, dim, method)
-            prior = spm.m_step(mean, prior, method)
-            if kept:
-                kept.keep(State(prior, kappa, trace))
+            mean = equations.mean_of_posteriors(sums, kappa, step, prior)
+            kappa = equations.update(found, step, prior, dim)
+            prior = equations.m_step(mean, prior)
             advance(1)
-    if kept:
-        kept.discard()
     return Fit(prior._replace(mean_direction=on_host(prior.mean_direction)), trace, converged)
 
 
 def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> State:
     """Return where EM begins; the corpus direction is always that of the sum of all words."""
-    cosine = spm.pooled_cosine(bags.squared_norms, bags.lengths, bags.squared_weights)
-    total = spm.combination(bags.sums, np.ones(len(bags)))
+    cosine = equations.pooled_cosine(bags.squared_norms, bags.lengths, bags.squared_weights)
+    total = equations.combination(bags.sums, np.ones(len(bags)))
     norm = float(np.linalg.norm(total))
     direction = total / norm if norm > 0 else np.eye(bags.dim)[0]
     if start == "paper":
         kappa = check_random_state(random_state).uniform(1000.0, 1500.0, len(bags))
         if math.isinf(strength):
             kappa[:] = vmf.concentration(cosine, bags.dim, method=method)
-        return State(Prior(direction, 1500.0, cosine, strength), kappa, [])
+        return State(Prior(direction, 1500.0, cosine, strength, method), kappa, [])
     norms = np.sqrt(bags.squared_norms)
-    mean = spm.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)) / len(bags)
+    mean = equations.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)) / len(bags)
     # Documents' own directions scatter more than the true ones; EM draws them together from here.
-    prior = spm.m_step(mean, Prior(direction, 1.0, cosine, strength), method)
+    prior = equations.m_step(mean, Prior(direction, 1.0, cosine, strength, method))
     prior = prior._replace(concentration=min(prior.concentration, 1e4))
-    kappa = spm.solve(spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior), prior, bags.dim, method)
+    kappa = equations.solve(equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior), prior, bags.dim)
     return State(prior, kappa, [])
 
 
-def moments(bags: Bags, prior: Prior, method: Method) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of the documents' E[d], (dim,), with each word concentration solved, and the objective a word."""
-    found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    kappa = spm.solve(found, prior, bags.dim, method)
-    step = spm.e_step(found, kappa, prior, bags.dim)
-    mean = spm.mean_of_posteriors(bags.sums, kappa, step, prior)
-    climbed = _total(spm.objective(found, kappa, step.concentration, prior, bags.dim))
+def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
+    """Return the mean of the documents' E[d], (dim,), with each word concentration solved, and the objective per word."""
+    found = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = equations.solve(found, prior, bags.dim)
+    step = equations.e_step(found, kappa, prior, bags.dim)
+    mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
+    climbed = _total(equations.objective(found, kappa, step.concentration, prior, bags.dim))
     return mean, climbed / max(1.0, float(bags.lengths.sum()))
 
 
+@storable("online")
 class Online(NamedTuple):
     """What online EM carries from one block of documents to the next.
 
@@ -162,26 +152,43 @@ class Online(NamedTuple):
         """Hold more documents."""
         return self._replace(held=bags if self.held is None else Bags.concatenate([self.held, bags]))
 
-    def step(self, prior: Prior, method: Method) -> tuple["Online", Prior, float]:
-        """Learn from the held documents: return the new state, the new prior, and their objective a word.
+    def step(self, prior: Prior) -> tuple["Online", Prior, float]:
+        """Learn from the held documents: return the new state, the new prior, and their objective per word.
 
         The running mean moves towards theirs by their share in all documents, so that each counts alike. Fewer than a
         block are held on to, and the state stays as it was.
         """
         assert self.held is not None
         bags, online = self.held, self._with_words_of(self.held)
-        cosine = spm.cosine_of_pairs(online.agreement, online.pairs)
-        prior = spm.m_step(self.mean, prior._replace(cosine=cosine), method)
+        cosine = equations.cosine_of_pairs(online.agreement, online.pairs)
+        prior = equations.m_step(self.mean, prior._replace(cosine=cosine))
         share = len(bags) / online.seen
         # Twice over the block: its posteriors then reflect what it has just taught.
         for _ in range(2):
-            mean, gained = moments(bags, prior, method)
+            mean, gained = moments(bags, prior)
             moved_mean = online.mean + share * (mean - online.mean)
-            prior = spm.m_step(moved_mean, prior, method)
+            prior = equations.m_step(moved_mean, prior)
         return (self if len(bags) < BLOCK else online._replace(mean=moved_mean)), prior, gained
 
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a saved model keeps."""
+        return {name: getattr(self, name) for name in ("seen", "agreement", "pairs", "held")}, {"mean": self.mean}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make a state of what was saved, if it can be one."""
+        check_types({"seen": int, "agreement": float, "pairs": float, "held": Bags | None}, facts)
+        check_layouts(arrays, {"mean": "f8[dim]"})
+        online = cls(mean=np.array(arrays["mean"]), **facts)
+        held, length = online.held, float(np.linalg.norm(online.mean))
+        if online.seen < 0 or not math.isfinite(online.agreement + online.pairs) or not length <= 1 + 1e-6:
+            raise ParasphereError(f"online learning cannot be at {facts}")
+        if (held is None and online.seen == 0) or (held is not None and not (len(held) and (held.lengths > 0).all())):
+            raise ParasphereError("the documents that are held for online learning do not fit")
+        return online
+
     def _with_words_of(self, bags: Bags) -> "Online":
-        agreement, pairs = spm.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)
+        agreement, pairs = equations.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)
         return Online(self.seen + len(bags), self.mean, self.agreement + agreement, self.pairs + pairs)
 
 
@@ -203,57 +210,6 @@ def draw(
             sums[doc] = vmf.sample(directions[doc], kappa, int(count), rng).sum(axis=0)
     bags = Bags(sums, counts.astype(np.float64), (sums**2).sum(axis=1), np.zeros(n_docs, np.int64))
     return Sampled(bags, directions)
-
-
-class Checkpoint:
-    """A folder that holds the state of a fit while it runs."""
-
-    def __init__(self, folder: Path, bags: Bags, options: tuple[Any, ...]) -> None:
-        self.folder, self.sizes = folder, {"docs": len(bags), "dim": bags.dim}
-        numbers = hashlib.sha256(np.ascontiguousarray(bags.lengths).data)
-        numbers.update(np.ascontiguousarray(bags.sums).data)
-        numbers.update(repr((options, bags.sums.shape)).encode())
-        self.key = numbers.hexdigest()
-        self.last = time.monotonic()
-
-    def keep(self, state: State) -> None:
-        """Write the state, unless that was done a moment ago."""
-        if time.monotonic() - self.last < CHECKPOINT_SECONDS:
-            return
-        prior = state.prior
-        arrays = {
-            "mean_direction": on_host(prior.mean_direction),
-            "kappa": on_host(state.kappa),
-            "trace": np.array(state.trace),
-            "prior": np.array([prior.concentration, prior.cosine, prior.strength]),
-        }
-        storage.save(self.folder, CHECKPOINT, arrays, {"key": self.key})
-        self.last = time.monotonic()
-
-    def resume(self) -> State | None:
-        """Return the state that an earlier run left, if there is one."""
-        storage.check_target(self.folder, CHECKPOINT)
-        if not storage.is_saved(self.folder, CHECKPOINT):
-            return None
-        arrays, meta = storage.load(self.folder, CHECKPOINT, verify=True)
-        if meta["key"] != self.key:
-            raise StoreError(
-                f"{self.folder} holds the checkpoint of a fit to other documents or with other options. "
-                "Name another folder, or remove this one to begin anew."
-            )
-        try:
-            layouts = {"prior": "f8[3]", "mean_direction": "f8[dim]", "kappa": "f8[docs]", "trace": "f8[n]"}
-            check_layouts(arrays, layouts, self.sizes)
-        except LayoutError as error:
-            raise StoreError(f"{self.folder} holds a checkpoint that is damaged: {error}.") from error
-        concentration, cosine, strength = arrays["prior"].tolist()
-        prior = Prior(np.array(arrays["mean_direction"]), concentration, cosine, strength)
-        return State(prior, np.array(arrays["kappa"]), arrays["trace"].tolist())
-
-    def discard(self) -> None:
-        """Remove the folder: the fit is done."""
-        if storage.is_saved(self.folder, CHECKPOINT):
-            storage.remove(self.folder)
 
 
 def _total(numbers: Array) -> float:

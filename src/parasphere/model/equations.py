@@ -14,7 +14,7 @@ document ``A(kappa) = (E[d].s + a rho) / (l + a)``: as if ``a`` more words had b
 ``rho``. That is the maximum under the conjugate prior ``p(kappa) ~ exp(a (rho kappa - Phi(kappa)))``. ``a = 0`` is
 the paper; with ``a`` infinite all documents share one concentration.
 
-All of this needs three numbers a document, ``mu0.s``, ``|s|^2`` and ``l``, and two products with the matrix of sums.
+All of this needs three numbers per document, ``mu0.s``, ``|s|^2`` and ``l``, and two products with the matrix of sums.
 
 **rho** is pooled over the corpus, once, before the first step: two words of the same text are independent given ``d``,
 so that their expected cosine is ``A(kappa)^2``, and ``rho^2 = sum (|s|^2 - l) / sum l (l - 1)``.
@@ -25,14 +25,18 @@ the two, each summed over the corpus.
 """
 
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
+from numpy.typing import NDArray
 
+from ..compiled import check_layouts
 from ..compiled.rows import project, weighted_sum
+from ..errors import ParasphereError
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Array, apply, order_of
+from ..storage import check_types, storable
 from .solver import solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
@@ -42,6 +46,7 @@ MOST_STEPS = 100
 GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
 
 
+@storable("prior")
 class Prior(NamedTuple):
     """What a corpus teaches: where its documents lie, and how much their words scatter.
 
@@ -55,16 +60,37 @@ class Prior(NamedTuple):
         rho, the mean cosine of a word with its document's direction.
     strength : float
         a, how many words that cosine counts for in each document.
+    method : {"newton", "banerjee"}, default="newton"
+        How the mean length is inverted: exactly, or as in the paper.
     """
 
     mean_direction: Array
     concentration: float
     cosine: float
     strength: float
+    method: Method = "newton"
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a saved model keeps."""
+        facts = {name: getattr(self, name) for name in ("concentration", "cosine", "strength", "method")}
+        return facts, {"mean_direction": np.asarray(self.mean_direction)}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make a prior of what was saved, if its numbers can be those of one."""
+        check_types(cls, facts)
+        check_layouts(arrays, {"mean_direction": "f8[dim]"})
+        prior = cls(np.array(arrays["mean_direction"]), **facts)
+        length = float(np.linalg.norm(prior.mean_direction))
+        if not abs(length - 1) <= 1e-6:
+            raise ParasphereError(f"the mean direction has length {length}")
+        if not (0 <= prior.concentration <= vmf.MAX_KAPPA and 0 <= prior.cosine <= 1 and prior.strength >= 0):
+            raise ParasphereError(f"a prior cannot have the numbers {facts}")
+        return prior
 
 
 class Statistics(NamedTuple):
-    """The three numbers a document, each (n_docs,) float64: ``mu0.s``, ``|s|^2`` and ``l``."""
+    """The three numbers per document, each (n_docs,) float64: ``mu0.s``, ``|s|^2`` and ``l``."""
 
     along: Array
     squared_norms: Array
@@ -101,12 +127,12 @@ def e_step(found: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     return Step(concentration, ratio, ratio * (k0 * along + kappa * squared))
 
 
-def update(found: Statistics, step: Step, prior: Prior, dim: int, method: Method = "newton") -> Array:
+def update(found: Statistics, step: Step, prior: Prior, dim: int) -> Array:
     """Return the M-step's word concentrations, (n_docs,); 0 where the words point away from the document."""
-    return vmf.invert(_mean_cosine(found, step.pull, prior), dim, method)
+    return vmf.invert(_mean_cosine(found, step.pull, prior), dim, prior.method)
 
 
-def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") -> Array:
+def solve(found: Statistics, prior: Prior, dim: int) -> Array:
     """Return the word concentrations that an endless EM with this prior would end at, (n_docs,).
 
     EM is a map ``kappa -> M(kappa)`` that rises with kappa. The search begins above its largest fixed point, where the
@@ -115,63 +141,10 @@ def solve(found: Statistics, prior: Prior, dim: int, method: Method = "newton") 
     two bounds close in on it; a step that leaves them, or a tangent that leads upwards, is replaced by a cut between
     them. Each document stops by itself, so its bits do not depend on the others.
     """
-    kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, method)
+    kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, prior.method)
     if math.isinf(prior.strength):
         return kappa
-    if is_numpy_array(kappa):
-        return solve_each(found, kappa, prior, dim, method == "newton", SOLVED, MOST_STEPS)
-    kappa = kappa * (found.lengths > 0.0)
-    xp = array_namespace(kappa)
-    low, high = 0.0 * kappa, 1.0 * kappa
-    still = xp.nonzero(kappa > 0.0)[0]
-    for _ in range(MOST_STEPS):
-        if still.shape[0] == 0:
-            break
-        now = kappa[still]
-        part = found if still.shape[0] == kappa.shape[0] else Statistics(*(numbers[still] for numbers in found))
-        gap, slope, away = _gap(part, now, prior, dim, method)
-        rising = gap > 0.0
-        below, above = xp.where(rising, now, low[still]), xp.where(rising, high[still], now)
-        jump = now - gap / xp.where(slope < 0.0, slope, -1.0)
-        # A long way down in one step could pass the largest fixed point.
-        floor = xp.where(rising | (below > 0.7 * now), below, 0.7 * now)
-        sound = (slope < 0.0) & (jump > floor) & (jump < above)
-        cut = xp.where(below > 0.0, (below * above) ** 0.5, 0.7 * now)
-        after = xp.where(gap == 0.0, now, xp.where(sound, jump, cut)) * ~away
-        low[still], high[still], kappa[still] = below, above, after
-        # Newton's method squares what is left, up to a factor.
-        left = abs(after - now) / now
-        still = still[(left ** (1.0 + sound) > SOLVED) & ~away]
-    return kappa
-
-
-def _gap(found: Statistics, kappa: Array, prior: Prior, dim: int, method: Method) -> tuple[Array, Array, Array]:
-    """Return how far EM would move, up to a positive factor, its derivative, and where the words point away.
-
-    Close to 1, cosines are compared by what they lack of 1: the word concentration of a single word is otherwise lost
-    in rounding.
-    """
-    along, squared, lengths = found
-    xp, order, k0, total = array_namespace(kappa), order_of(dim), prior.concentration, lengths + prior.strength
-    norm = (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(1e-300) ** 0.5
-    length = squared**0.5
-    cosine = ((k0 * along + kappa * squared) / (norm * length).clip(1e-300)).clip(-1.0, 1.0)
-    sine2 = k0 * k0 * (1.0 - (along / length.clip(1e-300)) ** 2).clip(0.0) / (norm * norm)
-    versine = xp.where(cosine > 0.0, sine2 / (1.0 + abs(cosine)), 1.0 - cosine)
-    mean = apply(bessel.mean_length, norm, order)
-    r = (mean * cosine * length + prior.strength * prior.cosine) / total
-    lack = (lengths - length).clip(0.0) + length * (apply(bessel.shortfall, norm, order) + mean * versine)
-    lack = (lack + prior.strength * (1.0 - prior.cosine)) / total
-    bend = apply(bessel.mean_length_slope, norm, order) * cosine * cosine + mean / norm * sine2
-    rise = squared * bend / total
-    if method == "newton":
-        near = apply(bessel.shortfall, kappa, order) - lack
-        gap = xp.where(r > 0.5, near, r - apply(bessel.mean_length, kappa, order))
-        return gap, rise - apply(bessel.mean_length_slope, kappa, order), r <= 0.0
-    rest = (lack * (2.0 - lack)).clip(1e-300)  # 1 - r^2
-    image = r * (dim - r * r) / rest
-    steep = (dim - 3.0 * r * r) / rest + 2.0 * r * r * (dim - r * r) / (rest * rest)
-    return image.clip(0.0, vmf.MAX_KAPPA) - kappa, steep * rise - 1.0, r <= 0.0
+    return solve_each(found, kappa, prior, dim, SOLVED, MOST_STEPS)
 
 
 def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
@@ -199,13 +172,13 @@ def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> A
     return (own + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
 
 
-def m_step(mean: Array, prior: Prior, method: Method = "newton") -> Prior:
+def m_step(mean: Array, prior: Prior) -> Prior:
     """Return the prior whose mean is that of the posteriors, (dim,)."""
     xp = array_namespace(mean)
     length = float(xp.sqrt(xp.sum(mean * mean)))
     if length == 0.0:  # documents that cancel each other say nothing of a direction
         return prior._replace(concentration=0.0)
-    concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=method))
+    concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=prior.method))
     return prior._replace(mean_direction=mean / length, concentration=concentration)
 
 

@@ -1,80 +1,77 @@
 """The Spherical Paragraph Model as an estimator: texts in, unit vectors out, and how sure each one is."""
 
+import copy
 import math
-import numbers
 import warnings
 from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..corpus.columns import one_text
-from ..corpus.source import Block
+from ..corpus import Block, one_text
 from ..errors import CorpusError, FewDocumentsWarning
-from ..features.bags import Bags
-from ..features.own import Own
-from ..features.reading import TextReader
-from ..text.tokens import AnyTokenizer, Tokenizer
-from ..vectors.wordvectors import GLOVE
-from . import equations as spm
+from ..features import Bags, Facets, Reader, find_facets, held_texts, is_numeric
+from ..storage import Saved
+from ..text import AnyTokenizer, Tokenizer
+from ..vectors import GLOVE, WordVectors, is_learner, resolve
+from . import equations
 from .em import Online, Sampled, Start, draw, fit_prior
 from .equations import Method, Prior
-from .explain import Explanation, Match, explain, similar
-from .persistence import load_model, save_model
+from .explain import Explanation, explain
 from .posterior import Posterior
+from .search import Match, similar
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 18  # numbers of directions that are worked on at a time, so that they stay in the cache
-FEW_DOCUMENTS = 10  # a prior that fewer taught is not to be relied on
+FEW_DOCUMENTS = 10  # fewer say little of how much documents differ
 
 
-class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[misc]
+class SphericalParagraphModel(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or None
-        Word vectors, or what :meth:`WordVectors.load` takes. None if only bags or rows of numbers will come.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    weighted : bool
-        Count each word as often as the length says that its vector had before it was normalised (``vectors.norms``),
-        fractions included; evidence is then that of texts so counted. Vectors that were learned with texts
-        (:class:`JointSphericalModel`) have the words' learned weights there.
-    facets : int
-        Let the vocabulary fall into so many regions and give each document a direction in each
-        (:mod:`parasphere.features.facets`). A document's vector then has ``facets * dim`` numbers: a block for each facet, as
-        long as the root of its share in the document. 1 is the paper's model.
-    own : Own, optional
-        Give each word, and each pair of neighbouring words, a direction of its own beside what its vector says
-        (:mod:`parasphere.features.own`), in ``own.dim`` further dimensions: texts with the very same words are then more alike
-        than texts whose words are merely near.
-    damped : bool
-        Count a word that a document has n times as 1 + log n: each time it says less that is new.
-    prior_strength : float
+    vectors : str, path, WordVectors, learner or None, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`JointVectors`, which learns
+        them from the same texts inside ``fit``. None if only bags or rows of numbers will come.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's, if there is one, or runs of Unicode letters, lower-cased, without
+        English stop words.
+    weighted : bool, default=True
+        Count each word by its weight, if the vectors have weights (learned ones do). Evidence is then that of texts
+        so counted.
+    facets : int, default=1
+        Divide the vocabulary into so many regions and give each document a direction in each
+        (:class:`parasphere.features.Facets`). A document's vector then has ``facets * dim`` numbers: a block per facet,
+        as long as the root of its share in the document. 1 is the paper's model.
+    prior_strength : float, default=10.0
         How many words the corpus-wide mean cosine counts for when a document's own word concentration is estimated.
         0 is the paper; ``inf`` gives all documents one concentration.
-    kappa_method : "newton" or "banerjee"
+    kappa_method : {"newton", "banerjee"}, default="newton"
         Invert the mean length exactly, or by the paper's approximation.
-    init : "data" or "paper"
+    init : {"data", "paper"}, default="data"
         Begin with the directions of the documents' sums, or with the paper's values: kappa0 = 1500 and each kappa_n
         uniform in [1000, 1500].
-    max_iter : int
+    max_iter : int, default=500
         EM iterations at the most.
-    tol : float
-        Stop when an iteration gains less than this, in nats of the objective a word.
-    random_state : int, RandomState or None
-        Seeds ``init="paper"``, :meth:`sample` and, if it is a number, the regions of facets.
-    n_jobs : int, optional
-        Threads that read text; -1 for one a core. The results do not depend on it.
-    device : str, optional
-        Where EM runs: None for numpy, or a torch device such as "cuda".
+    tol : float, default=1e-6
+        Stop when an iteration gains less than this, in nats of the objective per word.
+    random_state : int, RandomState or None, default=None
+        Seeds ``init="paper"``, :meth:`sample` and the facets.
+    n_jobs : int, default=None
+        Threads that read text; -1 is one per core. The results do not depend on it.
+    device : str, default=None
+        Where EM runs: None is numpy; or a torch device such as "cuda" (extra ``torch``).
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
@@ -85,13 +82,16 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
     word_cosine_ : float
         rho, the pooled mean cosine of a word with its document's direction.
     evidence_ : (n_iter_ + 1,) array
-        The objective a word before each iteration and after the last: the log-evidence, plus the log-prior of the
+        The objective per word before each iteration and after the last: the log-evidence, plus the log-prior of the
         word concentrations if ``prior_strength`` is neither 0 nor infinite. With "newton" it never falls.
     n_iter_ : int
+        EM iterations, and blocks that :meth:`partial_fit` learned from.
     converged_ : bool
-    n_features_in_ : int
-        The dimension of the word vectors, times the number of facets, and that of what is words' own.
+        Whether EM stopped by ``tol``.
+    reader_ : Reader or None
+        What texts are read with: the vectors, tokenizer, weights and facets of the fit. None after a fit to numbers.
     vectors_ : WordVectors or None
+        The word vectors of the fit.
     facets_ : Facets or None
         Which regions words belong to, if there are several.
 
@@ -102,6 +102,9 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
 
     Every document has a posterior: one without known words has the prior's own direction and concentration, and so
     has one whose words point away from every direction (kappa_n = 0). Concentrations end at ``vmf.MAX_KAPPA``.
+
+    A fitted model does not change but by ``fit`` and ``partial_fit``: parameters that are set later wait for the next
+    fit (``n_jobs`` and ``verbose``, on which no result depends, do not).
 
     Examples
     --------
@@ -115,23 +118,36 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
     (2, 2)
     """
 
-    mean_direction_: Floats
-    concentration_: float
-    word_cosine_: float
+    _parameter_constraints = {
+        "vectors": [str, Path, WordVectors, HasMethods(["fit", "get_params"]), None],
+        "tokenizer": [callable, None],
+        "weighted": ["boolean"],
+        "facets": [Interval(Integral, 1, None, closed="left")],
+        "prior_strength": [Interval(Real, 0, None, closed="left")],
+        "kappa_method": [StrOptions({"newton", "banerjee"})],
+        "init": [StrOptions({"data", "paper"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "device": [str, None],
+        "verbose": ["verbose"],
+    }
+
+    prior_: Prior
+    reader_: Reader | None
+    online_: Online
     evidence_: Floats
     n_iter_: int
     converged_: bool
-    n_features_in_: int
 
     def __init__(
         self,
         vectors: Any = GLOVE,
         *,
         tokenizer: AnyTokenizer | None = None,
-        weighted: bool = False,
+        weighted: bool = True,
         facets: int = 1,
-        own: Own | None = None,
-        damped: bool = False,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -140,13 +156,12 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
+        verbose: bool = False,
     ) -> None:
         self.vectors = vectors
         self.tokenizer = tokenizer
         self.weighted = weighted
         self.facets = facets
-        self.own = own
-        self.damped = damped
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -155,6 +170,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.verbose = verbose
 
     @classmethod
     def paper(cls, vectors: Any = GLOVE, random_state: Any = None, **options: Any) -> Self:
@@ -170,80 +186,44 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:  # noqa: ARG002
-        """Learn mu0 and kappa0 from a corpus.
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn mu0 and kappa0 from a corpus, and the word vectors too if ``vectors`` is a learner.
 
         Parameters
         ----------
         X : texts, token lists, columns, a Path, Bags or (n, dim) numbers
         y : ignored
-        checkpoint : path, optional
-            A folder in which the state is kept while EM runs; a fit that was killed goes on from it and ends with
-            the very same result.
         """
-        return self._fit(self._bags(X, reset=True), checkpoint)
+        self._fit(self._first_bags(X))
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002
-        """Fit, and return the directions of the same documents; the corpus is read once."""
-        bags = self._bags(X, reset=True)
-        self._fit(bags, **fit_params)
+        """Fit, and return the directions of the same documents, (n_docs, dim); the corpus is read once."""
+        bags = self._first_bags(X)
+        self._fit(bags)
         return self._directions(bags, self._solved(bags)[1])
-
-    def _fit(self, bags: Bags, checkpoint: str | Path | None = None) -> Self:
-        self._check_parameters()
-        known = bags.lengths > 0
-        if not known.any():
-            raise CorpusError(_nothing_known(len(bags)))
-        bags = bags if known.all() else bags[known]
-        found = fit_prior(
-            bags,
-            strength=float(self.prior_strength),
-            method=self.kappa_method,
-            start=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            device=self.device,
-            checkpoint=checkpoint,
-        )
-        self._set_prior(found.prior)
-        self.evidence_ = np.array(found.trace)
-        self.n_iter_ = len(found.trace) - 1
-        self.converged_ = found.converged
-        self.n_features_in_ = self._n_features_out = bags.dim
-        self._online = Online.after_fit(bags, found.prior)
-        if not found.converged:
-            gain = found.trace[-1] - found.trace[-2] if len(found.trace) > 1 else math.nan
-            warnings.warn(
-                f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {gain:.2g} nats a word, "
-                f"more than tol={self.tol:g}. Allow more iterations or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from more documents, one or many at a time (online EM); they may come in any order.
 
-        The first 1,024 documents or so are held and fitted by EM to its end, as :meth:`fit` does it, each time some are
+        The first 1,024 documents are held and fitted by EM to its end, as :meth:`fit` does it, each time some are
         added: up to there the result is that of one fit to all of them. From then on only the mean of E[d] over all
         documents is kept, and documents are taken up in blocks of that size: the posteriors of a block are found under
         the prior so far, and the mean moves towards theirs by ``n_block / n_so_far``, so that every document counts
         alike. What has come of the next block is held, and already counts. After a :meth:`fit`, learning goes on from
-        there.
+        there, with the vectors and parameters of that fit.
 
         Fewer than 10 documents say little of how much documents differ: that is warned of.
         """
-        if not hasattr(self, "_online"):
-            self._fit(self._bags(X, reset=True))
+        if not hasattr(self, "online_"):
+            self._fit(self._first_bags(X))
         else:
-            self._check_parameters()
             bags = self._bags(X)
             bags = bags[bags.lengths > 0]
             if len(bags):
-                self._online = self._online.with_held(bags)
+                self.online_ = self.online_.with_held(bags)
                 self._learn_held()
-        if self._online.seen == 0 and self._online.held is not None and len(self._online.held) < FEW_DOCUMENTS:
+        if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:
             warnings.warn(
                 f"fewer than {FEW_DOCUMENTS} documents have come, which say little of how much documents differ: "
                 "concentration_ will be too large until more have.",
@@ -252,50 +232,38 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
             )
         return self
 
-    def _learn_held(self) -> None:
-        """Learn from the documents that are held, together with all that came before them."""
-        held = self._online.held
-        assert held is not None
-        if self._online.seen == 0:
-            self._fit(held)
-            return
-        self._online, prior, objective = self._online.step(self._prior, self.kappa_method)
-        self._set_prior(prior)
-        self.evidence_ = np.append(self.evidence_, objective)
-        self.n_iter_ += 1
-
     # -- using ------------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the documents' directions, (n_docs, dim): unit vectors, as precise as the bags' sums."""
-        check_is_fitted(self, "mean_direction_")
         bags = self._bags(X)
         return self._directions(bags, self._solved(bags)[1])
 
     def posterior(self, X: Any) -> Posterior:
         """Return all that the model knows of each document."""
-        check_is_fitted(self, "mean_direction_")
         return self._posterior(self._bags(X))
 
     def read(self, source: Any, **columns: Any) -> Bags:
-        """Read a corpus into the bags that :meth:`fit` takes; ``columns`` are those of ``corpus.blocks``."""
-        bagger = self._bagger(reset=True)
-        return Bags.concatenate([bagger.empty(), *(bags for _, bags in bagger.stream(source, **columns))])
+        """Read a corpus into the bags that :meth:`fit` takes; ``columns`` are those of ``corpus.blocks``.
+
+        A fitted model reads as it did when it was fitted, an unfitted one as its parameters say.
+        """
+        return self._reader().read(source, self.n_jobs, **columns)
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
         """Read a corpus block by block, in constant memory; yield each block and its posterior."""
-        check_is_fitted(self, "mean_direction_")
-        for block, bags in self._bagger().stream(source, **columns):
+        check_is_fitted(self)
+        for block, bags in self._reader().stream(source, self.n_jobs, **columns):
             yield block, self._posterior(bags)
 
     def log_evidence(self, X: Any) -> Floats:
-        """Return the exact log-density of each document's words, (n_docs,), by the model as learned."""
+        """Return the log-density of each document's words, (n_docs,), by the model as learned."""
         return self.posterior(X).log_evidence
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Return the mean log-evidence of a known word, in nats."""
-        found = self.posterior(X)
-        return float(found.log_evidence.sum() / (found.length.sum() or 1.0))
+        """Return the mean log-evidence per known word, in nats."""
+        posterior = self.posterior(X)
+        return float(posterior.log_evidence.sum() / (posterior.length.sum() or 1.0))
 
     def sample(
         self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
@@ -305,13 +273,14 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         Parameters
         ----------
         n_docs : int
-        lengths : int or (n_docs,) ints
-            Words a document.
-        word_concentration : float, optional
-            kappa_n; by default that of the pooled mean cosine.
+        lengths : int or (n_docs,) ints, default=50
+            Words per document.
+        word_concentration : float, default=None
+            kappa_n; None is that of the pooled mean cosine.
         """
-        check_is_fitted(self, "mean_direction_")
-        return draw(self._prior, n_docs, lengths, word_concentration, _generator(self.random_state))
+        check_is_fitted(self)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        return draw(self.prior_, n_docs, lengths, word_concentration, rng)
 
     def facet_words(self, k: int = 10) -> list[list[str]]:
         """Return the ``k`` words at the heart of each facet, nearest first: what the facet is about.
@@ -326,13 +295,12 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         >>> sorted(sorted(words) for words in model.facet_words(2))
         [['far', 'off'], ['high', 'up']]
         """
-        check_is_fitted(self, "mean_direction_")
+        check_is_fitted(self)
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        vectors, facets = self._bagger().vectors, self._bagger().facets
-        if facets is None:
+        if self.facets_ is None:
             raise ValueError("a model of one facet has no regions to describe; choose facets=10, say")
-        return facets.nearest_words(vectors, k)
+        return self.facets_.nearest_words(self.vectors_, k)
 
     def explain(self, text: str) -> Explanation:
         """Return each word's share in the pull on a text's direction, the prior's share, and the unknown words.
@@ -342,14 +310,14 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         >>> from parasphere import WordVectors
         >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
         >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
-        >>> told = model.explain("north north east by sea")
-        >>> [word for word, share in told.words], told.unknown
+        >>> explanation = model.explain("north north east by sea")
+        >>> [word for word, share in explanation.words], explanation.unknown
         (['north', 'north', 'east'], ['sea'])
-        >>> round(sum(share for _, share in told.words) + told.prior, 6)
+        >>> round(sum(share for _, share in explanation.words) + explanation.prior, 6)
         1.0
         """
         text = one_text(text, "the text to explain")
-        return explain(text, self.posterior([text]), self._bagger(), self._prior)
+        return explain(text, self.posterior([text]), self._reader(), self.prior_)
 
     def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
         """Return the ``k`` documents most like a query, best first.
@@ -362,9 +330,9 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         ----------
         query : str
             One text, read by the model's tokenizer.
-        among : texts, columns, a Path, Bags, or a Posterior found before
+        among : texts, columns, a Path, Bags, or a Posterior
             Streamed: the corpus may be larger than memory.
-        k : int
+        k : int, default=10
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
@@ -372,7 +340,7 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         if isinstance(among, Bags):
             among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
-        return similar(self.posterior([query]), parts, self._prior, k)
+        return similar(self.posterior([query]), parts, self.prior_, k)
 
     def compare(self, a: str, b: str) -> float:
         """Return the expected cosine of two texts' directions under both posteriors, ``E[d_a].E[d_b]``.
@@ -383,88 +351,183 @@ class SphericalParagraphModel(TransformerMixin, TextReader):  # type: ignore[mis
         means = self.posterior([one_text(a, "the first text"), one_text(b, "the second text")]).mean
         return float(means[0] @ means[1])
 
-    def save(self, folder: str | Path, *, embed_vectors: bool | None = None) -> None:
-        """Write the fitted model to a folder, replacing what it held in one step; nothing is pickled.
+    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
+        """Write the fitted model to a folder, replacing an earlier save in one step; nothing is pickled.
 
         Parameters
         ----------
         folder : path
-        embed_vectors : bool, optional
-            Copy the word vectors into the folder, or refer to them by name and content. By default they are copied
-            only if they have no name or path to be loaded by.
+        embed_vectors : bool, default=False
+            Copy word vectors into the folder that are otherwise referred to by name or path and content. Vectors that
+            have neither, such as learned ones, are always copied.
         """
-        check_is_fitted(self, "mean_direction_")
-        save_model(self, folder, embed_vectors)
+        check_is_fitted(self)
+        model = self
+        if embed_vectors and self.reader_ is not None:
+            model, reader = copy.copy(self), copy.copy(self.reader_)
+            reader.vectors = reader.vectors.without_source()
+            model.reader_ = reader
+        super(SphericalParagraphModel, model).save(folder)
 
-    @classmethod
-    def load(
-        cls, folder: str | Path, *, vectors: Any = None, tokenizer: AnyTokenizer | None = None, verify: bool = True
-    ) -> Self:
-        """Read a model that :meth:`save` wrote; its arrays are mapped into memory.
+    # -- what was learned -------------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        folder : path
-        vectors : optional
-            Where the word vectors are now, if not where they were; their content must be the same.
-        tokenizer : callable, optional
-            Needed again if the model was fitted with a Python function for a tokenizer.
-        verify : bool, default=True
-            Compare the data with their checksum, once per file; ``False`` maps them unread.
-        """
-        return cast(Self, load_model(cls, folder, vectors, tokenizer, verify))
+    @property
+    def mean_direction_(self) -> Floats:
+        """mu0, (dim,): where the corpus points."""
+        return np.asarray(self._learned("prior_").mean_direction)
+
+    @property
+    def concentration_(self) -> float:
+        """kappa0: how closely documents keep to the corpus direction."""
+        return float(self._learned("prior_").concentration)
+
+    @property
+    def word_cosine_(self) -> float:
+        """rho: the pooled mean cosine of a word with its document's direction."""
+        return float(self._learned("prior_").cosine)
+
+    @property
+    def vectors_(self) -> WordVectors | None:
+        """The word vectors of the fit; None after a fit to numbers."""
+        reader = self._learned("reader_")
+        return None if reader is None else reader.vectors
+
+    @property
+    def facets_(self) -> Facets | None:
+        """Which regions words belong to, if there are several."""
+        reader = self._learned("reader_")
+        return None if reader is None else reader.facets
+
+    def _learned(self, name: str) -> Any:
+        if name not in vars(self):  # as for any attribute of an estimator that is not fitted
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return vars(self)[name]
 
     # -- inside -----------------------------------------------------------------------------------------------
 
-    @property
-    def _prior(self) -> Prior:
-        return Prior(self.mean_direction_, self.concentration_, self.word_cosine_, float(self.prior_strength))
+    def _first_bags(self, X: Any) -> Bags:
+        """Read the corpus that the model is to be fitted to, by a reader made for it."""
+        self._validate_params()
+        if isinstance(X, Bags):
+            return X
+        if is_numeric(X):
+            return self._rows(X, reset=True)
+        X = held_texts(X) if is_learner(self.vectors) else X
+        return self._new_reader(X).read(X, self.n_jobs)
 
-    def _set_prior(self, prior: Prior) -> None:
-        self.mean_direction_ = np.asarray(prior.mean_direction)
-        self.concentration_ = float(prior.concentration)
-        self.word_cosine_ = float(prior.cosine)
+    def _bags(self, X: Any) -> Bags:
+        """Read documents as the fitted model does."""
+        check_is_fitted(self)
+        dim = len(self.mean_direction_)
+        if isinstance(X, Bags):
+            if X.dim != dim:
+                raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {dim}")
+            return X
+        return self._rows(X, reset=False) if is_numeric(X) else self._reader().read(X, self.n_jobs)
+
+    def _rows(self, X: Any, reset: bool) -> Bags:
+        if self.facets > 1 and reset:
+            raise ValueError(f"rows of numbers have no words that could fall into {self.facets} facets; give texts")
+        return Bags.from_rows(
+            validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2 if reset else 1)
+        )
+
+    def _reader(self) -> Reader:
+        """Return what texts are read with: that of the fit, or else one made of the parameters."""
+        if not hasattr(self, "prior_"):
+            self._validate_params()
+            return self._new_reader(None)
+        if self.reader_ is None:
+            raise ValueError("this model was fitted to numbers, not to texts: fit it to texts to read some")
+        return self.reader_
+
+    def _new_reader(self, texts: Any) -> Reader:
+        if self.vectors is None:
+            raise ValueError("texts need word vectors, and this model was made with vectors=None")
+        if texts is None and is_learner(self.vectors):
+            raise ValueError("the word vectors are yet to be learned: fit the model to the texts themselves")
+        vectors, tokenizer = resolve(self.vectors, self.tokenizer, texts)
+        facets = None
+        if self.facets > 1:
+            seed = self.random_state if isinstance(self.random_state, Integral) else 0
+            facets = find_facets(vectors.matrix, self.facets, int(seed))
+        return Reader(vectors, tokenizer, weights=vectors.weights if self.weighted else None, facets=facets)
+
+    def _fit(self, bags: Bags) -> None:
+        known = bags.lengths > 0
+        if not known.any():
+            raise CorpusError(_nothing_known(len(bags)))
+        reader = bags.reader
+        bags = bags if known.all() else bags[known]
+        learned = fit_prior(
+            bags,
+            strength=float(self.prior_strength),
+            method=self.kappa_method,
+            start=self.init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            device=self.device,
+            verbose=bool(self.verbose),
+        )
+        self.prior_, self.reader_ = learned.prior, reader
+        self.evidence_ = np.array(learned.trace)
+        self.n_iter_ = len(learned.trace) - 1
+        self.converged_ = learned.converged
+        self.online_ = Online.after_fit(bags, learned.prior)
+        if not learned.converged:
+            gain = learned.trace[-1] - learned.trace[-2] if len(learned.trace) > 1 else math.nan
+            warnings.warn(
+                f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {gain:.2g} nats per word, "
+                f"more than tol={self.tol:g}. Allow more iterations or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _learn_held(self) -> None:
+        """Learn from the documents that are held, together with all that came before them."""
+        held = self.online_.held
+        assert held is not None
+        if self.online_.seen == 0:
+            reader = self.reader_
+            self._fit(held)
+            self.reader_ = reader
+            return
+        self.online_, self.prior_, objective = self.online_.step(self.prior_)
+        self.evidence_ = np.append(self.evidence_, objective)
+        self.n_iter_ += 1
 
     def _posterior(self, bags: Bags) -> Posterior:
-        prior = self._prior
-        found, kappa = self._solved(bags)
-        step = spm.e_step(found, kappa, prior, bags.dim)
+        prior = self.prior_
+        statistics, kappa = self._solved(bags)
+        step = equations.e_step(statistics, kappa, prior, bags.dim)
         return Posterior(
             direction=self._directions(bags, kappa),
             concentration=step.concentration,
             word_concentration=kappa,
             length=bags.lengths,
             unknown=bags.unknown,
-            log_evidence=spm.evidence(found, kappa, step.concentration, prior, bags.dim),
+            log_evidence=equations.evidence(statistics, kappa, step.concentration, prior, bags.dim),
         )
 
-    def _solved(self, bags: Bags) -> tuple[spm.Statistics, Floats]:
-        found = spm.statistics(bags.sums, bags.squared_norms, bags.lengths, self._prior)
-        return found, spm.solve(found, self._prior, bags.dim, self.kappa_method)
+    def _solved(self, bags: Bags) -> tuple[equations.Statistics, Floats]:
+        statistics = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, self.prior_)
+        return statistics, equations.solve(statistics, self.prior_, bags.dim)
 
     def _directions(self, bags: Bags, kappa: Floats) -> NDArray[Any]:
-        found = np.empty(bags.sums.shape, bags.sums.dtype)
+        directions = np.empty(bags.sums.shape, bags.sums.dtype)
         step = max(1, AT_ONCE // bags.dim)
         for part in (slice(begin, begin + step) for begin in range(0, len(bags), step)):
-            found[part] = spm.directions(bags.sums[part], kappa[part], self._prior)
-        return found
+            directions[part] = equations.directions(bags.sums[part], kappa[part], self.prior_)
+        return directions
 
-    def _check_parameters(self) -> None:
-        strength: Any = self.prior_strength
-        if not isinstance(strength, numbers.Real) or not float(strength) >= 0:
-            raise ValueError(f"prior_strength must be 0 or more, not {self.prior_strength!r}")
-        self._check_reading()
-        if self.kappa_method not in ("newton", "banerjee"):
-            raise ValueError(f"kappa_method must be 'newton' or 'banerjee', not {self.kappa_method!r}")
-        if self.init not in ("data", "paper"):
-            raise ValueError(f"init must be 'data' or 'paper', not {self.init!r}")
-        most: Any = self.max_iter
-        if not isinstance(most, numbers.Integral) or int(most) < 1:
-            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.mean_direction_)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
-        """Return a name for each dimension; the names of what comes in (a column of texts) say nothing of them."""
-        check_is_fitted(self, "mean_direction_")
+        """Return a name per dimension; the names of what comes in (a column of texts) say nothing of them."""
+        check_is_fitted(self)
         prefix = type(self).__name__.lower()
         return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
 
@@ -479,7 +542,3 @@ def _nothing_known(n_docs: int) -> str:
     if n_docs == 0:
         return "the corpus is empty: there is not one document to learn from"
     return f"none of the {n_docs:,} documents has a word with a vector; at least one must"
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    return np.random.default_rng(check_random_state(random_state).randint(2**31))

@@ -20,7 +20,7 @@ class FacetPosterior:
     direction : (n_docs, n_facets, dim)
         Where the document points within each facet; a unit vector, or 0 where it says nothing.
     share : (n_docs, n_facets)
-        How much of the document each facet is; adds up to 1, or to what words' own directions leave.
+        How much of the document each facet is; adds up to 1.
     concentration : (n_docs, n_facets)
         ``|eta_t|``, the evidence on which a facet's direction rests.
     """
@@ -43,8 +43,7 @@ class Posterior:
     word_concentration : (n_docs,)
         kappa_n, how closely the document's words keep to its direction.
     length : (n_docs,)
-        How many words were known; their total weight (and that of pairs), if they are weighted or damped or pairs
-        count.
+        How many words were known; their total weight, if they are weighted.
     unknown : (n_docs,)
         How many were not.
     log_evidence : (n_docs,)
@@ -68,8 +67,8 @@ class Posterior:
         """E[d], (n_docs, dim): the direction, shortened by doubt."""
         return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
 
-    def by_facet(self, n_facets: int, own_dim: int = 0) -> "FacetPosterior":
-        """Take apart the directions of a model of several facets; the last ``own_dim`` numbers belong to none.
+    def by_facet(self, n_facets: int) -> "FacetPosterior":
+        """Take apart the directions of a model of several facets.
 
         Examples
         --------
@@ -79,10 +78,10 @@ class Posterior:
         >>> found.direction.tolist(), found.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
-        dim = self.direction.shape[1] - own_dim
+        dim = self.direction.shape[1]
         if n_facets < 1 or dim < 1 or dim % n_facets:
             raise ValueError(f"directions of {dim} numbers do not fall into {n_facets!r} facets of equal size")
-        blocks = self.direction[:, :dim].reshape(len(self), n_facets, dim // n_facets)
+        blocks = self.direction.reshape(len(self), n_facets, dim // n_facets)
         lengths = np.linalg.norm(blocks, axis=2)
         directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
         return FacetPosterior(directions, lengths.astype(np.float64) ** 2, self.concentration[:, None] * lengths)

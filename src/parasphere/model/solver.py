@@ -1,7 +1,7 @@
-"""The compiled twin of :func:`parasphere.model.equations.solve`: the same steps, one document at a time, for numpy.
+"""Word concentrations, one document at a time, compiled: what :func:`parasphere.model.equations.solve` finds.
 
 A text that comes alone would otherwise spend its time between numpy's calls; a million texts would write a dozen
-temporary arrays each step. The two are held to the same results by a test.
+temporary arrays in each step.
 """
 
 from functools import cache
@@ -75,10 +75,10 @@ def solver() -> Any:
     return door(compiled(error_model="numpy")(_solve_each))
 
 
-def solve_each(found: Any, kappa: Any, prior: Any, dim: int, newton: bool, solved: float, most_steps: int) -> Any:
+def solve_each(found: Any, kappa: Any, prior: Any, dim: int, solved: float, most_steps: int) -> Any:
     """Return the word concentrations of documents given their upper bounds ``kappa``, (n_docs,)."""
     solver()(
         *found, kappa, float(prior.concentration), float(prior.strength), float(prior.cosine), bessel.order_of(dim),
-        newton, solved, most_steps, vmf.MAX_KAPPA,
+        prior.method == "newton", solved, most_steps, vmf.MAX_KAPPA,
     )  # fmt: skip
     return kappa

@@ -1,0 +1,5 @@
+"""Pictures: documents on a map of the sphere."""
+
+from .maps import EXTENSIONS, Map, draw_map, sphere_map
+
+__all__ = ["EXTENSIONS", "Map", "draw_map", "sphere_map"]

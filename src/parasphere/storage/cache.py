@@ -14,19 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..places import CacheWarning as CacheWarning
 from ..places import cache_folder
-from ..vectors import formats
-from . import SETTLED_NS
+from .folder import MANIFEST, VERSION
+from .output import write_file
+from .verified import SETTLED_NS
 
 T = TypeVar("T")
 
 
 def key_of(*facts: Any) -> str:
-    """Hash facts that JSON can hold, together with the versions of the reader and of the folders it fills."""
-    return hashlib.blake2b(json.dumps([formats.VERSION, storage.VERSION, *facts]).encode(), digest_size=16).hexdigest()
+    """Hash facts that JSON can hold, together with the version of the folders that hold entries."""
+    return hashlib.blake2b(json.dumps([VERSION, *facts]).encode(), digest_size=16).hexdigest()
 
 
 def stamp_of(path: Path) -> dict[str, int]:
@@ -66,7 +65,7 @@ class Note:
         if not settled or self.stamp != stamp_of(self.file):
             return
         with contextlib.suppress(StoreError):  # without a note the file is only parsed again
-            storage.write_file(self.path, json.dumps({"stamp": self.stamp, "key": key}).encode())
+            write_file(self.path, json.dumps({"stamp": self.stamp, "key": key}).encode())
 
 
 def recall(key: str | None, load: Callable[[Path], T]) -> T | None:
@@ -80,7 +79,7 @@ def recall(key: str | None, load: Callable[[Path], T]) -> T | None:
 def keep(key: str, save: Callable[[Path], None], load: Callable[[Path], T]) -> T:
     """Save an entry, if there is no sound one, and load it; an OSError or StoreError says why that cannot be."""
     entry = _entry(key)
-    whole = (entry / storage.MANIFEST).exists()
+    whole = (entry / MANIFEST).exists()
     kept = recall(key, load)
     if kept is None:
         if whole:  # and damaged; without a manifest another process may be writing it

@@ -8,7 +8,7 @@ at a time exactly as Arrow's ``utf8_lower`` does it. Everything else separates w
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from scipy import sparse
 from ..corpus.columns import one_text, strings
 from ..corpus.source import blocks
 from ..errors import CorpusError
+from ..storage import check_types, storable
 from .kernels import (
     CODE_POINTS,
     MARK,
@@ -39,6 +40,7 @@ from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
 
 
+@storable("tokenizer")
 @dataclass(frozen=True)
 class Tokenizer:
     """What counts as a word.
@@ -94,6 +96,18 @@ class Tokenizer:
         words = counter.vocabulary().arrow.take(pa.array(ids[kept]))
         offsets = np.concatenate([[0], np.cumsum(kept)])[np.concatenate([[0], ends])]
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), words)
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a saved estimator keeps."""
+        return asdict(self) | {"stop_words": sorted(self.stop_words) or None}, {}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+        """Make a tokenizer of what was saved, unless another was given."""
+        if given.get("tokenizer") is not None:
+            return given["tokenizer"]
+        check_types(cls, facts)
+        return cls(**facts)
 
     @property
     def tables(self) -> tuple[NDArray[np.uint32], np.uint64, np.uint64]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..compiled.layout import check_layouts
 from ..corpus.columns import one_text, strings
 from ..errors import VectorsError
+from ..storage import storable
 from .kernels import empty_slots, fill_slots, ids_of_words, new_key, pack_words
 
 
@@ -31,6 +32,7 @@ class Table(NamedTuple):
     key: NDArray[np.uint64]
 
 
+@storable("vocabulary")
 class Vocabulary:
     """An ordered set of words; a word's index is its row in a matrix.
 
@@ -123,6 +125,21 @@ class Vocabulary:
     def arrow(self) -> pa.LargeStringArray:
         """All words as an Arrow column that shares this vocabulary's memory."""
         return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self.data))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes that a saved estimator's arrays may be named after."""
+        return {"words": len(self)}
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a saved estimator keeps."""
+        return {}, {"data": self.data, "offsets": self.offsets}
+
+    @classmethod
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> "Vocabulary":
+        """Make a vocabulary of what was saved."""
+        vocabulary = cls.from_buffers(np.array(arrays["data"]), np.array(arrays["offsets"]))
+        vocabulary.check_utf8()
+        return vocabulary
 
     def check_utf8(self) -> None:
         """Raise unless every word is UTF-8, as words from outside may not be."""

@@ -1,0 +1,21 @@
+"""Word vectors: formats, cache and export, and the learners that make them."""
+
+from ..places import GLOVE
+from .joint import JointVectors
+from .learners import Resolved, default_tokenizer, is_learner, resolve
+from .loading import SkippedRowsWarning
+from .word2vec import Word2Vec
+from .wordvectors import Coverage, WordVectors
+
+__all__ = [
+    "GLOVE",
+    "Coverage",
+    "JointVectors",
+    "Resolved",
+    "SkippedRowsWarning",
+    "Word2Vec",
+    "WordVectors",
+    "default_tokenizer",
+    "is_learner",
+    "resolve",
+]

@@ -1,4 +1,4 @@
-"""Joint learning on a torch device: the objective of :mod:`parasphere.vectors.predictive`, a batch of pieces at a time.
+"""Joint learning on a torch device: the objective of :mod:`parasphere.vectors.learning_loop`, a batch of pieces at a time.
 
 The words that are drawn to estimate the sum over the vocabulary are shared by a batch. A row moves once a batch rather
 than once a piece, so that more passes are needed for the same; each takes a fraction of the time.
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingExtraError
-from .predictive import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0
+from .learning_loop import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0
 
 BATCH = 256  # pieces
 SHARED = 16  # words drawn for a batch, as a multiple of those for a piece
@@ -73,7 +73,7 @@ class Device:
     Parameters
     ----------
     learning
-        The state of :mod:`parasphere.vectors.joint`; :meth:`learn` changes its arrays.
+        The state of :mod:`parasphere.vectors.learning`; :meth:`learn` changes its arrays.
     device : str
     """
 

@@ -10,16 +10,76 @@ stays on the sphere: a step goes along its tangent and ends with a normalisation
 in Adagrad.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled.jit import compiled
-from ..compiled.layout import guarded
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
 EVERY = 256  # pieces after which the concentrations are moved
 _TINY = np.float32(1e-8)
+
+
+class Cutting(NamedTuple):
+    """How documents are cut: shuffled, then into pieces of at most ``context + targets`` words.
+
+    Of each piece a ``share`` (at least one word, at most ``targets``) is held out.
+    """
+
+    context: int
+    targets: int
+    share: float
+
+
+class Drawing(NamedTuple):
+    """What is drawn at random.
+
+    Attributes
+    ----------
+    keep : (n_vocabulary,) float32
+        The probability that an occurrence of a word is looked at.
+    table : int32 array
+        Words as often as they are to be drawn for the estimate of the sum.
+    log_q : (n_vocabulary,) float32
+        The logarithms of the probabilities with which they are drawn.
+    negatives : int
+        Words drawn per piece.
+    state : (1,) uint64
+        Of the random numbers.
+    """
+
+    keep: Any
+    table: Any
+    log_q: Any
+    negatives: int
+    state: Any
+
+
+class Parameters(NamedTuple):
+    """What is learned.
+
+    Attributes
+    ----------
+    matrix, squares : (n_vocabulary, dim) and (n_vocabulary,) float32
+        Unit rows, and Adagrad's sums.
+    weights, weight_squares : (n_vocabulary,) float32
+        The words' weights a, and Adagrad's sums.
+    mean : (dim,) float32
+        mu0.
+    numbers : (6,) float64
+        kappa, kappa0 and their running gradients.
+    weigh : bool
+        Whether the weights are learned.
+    """
+
+    matrix: Any
+    squares: Any
+    weights: Any
+    weight_squares: Any
+    mean: Any
+    numbers: Any
+    weigh: bool
 
 
 @compiled(inline="always")
@@ -85,17 +145,10 @@ def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: An
     numbers[value] *= np.exp(-0.02 * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
 
 
-@guarded(
-    ids="i4[n]", ends="i8[docs+1]", order="i8[*]", keep="f4[words]", table="i4[*]", log_q="f4[words]",
-    matrix="f4[words,dim]", squares="f4[words]", weights="f4[words]", weight_squares="f4[words]", mean="f4[dim]",
-    numbers="f8[6]", state="u8[1]",
-)  # fmt: skip
 @compiled(fastmath=True, error_model="numpy")
 def predict_pass(
-    ids: Any, ends: Any, order: Any, keep: Any, table: Any, log_q: Any, matrix: Any, squares: Any, weights: Any,
-    weight_squares: Any, mean: Any, numbers: Any, state: Any, rate: Any, pull: Any, context: Any, targets: Any,
-    share: Any, negatives: Any, weigh: Any, learn: Any,
-) -> Any:  # fmt: skip
+    ids: Any, ends: Any, order: Any, cutting: Any, drawing: Any, parameters: Any, rate: Any, pull: Any, learn: Any
+) -> Any:
     """Go once through documents, predict held-out words and, if told to ``learn``, move every vector concerned.
 
     Parameters
@@ -104,25 +157,14 @@ def predict_pass(
         Documents as word ids, and where each begins and ends.
     order : (n,) ints
         The documents, in the order in which they are visited.
-    keep : (n_vocabulary,) float32
-        The probability that an occurrence of a word is looked at.
-    table : int32 array
-        Words as often as they are to be drawn for the estimate of the sum.
-    log_q : (n_vocabulary,) float32
-    matrix, squares, weights, weight_squares
-        (n_vocabulary, dim) unit rows and (n_vocabulary,) each: Adagrad's sums, weights a, and sums for these.
-    mean, numbers
-        mu0, (dim,) float32, and kappa, kappa0 with their running gradients, (6,) float64.
-    state : (1,) uint64
-        Of the random numbers.
+    cutting : Cutting
+    drawing : Drawing
+        Its ``state`` is changed.
+    parameters : Parameters
+        Changed, if ``learn``.
     rate, pull : float
         Step length, and how strongly weights are drawn to 1.
-    context, targets, share
-        A document is shuffled and cut into pieces of at most ``context + targets`` words, of each of which a ``share``
-        (at least one, at most ``targets``) is held out.
-    negatives : int
-        Words drawn for a piece.
-    weigh, learn : bool
+    learn : bool
 
     Returns
     -------
@@ -131,6 +173,9 @@ def predict_pass(
     count : int
         How many they were.
     """
+    context, targets, share = cutting
+    keep, table, log_q, negatives, state = drawing
+    matrix, squares, weights, weight_squares, mean, numbers, weigh = parameters
     dim = matrix.shape[1]
     longest = 0
     for n in order:

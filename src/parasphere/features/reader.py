@@ -1,0 +1,210 @@
+"""The reader: texts in, bags out, by word vectors, a tokenizer, weights and facets that do not change any more."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ..compiled import check_layouts
+from ..compiled.rows import sum_lifted_rows, sum_rows
+from ..corpus import Block, blocks, strings
+from ..errors import ParasphereError, VectorsError
+from ..storage import storable
+from ..text import AnyTokenizer, Lookup, string_buffers
+from ..vectors import WordVectors
+from .bags import Bags
+from .coverage import Known
+from .facets import Facets
+from .inputs import as_texts
+
+# Text is taken in steps of about this size: its word ids are still in the cache when their rows are added up.
+STEP_BYTES = 1 << 18
+AT_ONCE = 1 << 25  # numbers of sums that are held at a time, at the most
+FEW = 64  # texts that are read at once
+
+
+@storable("reader")
+class Reader:
+    """Turns texts into bags. A fitted model keeps one, so that it reads as it did when it was fitted.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+    tokenizer : Tokenizer or callable
+        What counts as a word.
+    weights : (n_words,) array, default=None
+        How much each word counts; None counts all alike.
+    facets : Facets, default=None
+        The facets of the words; sums are then those of lifted vectors, (n_docs, n_facets * dim).
+    dtype : float32 or float64, default=float32
+        How sums are kept. They are always added up in float64, in the order of the words, by one thread per document:
+        the bits depend on neither ``n_jobs`` nor how the corpus is split.
+
+    Examples
+    --------
+    >>> from parasphere import Tokenizer
+    >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
+    >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
+    >>> for block, bags in Reader(vectors, Tokenizer()).stream(corpus, label="label"):
+    ...     print(block.labels.to_pylist(), bags.lengths)
+    ['n', 'e'] [1. 1.]
+    """
+
+    def __init__(
+        self,
+        vectors: WordVectors,
+        tokenizer: AnyTokenizer,
+        *,
+        weights: ArrayLike | None = None,
+        facets: Facets | None = None,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        self.vectors, self.tokenizer, self.facets = vectors, tokenizer, facets
+        n_words = len(vectors)
+        if facets is not None and (len(facets.starts) - 1, facets.centres.shape[1]) != (n_words, vectors.dim):
+            raise VectorsError(
+                f"facets of {len(facets.starts) - 1:,} words in {facets.centres.shape[1]} dimensions do not fit "
+                f"{n_words:,} vectors of {vectors.dim}."
+            )
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
+        self.weights = None if weights is None else _weights(weights, n_words)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """What finds the words of texts; built when a text is first read."""
+        return Lookup(self.vectors.vocabulary, self.tokenizer)
+
+    @property
+    def n_facets(self) -> int:
+        """How many facets there are; 1 if the vocabulary is not divided."""
+        return 1 if self.facets is None else self.facets.n_facets
+
+    @property
+    def dim(self) -> int:
+        """The dimension of the sums."""
+        return self.vectors.dim * self.n_facets
+
+    def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
+        """Read a corpus into bags; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
+        if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
+            return self._at_once(strings(texts))  # what comes one at a time does not wait for a stream to be set up
+        parts = self.stream(as_texts(texts), n_jobs, **columns)
+        return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
+
+    def stream(self, source: Any, n_jobs: int | None = None, **columns: Any) -> Iterator[tuple[Block, Bags]]:
+        """Read a corpus block by block; yield each block (with its labels and ids) and its bags.
+
+        After the last one there is a :class:`CoverageWarning` if few of the words are known.
+        """
+        known = Known(self.lookup)
+        step = max(1, AT_ONCE // self.dim)  # blocks are cut by their text, of which a little can give large sums
+        for block in blocks(source, **columns):
+            for begin in range(0, max(1, len(block)), step):
+                part = block if len(block) <= step else block.part(begin, begin + step)
+                bags = self.bags(part.texts, n_jobs)
+                known.add(part.texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
+                yield part, bags
+        known.warn()
+
+    def bags(self, texts: pa.Array, n_jobs: int | None = None) -> Bags:
+        """Return the bags of a column of texts or token lists."""
+        bags = self.empty(len(texts))
+        steps = list(pairwise(_steps(texts)))
+
+        def fill(step: tuple[int, int]) -> None:
+            begin, end = step
+            whole = end - begin == len(texts)
+            ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
+            part = bags if whole else bags[begin:end]
+            into = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
+            if self.facets is None:
+                sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
+            else:
+                sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
+
+        threads = n_threads(n_jobs)
+        if threads == 1 or len(steps) == 1:
+            for step in steps:
+                fill(step)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(fill, steps))
+        return bags
+
+    def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
+        """Take a text's sum apart: yield each known word or phrase, its weight, and what it adds, (dim,)."""
+        for unit, word in self.lookup.units(text):
+            if word >= 0:
+                row = self.vectors.matrix[word].astype(np.float64)
+                row = row if self.facets is None else self.facets.lifted(word, row)
+                yield unit, 1.0 if self.weights is None else float(self.weights[word]), row
+
+    def empty(self, n_docs: int = 0) -> Bags:
+        """Return bags yet to be filled, which know their reader."""
+        columns = [np.empty(n_docs, dtype) for dtype in (np.float64, np.float64, np.int64, np.float64)]
+        return Bags(np.empty((n_docs, self.dim), self.dtype), *columns, reader=self)
+
+    def _at_once(self, texts: pa.Array) -> Bags:
+        known, bags = Known(self.lookup), self.bags(texts)
+        known.add(texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
+        known.warn()
+        return bags
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what is saved."""
+        facts = {"vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "weights": self.weights}
+        if self.weights is self.vectors.weights:
+            facts["weights"] = "those of the vectors"
+        return facts, {}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make a reader of what was saved."""
+        vectors, tokenizer, facets = facts["vectors"], facts["tokenizer"], facts["facets"]
+        if not isinstance(vectors, WordVectors) or not callable(tokenizer):
+            raise ParasphereError("a reader needs word vectors and a tokenizer")
+        weights = vectors.weights if isinstance(facts["weights"], str) else facts["weights"]
+        return cls(vectors, tokenizer, weights=weights, facets=facets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out of a pickle what is built anew when it is needed."""
+        return {name: value for name, value in vars(self).items() if name != "lookup"}
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` means: None is 1, -1 one per core."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs must be a positive number of threads, or -1 for one per core, not {n_jobs}")
+    return n_jobs if n_jobs > 0 else os.cpu_count() or 1
+
+
+def _steps(texts: pa.Array) -> list[int]:
+    """Cut a column into runs of documents of about a step's bytes: where they begin, and the end."""
+    if pa.types.is_large_list(texts.type):
+        offsets = np.asarray(texts.offsets) * 8  # about what a token takes
+    else:
+        _, offsets = string_buffers(texts)
+    if offsets[-1] - offsets[0] <= STEP_BYTES:
+        return [0, len(texts)]
+    goals = np.arange(offsets[0], offsets[-1], STEP_BYTES)
+    cuts = np.unique(np.searchsorted(offsets, goals))
+    return [0, *cuts[(cuts > 0) & (cuts < len(texts))].tolist(), len(texts)]
+
+
+def _weights(weights: ArrayLike, n_words: int) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(weights, np.float64)
+    check_layouts({"weights": array}, {"weights": "f8[words]"}, {"words": n_words})
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise ValueError(f"weights must be finite and not negative; weight {bad[0]} is {array[bad[0]]}")
+    return array

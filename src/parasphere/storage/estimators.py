@@ -1,0 +1,265 @@
+"""Estimators on disk: parameters and what ``fit`` learned, nested estimators too; arrays and plain facts, no pickle.
+
+What is kept of a value:
+
+==========================================  ==========================================================
+numbers, strings, booleans, None            as JSON
+arrays of numbers                           in the data file
+lists, tuples, dicts with string keys       item by item
+classes marked with :func:`storable`        by their ``to_saved`` and ``from_saved``
+estimators with :class:`Saved`              by their parameters and what they learned
+functions                                   not at all: whoever loads the estimator passes them again
+==========================================  ==========================================================
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..compiled.layout import check_layouts
+from ..errors import ParasphereError, StoreError
+from .facts import WRONG_FACTS, check_types
+from .folder import load, save
+from .tensors import Arrays
+
+Facts = dict[str, Any]
+Given = Mapping[str, Any]
+
+
+class Storable(Protocol):
+    """What a class offers whose instances can be part of a saved estimator."""
+
+    def to_saved(self) -> tuple[Facts, Arrays]:
+        """Return facts (values that can be saved themselves) and arrays that say all."""
+
+    @classmethod
+    def from_saved(cls, facts: Facts, arrays: Arrays, given: Given) -> Self:
+        """Make an instance of what :meth:`to_saved` returned, checked, and of what the caller of ``load`` gave.
+
+        A ParasphereError says what does not fit, a StoreError what else would be needed.
+        """
+
+
+_STORABLES: dict[str, type[Storable]] = {}
+_ESTIMATORS: dict[str, type["Saved"]] = {}
+Kind = TypeVar("Kind", bound=type)
+
+
+def storable(name: str) -> Callable[[Kind], Kind]:
+    """Mark a class as one whose instances can be part of a saved estimator, under a name that stays."""
+
+    def mark(kind: Kind) -> Kind:
+        _STORABLES[name] = kind
+        return kind
+
+    return mark
+
+
+class Saved:
+    """Gives a scikit-learn estimator ``save`` and ``load``.
+
+    Kept are its parameters and every attribute that ``fit`` made: those whose names end with an underscore.
+
+    What is loaded is checked before it is used. A subclass says what fits: by the annotations of its parameters and
+    attributes, and by ``_layouts``, the layouts of its arrays (:mod:`parasphere.compiled.layout`), whose axes may be
+    named after a whole number among its parameters and attributes, or after a size that a part has (``words``, ``rows``
+    and ``dim``). The numbers of ``_positive`` must lie above 0, those of ``_not_negative`` not below it.
+    """
+
+    _layouts: ClassVar[Mapping[str, str]] = {}
+    _positive: ClassVar[tuple[str, ...]] = ()
+    _not_negative: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _ESTIMATORS[cls.__name__] = cls
+
+    @classmethod
+    def _kind(cls) -> str:
+        return f"estimator {cls.__name__}"
+
+    def save(self, folder: str | Path) -> None:
+        """Write what was fitted to a folder, replacing an earlier save in one step; nothing is pickled.
+
+        Parameters
+        ----------
+        folder : path
+            Made if need be. Word vectors that were loaded by name or path are referred to; others are written with it.
+        """
+        check_is_fitted(self)
+        packing = _Packing()
+        facts = packing.estimator(self, "")
+        save(folder, self._kind(), packing.arrays, facts)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+        vectors : path or WordVectors, default=None
+            Where the word vectors are now, if not where they were; their content must be the same.
+        tokenizer : callable, default=None
+            The tokenizer, if it was a Python function: that is not saved.
+        verify : bool, default=True
+            Compare the data with their checksum, once per file; ``False`` maps them unread.
+        """
+        arrays, facts = load(folder, cls._kind(), verify=verify)
+        unpacking = _Unpacking(arrays, {"vectors": vectors, "tokenizer": tokenizer})
+        try:
+            return cast(Self, unpacking.estimator(cls, facts, ""))
+        except StoreError as error:
+            raise StoreError(f"{folder}: {error}") from error
+        except ParasphereError as error:
+            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error}): it is damaged.") from error
+        except WRONG_FACTS as error:
+            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error!r}): it is damaged.") from error
+
+    def _check_parameters(self) -> None:
+        """Raise unless the parameters can be used; a subclass may know more than their types."""
+
+    def _check_learned(self) -> None:
+        """Raise unless what was loaded is all there, of the right types, and fits."""
+        self._check_parameters()
+        learned = vars(self)
+        hints = {name: hint for name, hint in get_type_hints(type(self)).items() if _is_learned(name)}
+        check_types(hints, {name: learned[name] for name in hints})
+        sizes = {name: value for name, value in learned.items() if isinstance(value, int)}
+        for value in learned.values():
+            sizes |= value.sizes() if hasattr(value, "sizes") else {}
+        check_layouts(learned, self._layouts, sizes)
+        for name in (*self._layouts, *self._positive, *self._not_negative):
+            numbers = np.asarray(0.0 if learned[name] is None else learned[name])
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                raise ParasphereError(f"{name} holds numbers that are not finite")
+            if name in self._positive and not (numbers.size and (numbers > 0).all()):
+                raise ParasphereError(f"{name} must hold numbers above 0")
+            if name in self._not_negative and not (numbers.size and (numbers >= 0).all()):
+                raise ParasphereError(f"{name} must hold numbers that are not below 0")
+
+
+def _is_learned(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _learned_attributes(estimator: Any) -> Iterator[tuple[str, Any]]:
+    yield from ((name, value) for name, value in vars(estimator).items() if _is_learned(name))
+
+
+class _Packing:
+    """Values on their way to a folder: JSON-able stand-ins for them, and the arrays that those refer to."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.packed: dict[int, tuple[Any, Facts]] = {}  # objects that occur twice are written once
+
+    def estimator(self, estimator: Any, path: str) -> Facts:
+        parameters, learned = estimator.get_params(deep=False), dict(_learned_attributes(estimator))
+        return {
+            "parameters": {name: self.value(value, f"{path}{name}") for name, value in parameters.items()},
+            "learned": {name: self.value(value, f"{path}{name}") for name, value in learned.items()},
+        }
+
+    def value(self, value: Any, path: str) -> Any:
+        """Return a stand-in for a value, whose name is ``path``."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, Path):
+            return str(value)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            self.arrays[path] = value
+            return {"array": path}
+        if type(value) in _STORABLES.values():
+            return self._object(value, path)
+        if isinstance(value, list | tuple):
+            items = [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
+            return {"tuple" if isinstance(value, tuple) else "list": items}
+        if isinstance(value, dict):
+            return {"dict": {key: self.value(item, f"{path}.{key}") for key, item in value.items()}}
+        if isinstance(value, Saved):
+            return {"estimator": type(value).__name__, "facts": self.estimator(value, f"{path}.")}
+        if isinstance(value, np.random.RandomState | np.random.Generator):  # spent: what it led to is in the arrays
+            return None
+        if callable(value):
+            return {"function": getattr(value, "__qualname__", type(value).__name__)}
+        raise StoreError(f"{path} is a {type(value).__name__}, which cannot be saved.")
+
+    def _object(self, value: Any, path: str) -> Facts:
+        if id(value) not in self.packed:
+            name = next(name for name, kind in _STORABLES.items() if kind is type(value))
+            facts, arrays = value.to_saved()
+            self.arrays |= {f"{path}.{key}": array for key, array in arrays.items()}
+            packed = {
+                "object": name,
+                "at": path,
+                "facts": {key: self.value(item, f"{path}.{key}") for key, item in facts.items()},
+                "arrays": sorted(arrays),
+            }
+            self.packed[id(value)] = value, packed
+        return self.packed[id(value)][1]
+
+
+class _Unpacking:
+    """Values made again of what :class:`_Packing` wrote."""
+
+    def __init__(self, arrays: Arrays, given: Given) -> None:
+        self.arrays, self.given = arrays, given
+        self.made: dict[str, Any] = {}
+
+    def estimator(self, kind: type, facts: Facts, path: str) -> Any:
+        parameters = {name: self.value(fact, f"{path}{name}") for name, fact in facts["parameters"].items()}
+        if self.given["vectors"] is not None and isinstance(parameters.get("vectors"), str):
+            parameters["vectors"] = self.given["vectors"]  # where they are now
+        check_types(kind.__init__, parameters)  # type: ignore[misc]
+        made = kind(**parameters)
+        for name, fact in facts["learned"].items():
+            if not _is_learned(name):
+                raise ParasphereError(f"{name!r} is no name of what fit makes")
+            setattr(made, name, self.value(fact, f"{path}{name}"))
+        if facts["learned"]:
+            made._check_learned()
+        return made
+
+    def value(self, fact: Any, path: str) -> Any:
+        if not isinstance(fact, dict):
+            return fact
+        if "object" in fact:
+            return self._object(fact)
+        if "estimator" in fact:
+            return self.estimator(_ESTIMATORS[fact["estimator"]], fact["facts"], f"{path}.")
+        ((kind, value),) = fact.items()
+        if kind == "array":
+            return np.array(self.arrays[value])
+        if kind == "list":
+            return [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
+        if kind == "tuple":
+            return tuple(self.value(item, f"{path}.{place}") for place, item in enumerate(value))
+        if kind == "dict":
+            return {key: self.value(item, f"{path}.{key}") for key, item in value.items()}
+        if kind == "function":
+            return self._function(path.rpartition(".")[2], value)
+        raise KeyError(kind)
+
+    def _object(self, fact: Facts) -> Any:
+        at = str(fact["at"])
+        if at not in self.made:
+            facts = {key: self.value(item, f"{at}.{key}") for key, item in fact["facts"].items()}
+            arrays = {key: self.arrays[f"{at}.{key}"] for key in fact["arrays"]}
+            self.made[at] = _STORABLES[fact["object"]].from_saved(facts, arrays, self.given)
+        return self.made[at]
+
+    def _function(self, name: str, written: Any) -> Any:
+        given = self.given.get(name)
+        if given is None:
+            raise StoreError(
+                f"the {name} was the Python function {str(written)[:60]!r}, which is not saved: pass it again, as in "
+                f"load(folder, {name}=...)."
+            )
+        return given

@@ -1,0 +1,36 @@
+"""Plain facts from a folder, held against the annotations of what they are for."""
+
+import math
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..errors import ParasphereError
+
+# What Python raises when facts from a folder are not what they should be.
+WRONG_FACTS = (
+    KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, AssertionError,
+)  # fmt: skip
+
+
+def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Raise unless values are what annotations say, as far as these are plain; NaN is no number."""
+    known = hints if isinstance(hints, Mapping) else get_type_hints(hints)
+    for name, value in values.items():
+        if not _is_a(value, known.get(name, Any)):
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which it cannot be")
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    if kind in (Union, UnionType):
+        return any(_is_a(value, each) for each in get_args(hint))
+    if kind is Literal:
+        return value in get_args(hint)
+    if kind is float and isinstance(value, float):
+        return not math.isnan(value)
+    if kind in (int, float):
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    if kind is Callable:
+        return callable(value)
+    return kind is Any or not isinstance(kind, type) or isinstance(value, kind)

@@ -1,0 +1,202 @@
+"""Word vectors learned together with text vectors: words held out of a text, predicted from the rest of it.
+
+What is maximised is SPM's own leave-out predictive likelihood (:mod:`parasphere.vectors.learning_loop`): the vectors are
+those with which the closed-form posterior of a text predicts its other words best. Labels play no part.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import VectorsError
+from ..progress import progress
+from ..storage import Checkpoint
+from ..text.phrases import phrase_rows
+from ..text.vocabulary import Vocabulary
+from .learning_loop import KAPPA, KAPPA0, Cutting, Drawing, Parameters, predict_pass
+from .learning_texts import Texts, first_vectors
+from .learning_torch import Device
+from .wordvectors import WordVectors
+
+TABLE = 1 << 21  # entries of the table that words are drawn from
+JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicted
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to learn.
+
+    Attributes
+    ----------
+    epochs, rate : int and float
+        Passes over the texts, and the length of the first steps; it falls to zero, linearly.
+    min_count : int
+        Rarer words are not learned.
+    ngrams : int
+        Learn phrases of up to so many words as units of their own; 1: words alone.
+    ngram_count, ngram_score : int and float
+        How often a phrase must occur, and how much more often than by chance; see
+        :func:`parasphere.text.phrases.find_phrases`.
+    sample : float
+        Occurrences of words whose share of the text is above this are left out at random, as in word2vec; 0 keeps all.
+    context, targets, share
+        A text is shuffled and cut into pieces of at most ``context + targets`` words, of each of which a ``share``
+        (at least one word, at most ``targets``) is held out and predicted.
+    negatives, power : int and float
+        Words drawn for a piece, with probabilities that go with this power of their counts.
+    weigh, pull
+        Whether words have concentrations of their own, and how strongly these are drawn to their mean.
+    held_out : float
+        The part of the texts that is not learned from but judges every epoch.
+    seed : int
+    """
+
+    epochs: int = 40
+    rate: float = 0.2
+    min_count: int = 2
+    ngrams: int = 1
+    ngram_count: int = 5
+    ngram_score: float = 0.2
+    sample: float = 1e-3
+    context: int = 24
+    targets: int = 6
+    share: float = 0.2
+    negatives: int = 64
+    power: float = 0.75
+    weigh: bool = True
+    pull: float = 0.01
+    held_out: float = 0.05
+    seed: int = 0
+
+
+class Learning:
+    """The state of learning; everything that changes is an array, so that it can be put down and taken up again.
+
+    Parameters
+    ----------
+    texts : Texts
+    start : WordVectors or None
+        Where known words begin.
+    dim : int
+    settings : Settings
+    device : str or None
+        A torch device, or None for compiled code on one core.
+    """
+
+    CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
+
+    def __init__(
+        self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, device: str | None = None
+    ) -> None:
+        self.texts, self.settings = texts, settings
+        share = texts.counts / texts.counts.sum()
+        with np.errstate(divide="ignore"):  # a word that only phrases have
+            often = settings.sample / share if settings.sample else np.ones(len(share))
+        self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
+        q = (share * self.keep) ** settings.power
+        q /= q.sum()
+        self.log_q = np.log(np.maximum(q, np.finfo(np.float32).tiny)).astype(np.float32)
+        self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
+        self.matrix = first_vectors(texts.words, start, dim, settings.seed)
+        mean = share @ self.matrix
+        length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction is as good
+        self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
+        self.squares, self.weight_squares = np.zeros((2, len(share)), np.float32)
+        self.weights = np.ones(len(share), np.float32)
+        self.numbers = np.array([10.0, 10.0, 0.0, 0.0, 0.0, 0.0])
+        self.state = np.array([settings.seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        self.losses: list[list[float]] = []
+        n_texts = len(texts.ends) - 1
+        order = np.random.default_rng([settings.seed, 0]).permutation(n_texts)
+        n_held = round(settings.held_out * n_texts)
+        self.held_out, self.learned_from = order[:n_held], order[n_held:]
+        self.device = None if device is None else Device(self, device)
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What the result depends on, for a checkpoint to compare."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.texts.ids, self.texts.ends, self.matrix):
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        on_device = self.device is not None  # which learns otherwise
+        return {"texts and start": digest.hexdigest(), "device": on_device, **asdict(self.settings)}
+
+    def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
+        """Go through all epochs, or those that a checkpoint has left."""
+        settings = self.settings
+        if checkpoint is not None:
+            self._resume(checkpoint)
+        with progress("learning vectors", settings.epochs, unit="epochs", shown=verbose) as advance:
+            advance(len(self.losses))
+            for epoch in range(len(self.losses), settings.epochs):
+                order = np.random.default_rng([settings.seed, epoch + 1]).permutation(self.learned_from)
+                rate = settings.rate * (1 - epoch / settings.epochs)
+                if self.device is None:
+                    learned = self._go_through(order, self.state, rate)
+                else:
+                    learned = self.device.learn(order, epoch, rate)
+                judged = self._go_through(self.held_out, np.array([99], np.uint64), 0.0)
+                self.losses.append([learned, judged])
+                advance(1)
+                if checkpoint is not None:
+                    arrays = {name: getattr(self, name) for name in self.CHANGING}
+                    checkpoint.write(arrays | {"losses": np.array(self.losses)})
+        if checkpoint is not None:
+            checkpoint.remove()
+        if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
+            raise VectorsError(f"learning diverged with rate={settings.rate}; choose a smaller one.")
+        self._place_unseen()
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        if (state := checkpoint.resume()) is not None:
+            for name in self.CHANGING:
+                setattr(self, name, np.array(state[0][name]))
+            self.losses = state[0]["losses"].tolist()
+
+    def _go_through(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
+        """Return the mean loss per held-out word of these texts, which are learned from if the rate is above 0."""
+        settings, learn = self.settings, rate > 0
+        parameters = Parameters(
+            self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers, settings.weigh
+        )
+        negatives = settings.negatives if learn else JUDGES
+        cutting = Cutting(settings.context, settings.targets, settings.share)
+        drawing = Drawing(self.keep, self.table, self.log_q, negatives, state)
+        loss, count = predict_pass(
+            self.texts.ids, self.texts.ends, order, cutting, drawing, parameters, rate, settings.pull, learn
+        )
+        return loss / count if count else float("nan")
+
+    def _place_unseen(self) -> None:
+        """Put each word that occurs in phrases alone, and so was not learned, where its phrases are."""
+        unseen = np.flatnonzero(self.texts.counts == 0)
+        if not len(unseen):
+            return
+        phrases: dict[str, list[int]] = {}
+        for row in phrase_rows(Vocabulary(self.texts.words)).tolist():
+            for part in self.texts.words[row].split(" "):
+                phrases.setdefault(part, []).append(row)
+        for word in unseen:
+            own = phrases.get(self.texts.words[word], [])
+            total = self.matrix[own].sum(0)
+            if own and (length := float(np.linalg.norm(total))) > 0:
+                self.matrix[word], self.weights[word] = total / length, self.weights[own].mean()
+
+    @property
+    def scale(self) -> float:
+        """The weights' mean over the text, which belongs to kappa."""
+        return float(self.texts.counts @ self.weights / self.texts.counts.sum())
+
+    @property
+    def concentrations(self) -> tuple[float, float]:
+        """Kappa and kappa0."""
+        return float(self.numbers[KAPPA]) * self.scale, float(self.numbers[KAPPA0])
+
+    def vectors(self, name: str) -> WordVectors:
+        """Return what was learned: unit rows, and weights of mean 1 over the text."""
+        rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)
+        weights = (self.weights / self.scale).astype(np.float64)
+        return WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), weights=weights, name=name)
