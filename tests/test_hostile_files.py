@@ -338,6 +338,24 @@ def parquet(path, names, columns):
     return path
 
 
+def test_dictionaries_in_parquet_whatever_they_hold(tmp_path):
+    path = tmp_path / "folded.parquet"
+    texts = ["a", "b", "x" * 70_000, "a"]
+    for kind in (pa.string(), pa.large_string()):
+        column = pa.array(texts, kind)
+        numbers = pa.array([1, 2, None, 1]).dictionary_encode()
+        for options in ({}, {"use_dictionary": False}, {"row_group_size": 1}, {"compression": "zstd"}):
+            pq.write_table(pa.table({"text": column, "n": numbers}), path, **options)
+            for block_bytes in (1, 1 << 20):
+                found = list(blocks(path, label="n", block_bytes=block_bytes))
+                assert [text for block in found for text in block.texts.to_pylist()] == texts
+                assert [label for block in found for label in block.labels.to_pylist()] == [1, 2, None, 1]
+    lists = pa.table({"text": [[], ["a", "b"], ["a"] * 5]})
+    pq.write_table(lists, path)
+    for block_bytes in (1, 1 << 20):
+        assert documents(path, block_bytes=block_bytes) == [[], ["a", "b"], ["a"] * 5]
+
+
 def test_odd_names_in_parquet(tmp_path):
     path = tmp_path / "odd.parquet"
     texts, nested = pa.array(["a", "b"]), pa.array([{"text": "x"}, {"text": "y"}])

@@ -237,6 +237,17 @@ def test_files_of_the_user_beside_a_save_outlive_every_save(saved: Path) -> None
     assert {path.name: path.read_text() for path in saved.iterdir()} == dict.fromkeys(names, "mine")
 
 
+def test_a_save_whose_manifest_was_damaged_may_be_replaced(saved: Path) -> None:
+    (saved / storage.MANIFEST).write_text("{")
+    storage.save(saved, "thing", {"x": np.ones(2)}, {})
+    assert storage.load(saved, "thing")[0]["x"].sum() == 2
+    assert len(list(saved.iterdir())) == 2
+    (saved / storage.MANIFEST).write_text("{")
+    (saved / "notes.txt").write_text("mine")
+    with pytest.raises(StoreError, match="not readable JSON"):
+        storage.save(saved, "thing", {"x": np.ones(2)}, {})
+
+
 # Disks that are full.
 
 

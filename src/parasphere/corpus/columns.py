@@ -156,12 +156,12 @@ def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
     DataType(large_string)
     """
     column = plain(column)
-    if len(column) == 0 and not _is_list(column.type):
+    if len(column) == 0 and not is_list(column.type):
         return pa.array([], pa.large_string())
     if column.null_count:
         position = start + pc.index(column.is_null(), True).as_py()
         raise CorpusError(f"{where}{_ordinal(position)} is null; drop it, or fill it with an empty text")
-    if not _is_list(column.type):
+    if not is_list(column.type):
         return _checked(_large(column, start, where), start, where)
     words = plain(column.flatten())
     if words.null_count:
@@ -215,7 +215,7 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
     """Return how many bytes of text each row, (n,), has in a dictionary; elsewhere 0."""
     if isinstance(column, pa.ExtensionArray):
         return _unfolded(column.storage)
-    if _is_list(column.type):
+    if is_list(column.type):
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_unfolded(column.flatten()))])
         sizes: npt.NDArray[np.int64] = np.diff(ends[_offsets(lengths)])
@@ -231,6 +231,19 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
         raise IndexError(f"an index is {found['max'] if found['min'] >= 0 else found['min']}, of {len(words)}")
     sizes = np.append(pc.binary_length(words).fill_null(0).to_numpy(), 0).astype(np.int64)
     return np.asarray(sizes[rows.fill_null(len(words)).to_numpy()])
+
+
+def longest_entry(columns: Sequence[pa.Array]) -> int:
+    """Return the length in bytes of the longest text in the columns' dictionaries; 0 if one of these is empty."""
+    longest = 1
+    for column in columns:
+        while is_list(column.type):
+            column = column.flatten()
+        if pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type):
+            if not len(column.dictionary):
+                return 0
+            longest = max(longest, pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
+    return longest
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -311,7 +324,8 @@ def _offsets(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Whether this is one of Arrow's types of lists."""
     tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
     return any(getattr(pa.types, test)(kind) for test in tests)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
 import stat
@@ -25,13 +26,15 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from ..errors import CorpusError
+from ..errors import CorpusError, ParasphereWarning
 from ..storage.unpacking import PACKINGS, Reader
-from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, plain, strings
+from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, is_list, longest_entry, plain, strings
 from .lines import JsonLines, check_encoding, json_objects, split_lines, whole_lines, whole_rows, whole_text
 
+_BLANK = re.compile(rb"[\r\n]*")
 
-class SkippedFilesWarning(UserWarning):
+
+class SkippedFilesWarning(ParasphereWarning):
     """Something in a folder of documents is no file, and was passed over."""
 
 
@@ -201,7 +204,7 @@ def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
     done = 0
     with request.open() as reader:
         for data in whole_rows(reader, request.encoding, request.block_bytes, delimiter):
-            if not data.strip(b"\r\n"):
+            if _BLANK.fullmatch(data):
                 continue
             fresh = names is None
             if names is None:
@@ -209,12 +212,13 @@ def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
                 request = request.choose(names)
             table = _csv_rows(data, request, delimiter, None if fresh else names, done)
             done += len(table)
-            yield request.part([table.column(name).combine_chunks() for name in request.columns], reader.consumed)
+            for batch in table.to_batches():  # one: all was parsed as one block
+                yield request.part([batch.column(name) for name in request.columns], reader.consumed)
 
 
 def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
     try:
-        rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=delimiter)
+        rows = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=delimiter)
         return next(row for row in rows if row)
     except csv.Error as error:
         raise CorpusError(f"{where}: the first row names no columns ({error})") from None
@@ -251,46 +255,59 @@ def _parquet(request: Request) -> Iterator[Part]:
     with _on_disk(request) as path:
         size = (request.path or path).stat().st_size
         try:
-            facts = pa.parquet.read_metadata(path)
-            schema = facts.schema.to_arrow_schema()
-            request = request.choose(schema.names)
-            leaves, rows = _leaves(facts, request)
-            if pa.types.is_struct(schema.field(request.text).type):
-                leaves = []  # it will be refused, and by its name in the file
-            # A dictionary may hold one long text for a million rows: it is kept, and unfolded a piece at a time.
-            with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as file:
+            with pa.parquet.ParquetFile(path, memory_map=True) as file:
+                request = request.choose(file.schema_arrow.names)
                 done = 0
-                for batch in file.iter_batches(rows, columns=list(dict.fromkeys(request.columns))):
+                for batch in _batches(path, file, request):
                     columns = [batch.column(name) for name in request.columns]
                     for first, count in foldings(columns, request.block_bytes, done, f"{request.where}: "):
                         texts, *others = (column.slice(first, count) for column in columns)
                         texts = from_arrow(texts, done, f"{request.where}: ")
                         done += count
-                        yield request.part([texts, *others], size * done // facts.num_rows)
+                        yield request.part([texts, *others], size * done // file.metadata.num_rows)
         except (pa.ArrowException, OSError, UnicodeError, KeyError) as error:
             raise CorpusError(f"{request.where}: not a sound Parquet file, perhaps truncated ({error})") from None
 
 
-def _leaves(facts: Any, request: Request) -> tuple[list[str], int]:
-    """Return which of the asked columns can be read as dictionaries, and how many rows to read at a time."""
-    plain: set[str] = set()
-    folded: set[str] = set()
-    rows = SLICE
-    for group in map(facts.row_group, range(facts.num_row_groups)):
-        chunks = [group.column(i) for i in range(group.num_columns)]
-        asked = [chunk for chunk in chunks if _is_below(chunk.path_in_schema, request.columns)]
-        size = sum(max(chunk.total_uncompressed_size, 0) for chunk in asked)
-        rows = min(rows, max(request.block_bytes * max(group.num_rows, 1) // max(size, 1), 1))
-        for chunk in asked:
-            delta = any(encoding.startswith("DELTA") for encoding in chunk.encodings)  # Arrow makes no dictionary of it
-            (folded if chunk.has_dictionary_page and not delta else plain).add(chunk.path_in_schema)
-            if delta:  # a text may repeat most of the one before it: each may be as long as all
-                rows = min(rows, max(LONGEST // max(size, 1), 1))
-    return sorted(folded - plain), rows
+def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch]:
+    """Yield rows of about a block.
+
+    A dictionary may hold one long text for a million rows. A group in which that is possible is left folded, as
+    dictionaries; that takes Arrow twice as long, and so is not done with others.
+    """
+    names = list(dict.fromkeys(request.columns))
+    fields = [file.schema.column(i) for i in range(len(file.schema))]
+    asked = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
+    leaves = [fields[i].path for i in asked if fields[i].physical_type == "BYTE_ARRAY"]
+    if pa.types.is_struct(file.schema_arrow.field(request.text).type):
+        leaves = []  # it will be refused, and its type be told as it is in the file
+    with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as folded:
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            chunks = [group.column(i) for i in asked]
+            size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
+            rows = min(max(request.block_bytes * group.num_rows // size, 1), SLICE)
+            source = file
+            if any("DELTA" in encoding for chunk in chunks for encoding in chunk.encodings):
+                # Arrow makes no dictionary of these. A text may repeat the one before it, and so be as long as all.
+                rows = min(rows, max(LONGEST // size, 1))
+            elif _unfolds_to(folded, number, names, rows) > 8 * request.block_bytes:
+                source = folded
+            yield from source.iter_batches(rows, row_groups=[number], columns=names)
 
 
-def _is_below(path: str, names: list[str]) -> bool:
-    return any(path == name or path.startswith(f"{name}.") for name in names)
+def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
+    """Return how many bytes, at the most, so many rows of a group may have that stand in its dictionaries."""
+    first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # the dictionaries come whole
+    if first is None:
+        return 0
+    group = folded.metadata.row_group(number)
+    values = (
+        max(group.column(i).num_values for i in range(group.num_columns))
+        if any(map(is_list, first.schema.types))
+        else rows
+    )
+    return values * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
 
 
 def _folder(request: Request) -> Iterator[Part]:

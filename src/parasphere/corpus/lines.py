@@ -92,8 +92,6 @@ def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iter
     ------
     bytes
     """
-    # A field is quoted if it begins so, up to a mark that is not doubled; any other mark is a letter like any other.
-    quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:"|\Z)' % re.escape(delimiter.encode()))
     pieces: list[bytes] = []
     line, waiting, tried = 1, 0, 0
     for data in _utf8(reader, encoding, size):
@@ -102,11 +100,12 @@ def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iter
         if waiting < 2 * tried and waiting <= columns.LONGEST:  # looking each time would take quadratic time
             continue
         data = b"".join(pieces)
-        end = _end_of_rows(data, quoted)
+        end = _end_of_rows(data, delimiter.encode())
         if end:
-            _check_utf8(data[:end], line, reader.where)
-            yield data[:end]
-            line += data.count(b"\n", 0, end)
+            rows = data[:end]
+            _check_utf8(rows, line, reader.where)
+            yield rows
+            line += rows.count(b"\n")
         pieces, waiting = [data[end:]], len(data) - end
         tried = waiting
         if waiting > columns.LONGEST:
@@ -116,17 +115,31 @@ def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iter
         yield last
 
 
-def _end_of_rows(data: bytes, quoted: re.Pattern[bytes]) -> int:
+def _end_of_rows(data: bytes, delimiter: bytes) -> int:
     """Return where the last whole row ends: after the last newline that stands in no quoted field."""
-    fields = [field.span() for field in quoted.finditer(data)]
+    marks = _quotation_marks(data, delimiter) if b'"' in data else np.empty(0, np.int64)
     end = len(data)
     while True:
         end = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, min(end, len(data) - 1)))
-        while fields and fields[-1][0] > end:
-            fields.pop()
-        if end < 0 or not fields or fields[-1][1] <= end:
+        before = int(np.searchsorted(marks, end))
+        if end < 0 or before % 2 == 0:
             return end + 1
-        end = fields[-1][0]
+        end = int(marks[before - 1])
+
+
+def _quotation_marks(data: bytes, delimiter: bytes) -> npt.NDArray[np.int64]:
+    """Return where quoted fields begin and end, by turns; in a doubled mark one ends and one begins."""
+    codes = np.frombuffer(data, np.uint8)
+    marks = np.flatnonzero(codes == ord('"'))
+    begins = marks[::2]
+    before = codes[begins - 1]
+    known = np.isin(before, np.frombuffer(b'"\r\n' + delimiter, np.uint8)) | (begins == 0)
+    if known.all():
+        return marks
+    # Somewhere a mark is a letter like any other: in a field that does not begin with one, or after it was closed.
+    quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:(")|\Z)' % re.escape(delimiter))
+    spans = [place for field in quoted.finditer(data) for place in (field.start(), field.end() - bool(field[1]))]
+    return np.array(spans, np.int64)
 
 
 def whole_text(reader: Reader, encoding: str) -> bytes:

@@ -103,6 +103,8 @@ def check_target(folder: str | Path, kind: str) -> None:
                 f"{folder} holds {foreign[0]!r}, which parasphere did not write. Choose a new or empty folder."
             )
         return
+    if _is_wreck(folder):
+        return
     found = _manifest_facts(folder)["kind"]
     if found != kind:
         raise StoreError(f"{folder} holds {found!r}, which {kind!r} must not replace. Choose another folder.")
@@ -221,6 +223,25 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def _is_wreck(folder: Path) -> bool:
+    """Tell whether a folder holds a manifest that cannot be read, and nothing else than data of ours."""
+    try:
+        _manifest_facts(folder)
+    except StoreError:
+        others = {path.name for path in folder.iterdir()} - {MANIFEST, LOCK}
+        return bool(others) and all(_DATA.fullmatch(name) for name in others)
+    return False
+
+
+def _data_files(folder: Path) -> set[str]:
+    """Return the names of the data files that a save leaves without a manifest."""
+    if not (folder / MANIFEST).exists():
+        return set()
+    if _is_wreck(folder):
+        return {path.name for path in folder.iterdir() if _DATA.fullmatch(path.name)}
+    return {_manifest_facts(folder)["data"]}
+
+
 def _open_plain(path: Path) -> BufferedReader:
     """Open a file for reading, but nothing that one could wait for: no FIFO, no device."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -312,8 +333,7 @@ def _lock(folder: Path, stack: ExitStack) -> int:
 def _replace(folder: Path, tensors: Tensors, manifest: bytes, data: str, journal: _Journal) -> None:
     """Write the data, then the manifest; noted first is every file that this makes or leaves without a manifest."""
     parts = [folder / f"part-{secrets.token_hex(8)}" for _ in range(2)]
-    before = {_manifest_facts(folder)["data"]} if (folder / MANIFEST).exists() else set()
-    journal.record({*journal.names, *before, data, *(part.name for part in parts)})
+    journal.record({*journal.names, *_data_files(folder), data, *(part.name for part in parts)})
     tensors.write(parts[0])
     flush(parts[0])
     parts[0].replace(folder / data)
