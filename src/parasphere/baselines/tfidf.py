@@ -57,11 +57,9 @@ class TfIdf(TextEncoder):
     max_words : int or None, default=None
         How many n-grams have a column: those most frequent in the training texts; of equally frequent ones those of
         fewer words first, and then in alphabetical order. None: all.
-    min_df : int, default=1
-        In how many training texts an n-gram must occur to have a column.
     n_features : int or None, default=None
         Keep no vocabulary, but hash n-grams to so many columns, which some will share. The hash is the same in every
-        process. ``max_words`` and ``min_df`` do not apply.
+        process. ``max_words`` does not apply.
     tokenizer : Tokenizer or callable, default=None
         What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
 
@@ -103,14 +101,12 @@ class TfIdf(TextEncoder):
         ngram_range: tuple[int, int] = (1, 1),
         sublinear_tf: bool = False,
         max_words: int | None = None,
-        min_df: int = 1,
         n_features: int | None = None,
         tokenizer: AnyTokenizer | None = None,
     ) -> None:
         self.ngram_range = ngram_range
         self.sublinear_tf = sublinear_tf
         self.max_words = max_words
-        self.min_df = min_df
         self.n_features = n_features
         self.tokenizer = tokenizer
 
@@ -174,7 +170,7 @@ class TfIdf(TextEncoder):
         texts, sizes = as_texts(X), (shortest, longest)
         table = None
         if self.n_features is None:
-            table, counts = learn_ngrams(texts, self._words(), sizes, self.max_words, self.min_df)
+            table, counts = learn_ngrams(texts, self._words(), sizes, self.max_words)
         else:
             counts = hashed_counts(texts, self._words(), sizes, int(self.n_features))
             if not counts.nnz:
@@ -191,14 +187,12 @@ class TfIdf(TextEncoder):
             raise ValueError(f"ngram_range must be two whole numbers from 1 on, the larger last, not {given!r}")
         if not isinstance(self.sublinear_tf, bool | np.bool_):
             raise ValueError(f"sublinear_tf must be True or False, not {self.sublinear_tf!r}")
-        if not _is_whole(self.min_df) or self.min_df < 1:
-            raise ValueError(f"min_df must be a whole number from 1 on, not {self.min_df!r}")
         for name in ("max_words", "n_features"):
             value = getattr(self, name)
             if value is not None and not (_is_whole(value) and 1 <= value <= MOST_COLUMNS):
                 raise ValueError(f"{name} must be None or a whole number from 1 to {MOST_COLUMNS}, not {value!r}")
-        if self.n_features is not None and (self.max_words is not None or self.min_df > 1):
-            raise ValueError("max_words and min_df choose from a vocabulary, which n_features does without")
+        if self.n_features is not None and self.max_words is not None:
+            raise ValueError("max_words chooses from a vocabulary, which n_features does without")
 
 
 def weighted(counts: sparse.csr_array, idf: NDArray[np.float64], *, sublinear_tf: bool) -> sparse.csr_array:

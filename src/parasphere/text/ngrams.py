@@ -19,17 +19,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..compiled.jit import compiled
-from ..corpus.columns import strings
-from ..corpus.source import blocks
+from ..corpus import blocks, strings
 from ..errors import CorpusError, StoreError
 from .kernels import MAX_WORD_BYTES, STOP
+from .ngram_loops import enter, fill_keys, hash_runs, look_up, merge
 from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import Vocabulary
-
-_FNV_START = np.uint64(0xCBF29CE484222325)
-_FNV_PRIME = np.uint64(0x100000001B3)
-_SPACE = np.uint64(32)
 
 
 class Ngrams:
@@ -78,7 +73,7 @@ class Ngrams:
         nodes = np.empty((self.ngram_range[1], len(words.ids)), np.int32)
         nodes[0] = words.ids
         for size in range(2, len(nodes) + 1):
-            _look_up(nodes[size - 2], *words, size, len(self.words), *self._table, nodes[size - 1])
+            look_up(nodes[size - 2], *words, size, len(self.words), *self._table, nodes[size - 1])
         return nodes
 
     @cached_property
@@ -136,14 +131,13 @@ class _Table(NamedTuple):
         bits = max(1, (2 * len(runs)).bit_length())  # a shift by all 64 bits is not defined
         multiplier = np.uint64(int.from_bytes(os.urandom(8)) | 1)
         table = cls(np.full((1 << bits, 2), -1, np.int64), multiplier, np.uint64(64 - bits))
-        _enter(runs, first, *table)
+        enter(runs, first, *table)
         return table
 
 
 def learn_ngrams(
-    source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int] = (1, 1), max_columns: int | None = None,
-    min_df: int = 1,
-) -> tuple[Ngrams, sparse.csr_array]:  # fmt: skip
+    source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int] = (1, 1), max_columns: int | None = None
+) -> tuple[Ngrams, sparse.csr_array]:
     """Find the n-grams of texts, in one reading, and count them.
 
     Parameters
@@ -155,8 +149,6 @@ def learn_ngrams(
         How many words the shortest and the longest have.
     max_columns : int, optional
         How many n-grams have a column.
-    min_df : int
-        In how many texts an n-gram must occur to have one.
 
     Returns
     -------
@@ -175,18 +167,14 @@ def learn_ngrams(
     """
     vocabulary, words = _read(source, tokenizer)
     nodes, runs, totals, first = _runs(words, len(vocabulary), ngram_range)
+    if not totals[first:].any():
+        lacking = f"{ngram_range[0]} words in a row" if totals.any() else "a word"
+        raise CorpusError(f"none of the texts has {lacking}; at least one must")
     order = first + np.argsort(-totals[first:], kind="stable")
-    order = order[totals[order] > 0]  # stop words occur no longer
+    chosen = order[totals[order] > 0][:max_columns]  # stop words occur no longer
     columns = np.full(len(totals), -1, np.int32)
-    columns[order] = np.arange(len(order), dtype=np.int32)
-    counts = _count_rows(_with_none(columns)[nodes[ngram_range[0] - 1 :]], words.ends, len(order))
-    chosen = np.flatnonzero(np.bincount(counts.indices, minlength=len(order)) >= min_df)[:max_columns]
-    if not len(chosen):
-        raise CorpusError(_lacking(bool(totals.any()), ngram_range[0], min_df if len(order) else None))
-    if len(chosen) < len(order):
-        columns[order] = -1
-        columns[order[chosen]] = np.arange(len(chosen), dtype=np.int32)
-        counts = _some_columns(counts, columns[order], len(chosen))
+    columns[chosen] = np.arange(len(chosen), dtype=np.int32)
+    counts = _count_rows(_with_none(columns)[nodes[ngram_range[0] - 1 :]], words.ends, len(chosen))
     return _needed(vocabulary, runs, columns, ngram_range), counts
 
 
@@ -213,7 +201,7 @@ def hashed_counts(
     def hashed(texts: pa.Array) -> sparse.csr_array:
         words, (ids, ends) = _split(texts, tokenizer)
         columns = np.full((ngram_range[1] - ngram_range[0] + 1, len(ids)), -1, np.int32)
-        _hash_runs(*string_buffers(words), ids, ends, ngram_range[0], np.uint64(n_columns), columns)
+        hash_runs(*string_buffers(words), ids, ends, ngram_range[0], np.uint64(n_columns), columns)
         return _count_rows(columns, ends, n_columns)
 
     return _stacked((hashed(block.texts) for block in blocks(source)), n_columns)
@@ -291,7 +279,7 @@ def _runs(
         before, after = nodes[size - 2, : 1 - size], words.ids[size - 1 :]
         whole = (before >= 0) & (after >= 0) & (text[: 1 - size] == text[size - 1 :])
         new, counts = _distinct(before[whole].astype(np.int64) * n_words + after[whole])
-        _look_up(nodes[size - 2], *words, size, n_words, *_Table.of(new, len(totals)), nodes[size - 1])
+        look_up(nodes[size - 2], *words, size, n_words, *_Table.of(new, len(totals)), nodes[size - 1])
         first = len(totals) if size == shortest else first
         runs, totals = np.concatenate([runs, new]), np.concatenate([totals, counts])
     return nodes, runs, totals, first
@@ -313,20 +301,11 @@ def _needed(
     return Ngrams(known, new[longer], columns[needed], ngram_range)
 
 
-def _lacking(any_word: bool, shortest: int, min_df: int | None) -> str:
-    """Say why there is no n-gram."""
-    if not any_word:
-        return "none of the texts has a word; at least one must"
-    if min_df is None:
-        return f"none of the texts has {shortest} words in a row; at least one must"
-    return f"no n-gram occurs in as many as {min_df} texts; min_df must be less"
-
-
 def _distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys that there are, rising, and how often each occurs; the keys are not kept."""
     keys.sort()
     counts = np.empty(len(keys), np.int64)
-    size = _merge(keys, counts)
+    size = merge(keys, counts)
     return keys[:size].copy(), counts[:size].copy()
 
 
@@ -344,118 +323,11 @@ def _vocabulary(words: pa.LargeStringArray) -> Vocabulary:
 def _count_rows(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_array:
     """Count the columns of each text, (n_texts, n_columns); ``columns`` is (n_levels, n_places), -1 for none."""
     keys = np.empty(columns.size, np.int64)
-    keys, counts = _distinct(keys[: _fill_keys(columns, ends, keys)])
+    keys, counts = _distinct(keys[: fill_keys(columns, ends, keys)])
     starts = np.searchsorted(keys, np.arange(len(ends) + 1, dtype=np.int64) << 32)
-    return _csr(counts.astype(np.int32), keys.astype(np.int32), starts, n_columns)
-
-
-def _some_columns(counts: sparse.csr_array, columns: NDArray[np.int32], n_columns: int) -> sparse.csr_array:
-    """Return the columns of counts that have a new number, which is not -1; in the same order."""
-    indices = columns[counts.indices]
-    kept = indices >= 0
-    starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    return _csr(counts.data[kept], indices[kept], starts, n_columns)
-
-
-def _csr(
-    counts: NDArray[np.int32], indices: NDArray[np.int32], starts: NDArray[np.int64], n_columns: int
-) -> sparse.csr_array:
-    if len(counts) < 2**31:  # liblinear and others take no wider indices
+    if len(keys) < 2**31:  # liblinear and others take no wider indices
         starts = starts.astype(np.int32)
-    rows = sparse.csr_array((counts, indices, starts), shape=(len(starts) - 1, n_columns))
+    parts = (counts.astype(np.int32), keys.astype(np.int32), starts)
+    rows = sparse.csr_array(parts, shape=(len(ends), n_columns))
     rows.has_canonical_format = True
     return rows
-
-
-# --------------------------------------------------------------------------------- compiled
-
-
-@compiled
-def _slot(key: Any, slots: Any, multiplier: Any, shift: Any) -> Any:
-    """Return where a key is, or where it would be."""
-    slot = np.int64((np.uint64(key) * multiplier) >> shift)
-    while slots[slot, 0] != key and slots[slot, 0] != -1:
-        slot = (slot + 1) & (slots.shape[0] - 1)
-    return slot
-
-
-@compiled
-def _enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> None:
-    """Enter runs into an empty table."""
-    for i in range(runs.shape[0]):
-        slot = _slot(runs[i], slots, multiplier, shift)
-        slots[slot, 0] = runs[i]
-        slots[slot, 1] = first + i
-
-
-@compiled
-def _look_up(
-    nodes: Any, words: Any, ends: Any, size: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, longer: Any
-) -> None:
-    """Write the node of the run of ``size`` words that begins at each place, given that of one word less."""
-    begin = 0
-    for text in range(ends.shape[0]):
-        for i in range(begin, ends[text]):
-            longer[i] = -1
-            last = i + size - 1
-            if last < ends[text] and nodes[i] >= 0 and words[last] >= 0:
-                slot = _slot(np.int64(nodes[i]) * n_words + words[last], slots, multiplier, shift)
-                longer[i] = slots[slot, 1]
-        begin = ends[text]
-
-
-@compiled
-def _merge(keys: Any, counts: Any) -> Any:
-    """Move distinct keys, which are in order, to the front, and write how often each occurs; return how many."""
-    size = 0
-    for key in keys:
-        if size > 0 and keys[size - 1] == key:
-            counts[size - 1] += 1
-        else:
-            keys[size] = key
-            counts[size] = 1
-            size += 1
-    return size
-
-
-@compiled
-def _fill_keys(columns: Any, ends: Any, keys: Any) -> Any:
-    """Write the number of the text and the column of each n-gram as one number; return how many there are."""
-    count = 0
-    for level in range(columns.shape[0]):
-        begin = 0
-        for text in range(ends.shape[0]):
-            for i in range(begin, ends[text]):
-                if columns[level, i] >= 0:
-                    keys[count] = (np.int64(text) << 32) | columns[level, i]
-                    count += 1
-            begin = ends[text]
-    return count
-
-
-@compiled
-def _hash_runs(data: Any, offsets: Any, words: Any, ends: Any, shortest: Any, n_columns: Any, columns: Any) -> None:
-    """Write the column of the run that begins at each place, by its length: (n_lengths, n_places)."""
-    begin = 0
-    for text in range(ends.shape[0]):
-        for i in range(begin, ends[text]):
-            state = _FNV_START
-            for size in range(1, shortest + columns.shape[0]):
-                last = i + size - 1
-                if last >= ends[text] or words[last] < 0:
-                    break
-                if size > 1:
-                    state = (state ^ _SPACE) * _FNV_PRIME
-                for k in range(offsets[words[last]], offsets[words[last] + 1]):
-                    state = (state ^ np.uint64(data[k])) * _FNV_PRIME
-                if size >= shortest:
-                    columns[size - shortest, i] = np.int32(_mixed(state) % n_columns)
-        begin = ends[text]
-
-
-@compiled
-def _mixed(bits: Any) -> Any:
-    """Let every bit depend on all (the last steps of MurmurHash3)."""
-    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return bits ^ (bits >> np.uint64(33))

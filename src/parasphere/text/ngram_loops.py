@@ -1,0 +1,106 @@
+"""The compiled inner loops over n-grams: look runs of words up, hash them, put them in the order of texts and columns.
+
+Texts lie end to end: ``words`` and ``nodes`` have an entry for each place, -1 for none, and ``ends`` says where each
+text ends. A table of runs is that of :mod:`parasphere.ngrams`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import compiled
+
+_FNV_START = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+_SPACE = np.uint64(32)
+
+
+@compiled
+def _slot(key: Any, slots: Any, multiplier: Any, shift: Any) -> Any:
+    """Return where a key is, or where it would be."""
+    slot = np.int64((np.uint64(key) * multiplier) >> shift)
+    while slots[slot, 0] != key and slots[slot, 0] != -1:
+        slot = (slot + 1) & (slots.shape[0] - 1)
+    return slot
+
+
+@compiled
+def enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> None:
+    """Enter runs into an empty table."""
+    for i in range(runs.shape[0]):
+        slot = _slot(runs[i], slots, multiplier, shift)
+        slots[slot, 0] = runs[i]
+        slots[slot, 1] = first + i
+
+
+@compiled
+def look_up(
+    nodes: Any, words: Any, ends: Any, size: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, longer: Any
+) -> None:
+    """Write the node of the run of ``size`` words that begins at each place, given that of one word less."""
+    begin = 0
+    for text in range(ends.shape[0]):
+        for i in range(begin, ends[text]):
+            longer[i] = -1
+            last = i + size - 1
+            if last < ends[text] and nodes[i] >= 0 and words[last] >= 0:
+                slot = _slot(np.int64(nodes[i]) * n_words + words[last], slots, multiplier, shift)
+                longer[i] = slots[slot, 1]
+        begin = ends[text]
+
+
+@compiled
+def merge(keys: Any, counts: Any) -> Any:
+    """Move distinct keys, which are in order, to the front, and write how often each occurs; return how many."""
+    size = 0
+    for key in keys:
+        if size > 0 and keys[size - 1] == key:
+            counts[size - 1] += 1
+        else:
+            keys[size] = key
+            counts[size] = 1
+            size += 1
+    return size
+
+
+@compiled
+def fill_keys(columns: Any, ends: Any, keys: Any) -> Any:
+    """Write the number of the text and the column of each n-gram as one number; return how many there are."""
+    count = 0
+    for level in range(columns.shape[0]):
+        begin = 0
+        for text in range(ends.shape[0]):
+            for i in range(begin, ends[text]):
+                if columns[level, i] >= 0:
+                    keys[count] = (np.int64(text) << 32) | columns[level, i]
+                    count += 1
+            begin = ends[text]
+    return count
+
+
+@compiled
+def hash_runs(data: Any, offsets: Any, words: Any, ends: Any, shortest: Any, n_columns: Any, columns: Any) -> None:
+    """Write the column of the run that begins at each place, by its length: (n_lengths, n_places)."""
+    begin = 0
+    for text in range(ends.shape[0]):
+        for i in range(begin, ends[text]):
+            state = _FNV_START
+            for size in range(1, shortest + columns.shape[0]):
+                last = i + size - 1
+                if last >= ends[text] or words[last] < 0:
+                    break
+                if size > 1:
+                    state = (state ^ _SPACE) * _FNV_PRIME
+                for k in range(offsets[words[last]], offsets[words[last] + 1]):
+                    state = (state ^ np.uint64(data[k])) * _FNV_PRIME
+                if size >= shortest:
+                    columns[size - shortest, i] = np.int32(_mixed(state) % n_columns)
+        begin = ends[text]
+
+
+@compiled
+def _mixed(bits: Any) -> Any:
+    """Let every bit depend on all (the last steps of MurmurHash3)."""
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return bits ^ (bits >> np.uint64(33))
