@@ -6,68 +6,70 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from . import datasets
-    from .corpus import source as corpus
+    from . import baselines, corpus, datasets
+    from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
         CoverageWarning,
+        FewDocumentsWarning,
         MissingExtraError,
         ParasphereError,
         ParasphereWarning,
         StoreError,
         VectorsError,
     )
-    from .features.bags import Bags
-    from .features.own import Own
-    from .model.estimator import SphericalParagraphModel
-    from .model.jointmodel import JointSphericalModel
-    from .sphere import vmf
-    from .sphere.admixture import SphericalAdmixture
-    from .sphere.movmf import MovMF
-    from .text.tokens import Tokenizer, count_matrix, count_words
-    from .text.vocabulary import Vocabulary
-    from .vectors.wordvectors import WordVectors
+    from .features import Bags
+    from .model import SphericalParagraphModel
+    from .sphere import MovMF, SphericalAdmixture, vmf
+    from .text import Tokenizer, Vocabulary, count_matrix, count_words
+    from .vectors import JointVectors, Word2Vec, WordVectors
 
-# Where each public name lives. It is imported when it is first used, so that `from parasphere import vmf` waits for
-# neither numba nor scikit-learn.
+# Which package each public name lives in. It is imported when it is first used, so that `from parasphere import vmf`
+# waits for neither pyarrow nor the model.
 _HOMES = {
-    "Bags": "bags",
+    "Bags": "features",
     "CorpusError": "errors",
     "CoverageWarning": "errors",
-    "JointSphericalModel": "jointmodel",
+    "FewDocumentsWarning": "errors",
+    "JointVectors": "vectors",
     "MissingExtraError": "errors",
-    "MovMF": "movmf",
-    "Own": "own",
+    "MovMF": "sphere.movmf",
     "ParasphereError": "errors",
     "ParasphereWarning": "errors",
-    "SphericalAdmixture": "admixture",
+    "SkippedFilesWarning": "corpus",
+    "SphericalAdmixture": "sphere.admixture",
     "SphericalParagraphModel": "model",
     "StoreError": "errors",
-    "Tokenizer": "tokens",
+    "Tokenizer": "text",
     "VectorsError": "errors",
-    "Vocabulary": "vocabulary",
+    "Vocabulary": "text",
+    "Word2Vec": "vectors",
     "WordVectors": "vectors",
-    "count_matrix": "tokens",
-    "count_words": "tokens",
+    "count_matrix": "text",
+    "count_words": "text",
 }
+_MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
     "Bags",
     "CorpusError",
     "CoverageWarning",
-    "JointSphericalModel",
+    "FewDocumentsWarning",
+    "JointVectors",
     "MissingExtraError",
     "MovMF",
-    "Own",
     "ParasphereError",
     "ParasphereWarning",
+    "SkippedFilesWarning",
     "SphericalAdmixture",
     "SphericalParagraphModel",
     "StoreError",
     "Tokenizer",
     "VectorsError",
     "Vocabulary",
+    "Word2Vec",
     "WordVectors",
+    "baselines",
     "corpus",
     "count_matrix",
     "count_words",
@@ -79,8 +81,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in ("corpus", "datasets", "vmf"):
-        return import_module(f".{name}", __name__)
+    if name in _MODULES:
+        return import_module(f".{_MODULES[name]}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

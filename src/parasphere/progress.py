@@ -7,22 +7,12 @@ from contextlib import contextmanager
 from .printable import visible
 
 PATIENCE = 1.0  # seconds of silence before a bar appears
-_quiet = False
-
-
-def silence(quiet: bool = True) -> None:
-    """Show no bars from now on (what ``--quiet`` does), or show them again."""
-    global _quiet
-    _quiet = quiet
-
-
-def silenced() -> bool:
-    """Tell whether bars are off."""
-    return _quiet
 
 
 @contextmanager
-def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
+def progress(
+    label: str, total: int | None = None, *, unit: str = "bytes", shown: bool = True
+) -> Iterator[Callable[[int], None]]:
     """Yield a function ``advance(n)`` that moves a bar on by ``n`` bytes (or items, for another ``unit``).
 
     Nothing is drawn where standard error is no terminal, after :func:`silence`, or in the first second.
@@ -37,7 +27,7 @@ def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> It
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if _quiet or not console.is_terminal:
+    if not shown or not console.is_terminal:
         yield lambda _: None
         return
     amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
@@ -51,17 +41,17 @@ def progress(label: str, total: int | None = None, *, unit: str = "bytes") -> It
     )
     task = bar.add_task(visible(label), total=total)
     began = time.monotonic()
-    shown = False
+    drawn = False
 
     def advance(n: int) -> None:
-        nonlocal shown
+        nonlocal drawn
         bar.advance(task, n)
-        if not shown and time.monotonic() - began > PATIENCE:
-            shown = True
+        if not drawn and time.monotonic() - began > PATIENCE:
+            drawn = True
             bar.start()
 
     try:
         yield advance
     finally:
-        if shown:
+        if drawn:
             bar.stop()

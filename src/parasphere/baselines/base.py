@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
 from ..features.inputs import held_texts
-from ..storage.kept import Kept
+from ..storage import Saved
 from ..text.tokens import AnyTokenizer, Tokenizer, count_matrix, count_words
 from ..text.vocabulary import Vocabulary
 from ..vectors.wordvectors import WordVectors
 
 
-class TextEncoder(Kept, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
 
     A subclass has a parameter ``tokenizer`` (by default runs of Unicode letters, lower-cased, without English stop
-    words), ``fit`` and ``transform``; what it fits is kept in attributes that :class:`~parasphere.storage.kept.Kept` can save.
+    words), ``fit`` and ``transform``; what it fits is kept in attributes that :class:`~parasphere.storage.Saved` can save.
     """
 
     tokenizer: AnyTokenizer | None

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..features.bags import Bags
 from ..text.tokens import AnyTokenizer
-from ..vectors.wordvectors import GLOVE, WordVectors
+from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded
 
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
 from ..text.tokens import AnyTokenizer, count_matrix
-from ..vectors.wordvectors import GLOVE, WordVectors
+from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded
 
 

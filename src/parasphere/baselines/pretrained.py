@@ -109,7 +109,7 @@ def fingerprint_of(folder: str | Path) -> str:
 
 
 def load_encoder(folder: str | Path, *, vectors: Any = None) -> Any:
-    """Load the encoder that a folder holds, whichever it is; ``vectors`` as in :meth:`parasphere.storage.kept.Kept.load`."""
+    """Load the encoder that a folder holds, whichever it is; ``vectors`` as in :meth:`parasphere.storage.Saved.load`."""
     return ENCODERS[_manifest(folder)["kind"]].load(folder, vectors=vectors)
 
 

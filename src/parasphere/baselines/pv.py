@@ -14,7 +14,7 @@ from ..features.inputs import held_texts
 from ..progress import progress
 from ..text.tokens import AnyTokenizer, count_words, split_texts
 from ..text.vocabulary import Vocabulary
-from ..vectors.wordvectors import WordVectors
+from ..vectors import WordVectors
 from .base import TextEncoder, loaded
 
 Mode = Literal["dbow", "dm"]
@@ -221,9 +221,9 @@ class ParagraphVectors(TextEncoder):
             if name.endswith("alpha") and not value <= MAX_ALPHA:
                 raise ValueError(f"{name} must be at most {MAX_ALPHA}, not {value!r}")
 
-    def _check_found(self) -> None:
+    def _check_learned(self) -> None:
         """Look at the weights too: gensim's compiled loops read beyond their tables where a product overflows."""
-        super()._check_found()
+        super()._check_learned()
         for weights in (self.output_weights_, self.input_weights_):
             if weights is not None and not (abs(weights) <= MAX_WEIGHT).all():
                 raise ParasphereError(f"the weights must lie within {MAX_WEIGHT:g}")

@@ -9,10 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus.source import blocks
 from ..errors import CorpusError
-from ..features.bags import Bagger, Bags
-from ..features.inputs import held_texts
+from ..features import Bags, Reader, held_texts
 from ..text.tokens import AnyTokenizer, count_matrix, count_words
-from ..vectors.wordvectors import GLOVE, WordVectors
+from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded, smoothed_idf
 
 
@@ -141,9 +140,8 @@ class CommonRemoved(TextEncoder):
 
     def _means(self, X: Any) -> NDArray[np.float64]:
         """Return the sums of weighted vectors over the numbers of known words, (n_docs, dim)."""
-        options: dict[str, Any] = {"tokenizer": self._words(), "dtype": np.float64}
-        weighted = Bagger(self.vectors_, weights=self.weights_, **options)
-        plain = Bagger(self.vectors_, **options)
+        weighted = Reader(self.vectors_, self._words(), weights=self.weights_, dtype=np.float64)
+        plain = Reader(self.vectors_, self._words(), dtype=np.float64)
         parts = [
             weighted.bags(block.texts).sums / np.maximum(plain.bags(block.texts).lengths, 1)[:, None]
             for block in blocks(X)

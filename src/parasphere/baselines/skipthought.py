@@ -165,7 +165,7 @@ class SkipThought(TextEncoder):
 
     @classmethod
     def load(cls, folder: str | Path, **given: Any) -> Self:
-        """Read what :meth:`save` wrote; see :meth:`parasphere.storage.kept.Kept.load`.
+        """Read what :meth:`save` wrote; see :meth:`parasphere.storage.Saved.load`.
 
         It computes on the CPU, wherever it was trained, until ``set_params(device=...)``.
         """
@@ -192,9 +192,9 @@ class SkipThought(TextEncoder):
     def _words(self) -> AnyTokenizer:
         return Tokenizer() if self.tokenizer is None else self.tokenizer
 
-    def _check_found(self) -> None:
+    def _check_learned(self) -> None:
         """Look at the weights too: of the precision asked for, and an embedding with a row for each word."""
-        super()._check_found()
+        super()._check_learned()
         kind = np.dtype(self.precision).str[1:]
         shapes = {
             "embedding": "[rows,inputs]", "weight_hh": "[gates,states]", "weight_ih": "[gates,inputs]",

@@ -129,9 +129,9 @@ class TfIdf(TextEncoder):
         return weighted(counts, self.idf_, sublinear_tf=self.sublinear_tf)
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None) -> Self:
-        """Read what :meth:`save` wrote, as :meth:`parasphere.storage.kept.Kept.load` does."""
-        found = super().load(folder, vectors=vectors, tokenizer=tokenizer)
+    def load(cls, folder: str | Path, **given: Any) -> Self:
+        """Read what :meth:`save` wrote, as :meth:`parasphere.storage.Saved.load` does."""
+        found = super().load(folder, **given)
         # Compiled code relies on these, and does not ask.
         if found.ngrams_ is not None and found._table.n_columns != len(found.idf_):
             raise StoreError(f"{folder}: its n-grams and their idf do not fit each other: it is damaged.")

@@ -8,8 +8,7 @@ import typer
 
 from .. import __version__
 from ..errors import MissingExtraError
-from ..progress import silence
-from .common import AsJson, Commands, complain, out, say, shown_warnings
+from .common import AsJson, Commands, be_quiet, complain, out, say, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .training import add_training_commands
@@ -54,7 +53,7 @@ def options(
     ] = False,
 ) -> None:
     """Take the options that come before a command."""
-    silence(quiet)
+    be_quiet(quiet)
 
 
 @app.command()

@@ -107,11 +107,25 @@ def _visible_complaints() -> Iterator[None]:
         raise
 
 
+_quiet = False
+
+
+def be_quiet(wanted: bool) -> None:
+    """Draw no progress bars in this command, or draw them."""
+    global _quiet
+    _quiet = wanted
+
+
+def quiet() -> bool:
+    """Tell whether no progress bars are to be drawn."""
+    return _quiet
+
+
 @contextmanager
 def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
     """Show a bar while a corpus is read; yields what ``corpus.blocks`` takes for ``progress``."""
     total = corpus.stat().st_size if corpus.is_file() else None
-    with progress(label, total) as advance:
+    with progress(label, total, shown=not quiet()) as advance:
         before = 0
 
         def at(position: int) -> None:

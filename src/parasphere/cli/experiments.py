@@ -23,7 +23,6 @@ def add_experiment_commands(app: typer.Typer) -> None:
     app.command()(reproduce)
     app.command("join-results")(join)
     app.command()(sensitivity)
-    app.command()(ablation)
 
 
 def reproduce(
@@ -128,20 +127,6 @@ def sensitivity(
     study = investigate(found, _names(datasets), jobs=jobs, command=_typed())
     write(study, folder)
     out.print((folder / "sensitivity.md").read_text(encoding="utf-8"))
-
-
-def ablation(
-    vectors: Annotated[str, typer.Option("--vectors", "-v", help="Word vectors to begin with.")] = GLOVE,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write ablation.md.")] = Path("results"),
-) -> None:
-    """Take one ingredient of the best SPM away at a time (learning, phrases, facets); tell what each is worth."""
-    from ..experiments.ablation import ablate, write
-    from ..vectors.wordvectors import WordVectors
-
-    study = ablate(WordVectors.load(vectors), jobs=jobs, command=_typed())
-    write(study, folder)
-    out.print((folder / "ablation.md").read_text(encoding="utf-8"))
 
 
 def _table(runs: list[dict[str, Any]], dim: int) -> Table:

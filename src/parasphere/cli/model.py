@@ -1,7 +1,6 @@
 """The commands around a model: fit, transform, similar, explain, info, plot."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,17 +25,17 @@ from .common import (
     facts_table,
     out,
     print_json,
+    quiet,
     reading,
     say,
     styled,
 )
 
 if TYPE_CHECKING:
-    from ..model.estimator import SphericalParagraphModel
+    from ..model import SphericalParagraphModel
     from ..model.explain import Explanation
 
 # The same as parasphere.features.own's, which cannot be imported to print a help text: it compiles.
-OWN_DIM, OWN_PAIRS = 8192, 0.5
 
 
 def add_model_commands(app: typer.Typer) -> None:
@@ -61,15 +60,6 @@ def fit(
         ),
     ] = None,
     facets: Annotated[int, typer.Option(min=1, help="Directions of a document, one for each region of words.")] = 1,
-    own: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="Share of each word that is its own, beside its meaning; try 0.7."),
-    ] = 0.0,
-    own_dim: Annotated[int, typer.Option(min=1, help="Further dimensions for what is words' own.")] = OWN_DIM,
-    pairs: Annotated[
-        float, typer.Option(min=0.0, help="How much a pair of neighbouring words counts beside them; needs --own.")
-    ] = OWN_PAIRS,
-    damped: Annotated[bool, typer.Option("--damped", help="Count a word that a text has n times 1 + log n.")] = False,
     learn: Annotated[
         bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
     ] = False,
@@ -90,44 +80,41 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
-    from .. import storage
-    from ..corpus.source import blocks
-    from ..features.own import Own
-    from ..model.estimator import SphericalParagraphModel
-    from ..model.jointmodel import JointSphericalModel
-    from ..model.persistence import KIND
-    from ..text.tokens import Tokenizer
+    from ..corpus import blocks
+    from ..model import SphericalParagraphModel
+    from ..storage import check_target
+    from ..text import Tokenizer
+    from ..vectors import JointVectors
 
-    storage.check_target(model, KIND)  # before the work rather than after it
+    check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
     if epochs is not None and not learn:
         raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
-    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or own or damped or learn):
-        raise ParasphereError(
-            "--paper fixes stop words, prior strength, facets, what is words' own, repeats and vectors: leave these "
-            "options out."
-        )
-    if not own and (own_dim != OWN_DIM or pairs != OWN_PAIRS):
-        raise ParasphereError("--own-dim and --pairs are about what is words' own: give --own too, 0.7 say.")
-    settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "n_jobs": threads}
+    if checkpoint is not None and not learn:
+        raise ParasphereError("--checkpoint keeps the state of learning vectors: give --learn-vectors too.")
+    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
+        raise ParasphereError("--paper fixes stop words, prior strength, facets and vectors: leave these options out.")
+    settings: dict[str, Any] = {
+        "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet(),
+    }  # fmt: skip
     if not paper:
         dropped = not learn if stop_words is None else stop_words  # learning finds out itself how little they tell
         words = Tokenizer(stop_words="english" if dropped else None)
-        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength, "random_state": seed}
-        settings |= {"own": Own(own, own_dim, pairs) if own else None, "damped": damped}
+        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
+    source: Any = vectors
+    if learn:
+        source = JointVectors(
+            start=vectors, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet()
+        )
+    make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
+    estimator = make(source, **settings)
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
-    estimator: SphericalParagraphModel
     with reading("reading", corpus) as at:
-        if learn:
-            estimator = JointSphericalModel(vectors, epochs=epochs or 40, **settings)
-            material: Any = list(blocks(corpus, progress=at, **columns))
-        else:
-            make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
-            estimator = make(vectors, **(settings | ({"random_state": seed} if paper else {})))
-            material = estimator.read(corpus, progress=at, **columns)
-    estimator.fit(material, checkpoint=checkpoint)
-    estimator.save(model, embed_vectors=embed_vectors or learn)
+        texts = blocks(corpus, progress=at, **columns)
+        material: Any = list(texts) if learn else estimator.read(texts)
+    estimator.fit(material)
+    estimator.save(model, embed_vectors=embed_vectors)
     bags = estimator.read(material) if learn else material
-    counted = "weight_of_known_words" if learn or own or damped else "known_words"
+    counted = "weight_of_known_words" if learn else "known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     _print({**facts, **_facts(estimator), "model": str(model)}, as_json)
 
@@ -153,15 +140,15 @@ def transform(
     estimator = _load(model, vectors)
     estimator.n_jobs = threads
     count = 0
-    with reading("transforming", corpus) as at, writer(vectors_file, estimator.n_features_in_) as write:
+    with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out) as write:
         stream = estimator.stream(
             corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, format=format, progress=at
         )
         for block, posterior in stream:
             write(block, posterior)
             count += len(block)
-    facts = {"documents": count, "dim": estimator.n_features_in_, "file": str(vectors_file)}
-    say(facts, f"{count:,} vectors of {estimator.n_features_in_} dimensions written to {vectors_file}", as_json)
+    facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
+    say(facts, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}", as_json)
 
 
 def similar(
@@ -212,7 +199,7 @@ def explain(
         out.print("No word of this text has a vector: its direction is the corpus's own.")
     else:
         _print_shares(found)
-    if found.words and estimator.facets > 1:
+    if found.words and estimator.facets_ is not None:
         facets = Table("facet", "share", "is about", box=None)
         for facet in np.argsort(found.facets)[::-1]:
             about = ", ".join(estimator.facet_words(6)[facet])
@@ -231,9 +218,9 @@ def _print_shares(found: "Explanation") -> None:
         f"{found.word_concentration:,.1f}.",
     )
     strongest: dict[str, float] = {}
-    for word, share in found.words + [(pair.replace(" ", " + "), share) for pair, share in found.pairs]:
+    for word, share in found.words:
         strongest[word] = strongest.get(word, 0.0) + share
-    table = Table("word or pair" if found.pairs else "word", "share", "", box=None)
+    table = Table("word", "share", "", box=None)
     largest = max(map(abs, strongest.values()), default=1.0) or 1.0
     for word, share in sorted(strongest.items(), key=lambda item: -item[1])[:15]:
         colour = "green" if share >= 0 else "red"
@@ -262,7 +249,7 @@ def plot(
     """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
     import numpy as np
 
-    from ..plots.maps import draw_map
+    from ..plots import draw_map
 
     estimator = _load(model, vectors)
     columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
@@ -284,7 +271,7 @@ def plot(
             columns["texts"] += [str(text)[:300] for text in block.texts.to_pylist()]
     draw_map(
         picture,
-        np.concatenate(directions) if directions else np.empty((0, estimator.n_features_in_)),
+        np.concatenate(directions) if directions else np.empty((0, estimator._n_features_out)),
         estimator.mean_direction_,
         np.concatenate(certainty) if certainty else np.empty(0),
         columns["labels"] if any(columns["labels"]) else None,
@@ -297,7 +284,7 @@ def plot(
 
 
 def _load(model: Path, vectors: str | None) -> "SphericalParagraphModel":
-    from ..model.estimator import SphericalParagraphModel
+    from ..model import SphericalParagraphModel
 
     return SphericalParagraphModel.load(model, vectors=vectors)
 
@@ -306,17 +293,17 @@ def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
     import numpy as np
 
     vectors = model.vectors_
-    facets = {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets > 1 else {}
+    facets = (
+        {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets_ is not None else {}
+    )
     return {
         "vectors": None if vectors is None else vectors.name,
-        "dim": model.n_features_in_,
-        **({} if model.own is None else {f"own_{name}": value for name, value in asdict(model.own).items()}),
-        **({"damped": True} if model.damped else {}),
+        "dim": model._n_features_out,
         **facets,
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
-        "prior_strength": "inf" if np.isinf(model.prior_strength) else float(model.prior_strength),
-        "objective_a_word": round(float(model.evidence_[-1]), 6),
+        "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
+        "objective_per_word": round(float(model.evidence_[-1]), 6),
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
     }

@@ -119,14 +119,14 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
+    from ..corpus import blocks
     from ..storage import check_target
-    from ..vectors.wordvectors import KIND, WordVectors
+    from ..vectors import Word2Vec
+    from ..vectors.wordvectors import KIND
 
     check_target(folder, KIND)  # before the work rather than after it
-    vectors = WordVectors.train(
-        corpus, dim, epochs=epochs, window=window, min_count=min_count, seed=seed, workers=workers,
-        text=text_column, encoding=encoding, format=format,
-    )  # fmt: skip
+    learner = Word2Vec(dim, epochs=epochs, window=window, min_count=min_count, random_state=seed, n_jobs=workers)
+    vectors = learner.fit(blocks(corpus, text=text_column, encoding=encoding, format=format)).vectors_
     vectors.save(folder)
     _written(vectors, folder, "learned and written", as_json)
 

@@ -35,11 +35,9 @@ from ..baselines import (
     WeightedMean,
 )
 from ..errors import ParasphereError, VectorsError
-from ..features.own import Own
-from ..model.estimator import SphericalParagraphModel
-from ..model.jointmodel import JointSphericalModel
+from ..model import SphericalParagraphModel
 from ..text.tokens import Tokenizer
-from ..vectors.wordvectors import GLOVE, WordVectors
+from ..vectors import GLOVE, JointVectors, WordVectors
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
@@ -133,18 +131,17 @@ def trained_folder(name: str) -> Path:
     return Path(data) / "encoders" / name
 
 
-def best_model(vectors: WordVectors | str | None, seed: int = 0, **changed: Any) -> JointSphericalModel:
-    """Return what did best on held-out parts of training texts, unfitted; one configuration for all corpora."""
-    settings: dict[str, Any] = {
-        "dim": 300, "tokenizer": Tokenizer(), "facets": 5, "own": Own(0.7, 8192, pairs=0.5), "damped": True,
-        "tol": 1e-4, "random_state": seed,
-    }  # fmt: skip
-    return JointSphericalModel(vectors, **(settings | changed))
-
-
 def best_tfidf() -> TfIdf:
     """Return tf-idf of words and pairs of neighbours, stop words among them, unfitted."""
     return TfIdf(ngram_range=(1, 2), sublinear_tf=True, tokenizer=Tokenizer())
+
+
+def joint_model(
+    vectors: WordVectors | str | None, seed: int, words: Tokenizer, dim: int | None = None, **more: Any
+) -> Any:
+    """Return SPM with vectors that are learned from the training texts, beginning with those given, unfitted."""
+    learner = JointVectors(dim, start=vectors, random_state=seed, **more)
+    return SphericalParagraphModel(learner, tokenizer=words, tol=1e-4 if dim else 1e-6, random_state=seed)
 
 
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
@@ -152,7 +149,7 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
 
     Both have unit length, and so have the two together: their cosine is the mean of the cosines of its parts.
     """
-    joint = JointSphericalModel(vectors, dim=300, tokenizer=Tokenizer(), ngrams=1, tol=1e-4, random_state=seed)
+    joint = joint_model(vectors, seed, Tokenizer(), 300)
     half = 0.5**0.5
     return FeatureUnion(
         [("spm", joint), ("tfidf", best_tfidf())], transformer_weights={"spm": half, "tfidf": half}, n_jobs=1
@@ -168,11 +165,9 @@ _ENTRIES = (
             build=lambda vectors, _, seed: SphericalParagraphModel(
                 vectors, tokenizer=WORDS, facets=10, random_state=seed)),
     Encoder("spm-joint", "SPM, joint", kind="spherical",
-            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, ngrams=1, random_state=seed)),
+            build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS)),
     Encoder("spm-joint-ngram", "SPM, joint, phrases", kind="spherical", by_dim=False,
-            build=lambda vectors, _, seed: JointSphericalModel(vectors, tokenizer=WORDS, ngrams=2, random_state=seed)),
-    Encoder("spm-best", "SPM, best", lambda vectors, _, seed: best_model(vectors, seed), kind="spherical",
-            by_dim=False),
+            build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
     Encoder("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), kind="spherical",
             by_dim=False),
     Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
@@ -217,7 +212,7 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
     >>> [encoder.name for encoder in encoders]
-    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-best', 'spm-union']
+    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-union']
     """
     kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
     found: dict[str, Encoder] = {}

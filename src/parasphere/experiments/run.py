@@ -28,7 +28,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sklearn.base import BaseEstimator
 
 from .. import __version__, storage
-from .. import progress as bars
 from ..datasets import load
 from ..datasets import names as known_datasets
 from ..datasets.dataset import Dataset
@@ -36,7 +35,7 @@ from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
 from ..text.tokens import Tokenizer
-from ..vectors.wordvectors import GLOVE, WordVectors
+from ..vectors import GLOVE, WordVectors
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
 from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise
@@ -317,7 +316,7 @@ class Watch:
             TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
         )
-        shown = shown and console.is_terminal and not bars.silenced()
+        shown = shown and console.is_terminal
         self.bar = Progress(*columns, console=console, transient=True, disable=not shown, speed_estimate_period=600)
         self.task = self.bar.add_task("", total=sum(costs), done="")
 

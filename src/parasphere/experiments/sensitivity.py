@@ -5,44 +5,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from ..baselines.base import TextEncoder
 from ..datasets import load
 from ..datasets.corpora import newsgroups
 from ..datasets.dataset import Dataset
-from ..model.estimator import SphericalParagraphModel
+from ..model import SphericalParagraphModel
 from ..storage import write_file
-from ..text.tokens import AnyTokenizer, Tokenizer
-from ..vectors.wordvectors import WordVectors
+from ..text.tokens import Tokenizer
+from ..vectors import Word2Vec, WordVectors
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder
 from .protocol import Options
 from .run import Run, provenance, run_plan
 
 DATASETS = ("20news-same", "subj", "mr")
-
-
-class OwnVectors(TextEncoder):
-    """SPM on word2vec that was trained on the training texts themselves."""
-
-    def __init__(self, dim: int = 50, epochs: int = 20, tokenizer: AnyTokenizer | None = None, seed: int = 0) -> None:
-        self.dim = dim
-        self.epochs = epochs
-        self.tokenizer = tokenizer
-        self.seed = seed
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Train the word vectors, then the model."""
-        vectors = WordVectors.train(
-            X, self.dim, tokenizer=self._words(), min_count=2, sample=1e-3, epochs=self.epochs, seed=self.seed
-        )
-        self.model_ = SphericalParagraphModel(vectors, tokenizer=self._words()).fit(X)
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Return the directions, (n_docs, dim)."""
-        return self.model_.transform(X)
 
 
 @dataclass(frozen=True)
@@ -85,8 +62,9 @@ class Change:
         return Run(encoder, dataset, vectors.dim, given, Options(**self.options))
 
 
-def _own(_vectors: WordVectors | None, dim: int, seed: int) -> OwnVectors:
-    return OwnVectors(dim, tokenizer=WORDS, seed=seed)
+def _own(_vectors: WordVectors | None, dim: int, seed: int) -> SphericalParagraphModel:
+    learner = Word2Vec(dim, min_count=2, sample=1e-3, epochs=20, random_state=seed)
+    return SphericalParagraphModel(learner, tokenizer=WORDS)
 
 
 BASE = Change("", "as in the tables")

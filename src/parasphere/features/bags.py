@@ -175,7 +175,7 @@ class Bags:
             raise ValueError("at least one part is needed: the dimension of no bags is not known")
         if len(parts) == 1:
             return parts[0]
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
         return cls(**columns, reader=parts[0].reader)
 
     @property
@@ -195,7 +195,8 @@ class Bags:
         """Select documents by a slice (a view), a mask or positions."""
         if isinstance(documents, tuple) and documents[1:] == (...,):  # as scikit-learn spells it
             documents = documents[0]
-        return Bags(**{name: column[documents] for name, column in self._columns().items()}, reader=self.reader)
+        columns: dict[str, Any] = {name: column[documents] for name, column in self._columns().items()}
+        return Bags(**columns, reader=self.reader)
 
     def save(self, folder: str | Path) -> None:
         """Write the bags to a folder, replacing what it held in one step."""
@@ -217,6 +218,7 @@ class Bags:
     @classmethod
     def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
         """Make bags of arrays that were read from a folder, once their numbers are seen to be sound."""
-        bags = cls(**{name: arrays[name] for name in _COLUMNS})
+        columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
+        bags = cls(**columns)
         bags.check_numbers()
         return bags

@@ -124,7 +124,7 @@ class Reader:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
-            into = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
+            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
             if self.facets is None:
                 sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
             else:
@@ -149,8 +149,14 @@ class Reader:
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags yet to be filled, which know their reader."""
-        columns = [np.empty(n_docs, dtype) for dtype in (np.float64, np.float64, np.int64, np.float64)]
-        return Bags(np.empty((n_docs, self.dim), self.dtype), *columns, reader=self)
+        kinds: dict[str, Any] = {
+            "lengths": float,
+            "squared_norms": float,
+            "unknown": np.int64,
+            "squared_weights": float,
+        }
+        columns: dict[str, Any] = {name: np.empty(n_docs, kind) for name, kind in kinds.items()}
+        return Bags(np.empty((n_docs, self.dim), self.dtype), **columns, reader=self)
 
     def _at_once(self, texts: pa.Array) -> Bags:
         known, bags = Known(self.lookup), self.bags(texts)
@@ -160,9 +166,9 @@ class Reader:
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what is saved."""
-        facts = {"vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "weights": self.weights}
-        if self.weights is self.vectors.weights:
-            facts["weights"] = "those of the vectors"
+        known = self.weights is not None and self.weights is self.vectors.weights
+        weights = "those of the vectors" if known else self.weights
+        facts = {"vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "weights": weights}
         return facts, {}
 
     @classmethod

@@ -102,7 +102,7 @@ def first_guess(bags: Bags, strength: float, method: Method, start: Start, rando
 
 
 def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of the documents' E[d], (dim,), with each word concentration solved, and the objective per word."""
+    """Return the mean of the documents' E[d], (dim,), each word concentration solved, and the objective per word."""
     found = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(found, prior, bags.dim)
     step = equations.e_step(found, kappa, prior, bags.dim)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class SphericalParagraphModel(Saved, TransformerMixin, BaseEstimator):  # type: 
     (2, 2)
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "vectors": [str, Path, WordVectors, HasMethods(["fit", "get_params"]), None],
         "tokenizer": [callable, None],
         "weighted": ["boolean"],

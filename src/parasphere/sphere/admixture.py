@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
-from ..storage.kept import Kept
+from ..storage import Saved
 from . import vmf
 from .directions import (
     Floats,
@@ -35,7 +35,7 @@ FINAL_STEPS, FINAL_TOL = 300, 1e-6  # and of a text that is transformed
 MERGING = 8  # iterations of spherical k-means that the topics start from
 
 
-class SphericalAdmixture(Kept, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Spherical admixture model (SAM): each text mixes topics, and topics, texts and mixtures are directions.
 
     The story of a corpus: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each text proportions

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
-from ..storage.kept import Kept
+from ..storage import Saved
 from . import vmf
 from .directions import (
     Floats,
@@ -63,7 +63,7 @@ class Mixture:
         return joint
 
 
-class MovMF(Kept, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
     A unit vector comes from component ``j`` with chance ``w_j``, and has there the density

@@ -62,7 +62,7 @@ def storable(name: str) -> Callable[[Kind], Kind]:
 class Saved:
     """Gives a scikit-learn estimator ``save`` and ``load``.
 
-    Kept are its parameters and every attribute that ``fit`` made: those whose names end with an underscore.
+    Saved are its parameters and every attribute that ``fit`` made: those whose names end with an underscore.
 
     What is loaded is checked before it is used. A subclass says what fits: by the annotations of its parameters and
     attributes, and by ``_layouts``, the layouts of its arrays (:mod:`parasphere.compiled.layout`), whose axes may be

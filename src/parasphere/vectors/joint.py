@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from ..places import GLOVE
 from ..storage import Checkpoint, Saved
 from ..text.tokens import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
 from .learning_texts import known_words, read_texts, with_phrases
-from .wordvectors import GLOVE, WordVectors
+from .wordvectors import WordVectors
 
 CHECKPOINT = "joint-learning-checkpoint"
 
@@ -81,7 +82,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
     ['cats', 'meow']
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "dim": [Interval(Integral, 2, None, closed="left"), None],
         "start": [str, Path, WordVectors, None],
         "tokenizer": [callable, None],

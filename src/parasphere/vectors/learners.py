@@ -1,6 +1,5 @@
 """Where an estimator's word vectors come from: a name, a path, vectors at hand, or a learner."""
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
@@ -46,5 +45,3 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any) -> Resolve
 def default_tokenizer() -> Tokenizer:
     """Return what makes words of texts where nobody says otherwise."""
     return Tokenizer(stop_words="english")
-
-

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -50,7 +50,7 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
         What the texts were read with.
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "dim": [Interval(Integral, 2, None, closed="left")],
         "tokenizer": [callable, None],
         "window": [Interval(Integral, 1, None, closed="left")],

@@ -296,7 +296,7 @@ class WordVectors:
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
             return _of_arrays(arrays, facts, skipped=skipped)
         except ParasphereError as error:
-            raise StoreError(f"{folder}: the arrays of its word vectors do not fit ({error}): it is damaged.") from error
+            raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
 
@@ -337,7 +337,7 @@ class WordVectors:
         return vectors  # type: ignore[return-value]
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
+        arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
         arrays |= {"matrix": self.matrix, "norms": self.norms}
         return arrays if self.weights is None else {**arrays, "weights": self.weights}
 
@@ -350,9 +350,7 @@ def _of_arrays(arrays: dict[str, NDArray[Any]], facts: dict[str, Any], **more: A
     check_types({"name": str, "fingerprint": str}, facts)
     vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
     vocabulary.check_utf8()
-    return WordVectors(
-        vocabulary, matrix, norms, weights=arrays.get("weights"), check_now=False, **facts, **more
-    )
+    return WordVectors(vocabulary, matrix, norms, weights=arrays.get("weights"), check_now=False, **facts, **more)
 
 
 def _unpickled(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WordVectors:
