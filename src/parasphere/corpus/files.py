@@ -27,7 +27,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from ..errors import CorpusError, ParasphereWarning
-from ..storage.unpacking import PACKINGS, Reader
+from ..storage import PACKINGS, ByteReader
 from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, is_list, longest_entry, plain, strings
 from .lines import JsonLines, check_encoding, json_objects, split_lines, whole_lines, whole_rows, whole_text
 
@@ -56,9 +56,9 @@ class Request:
         """The columns asked for, in the order text, label, id."""
         return [name for name in (self.text, self.label, self.id) if name is not None]
 
-    def open(self) -> Reader:
+    def open(self) -> ByteReader:
         """Open the file; None as its path is standard input."""
-        return Reader(self.path, self.where, self.packing)
+        return ByteReader(self.path, self.where, self.packing)
 
     def choose(self, names: list[str]) -> Request:
         """Return the request with its columns checked against those there are."""
@@ -323,7 +323,7 @@ def _folder(request: Request) -> Iterator[Part]:
     texts: list[bytes] = []
     names: list[str] = []
     for name in _files_below(root):
-        with Reader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
+        with ByteReader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
             texts.append(whole_text(reader, request.encoding))
             consumed += reader.consumed
         names.append(name)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from ..errors import CorpusError
-from ..storage.unpacking import Reader
+from ..storage import ByteReader
 from . import columns
 from .columns import from_arrow, from_python, strings, too_long
 
@@ -35,12 +35,12 @@ class Lines(NamedTuple):
     first: int  # number of the first line, from 1
 
 
-def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
+def whole_lines(reader: ByteReader, encoding: str, size: int) -> Iterator[Lines]:
     r"""Yield whole lines of checked UTF-8, about `size` bytes at a time.
 
     Parameters
     ----------
-    reader : Reader
+    reader : ByteReader
         Where the bytes come from.
     encoding : str
         What they are.
@@ -74,12 +74,12 @@ def _found(data: bytes, first: int, where: str) -> Lines:
     return Lines(data, np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), first)
 
 
-def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
+def whole_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
     """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; in quotation marks a row goes on.
 
     Parameters
     ----------
-    reader : Reader
+    reader : ByteReader
         Where the bytes come from.
     encoding : str
         What they are.
@@ -142,7 +142,7 @@ def _quotation_marks(data: bytes, delimiter: bytes) -> npt.NDArray[np.int64]:
     return np.array(spans, np.int64)
 
 
-def whole_text(reader: Reader, encoding: str) -> bytes:
+def whole_text(reader: ByteReader, encoding: str) -> bytes:
     """Return all of a file as one text in checked UTF-8."""
     pieces: list[bytes] = []
     waiting = 0
@@ -156,7 +156,7 @@ def whole_text(reader: Reader, encoding: str) -> bytes:
     return text
 
 
-def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
+def _utf8(reader: ByteReader, encoding: str, size: int) -> Iterator[bytes]:
     """Yield the reader's bytes in UTF-8: as they are, unchecked, if that is what they are said to be."""
     if is_utf8(encoding):
         first = reader.read(max(size, 64))

@@ -361,13 +361,13 @@ def _resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
         waiting.append(part)
         size += _text_bytes(part.texts) + 8 * len(part.texts)
         if size >= block_bytes / 2:
-            yield from _cut(_joined(waiting), block_bytes)
+            yield from _cut(_concatenated(waiting), block_bytes)
             waiting, size = [], 0
     if waiting:
-        yield from _cut(_joined(waiting), block_bytes)
+        yield from _cut(_concatenated(waiting), block_bytes)
 
 
-def _joined(parts: list[Part]) -> Part:
+def _concatenated(parts: list[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     *columns, consumed = zip(*parts, strict=True)

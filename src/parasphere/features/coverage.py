@@ -7,7 +7,7 @@ import warnings
 import pyarrow as pa
 
 from ..errors import CoverageWarning
-from ..text.tokens import Lookup, WordCounter
+from ..text import Lookup, WordCounter
 
 ENOUGH = 0.6  # share of known words below which vectors hardly fit the texts
 FEW = 50  # words from which on a share says something

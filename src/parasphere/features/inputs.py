@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from .bags import Bags
 
 

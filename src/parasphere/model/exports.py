@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from ..corpus.source import Block
+from ..corpus import Block
 from ..errors import ParasphereError
 from ..storage import replacing
 from .posterior import Posterior

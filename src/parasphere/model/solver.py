@@ -7,8 +7,7 @@ temporary arrays in each step.
 from functools import cache
 from typing import Any
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Order
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.layout import check_layouts
+from ..compiled import check_layouts
 from ..errors import ParasphereError, StoreError
 from .facts import WRONG_FACTS, check_types
 from .folder import load, save

@@ -140,7 +140,7 @@ class _Member:
         return data
 
 
-class Reader:
+class ByteReader:
     """A file's bytes, unpacked. Knows how many bytes of the file itself were used.
 
     Parameters
@@ -184,7 +184,7 @@ class Reader:
             self.__exit__()
             raise
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> ByteReader:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..places import GLOVE
 from ..storage import Checkpoint, Saved
-from ..text.tokens import AnyTokenizer, Tokenizer
+from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
 from .learning_texts import known_words, read_texts, with_phrases
 from .wordvectors import WordVectors

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
-from ..text.phrases import phrase_rows
-from ..text.vocabulary import Vocabulary
+from ..text import Vocabulary, phrase_rows
 from .learning_loop import KAPPA, KAPPA0, Cutting, Drawing, Parameters, predict_pass
 from .learning_texts import Texts, first_vectors
 from .learning_torch import Device

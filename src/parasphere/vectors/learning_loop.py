@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled.jit import compiled
+from ..compiled import compiled
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
 EVERY = 256  # pieces after which the concentrations are moved

@@ -5,11 +5,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..errors import VectorsError
-from ..text.phrases import find_phrases, join_phrases, phrase_rows, phrase_table
-from ..text.tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
-from ..text.vocabulary import Vocabulary
+from ..text import (
+    AnyTokenizer,
+    Lookup,
+    Tokenizer,
+    Vocabulary,
+    WordCounter,
+    find_phrases,
+    join_phrases,
+    phrase_rows,
+    phrase_table,
+)
 from .wordvectors import WordVectors
 
 SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks

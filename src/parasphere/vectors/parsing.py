@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 
 _GAP = re.compile(rb"([ \t]+)")
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

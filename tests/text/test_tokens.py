@@ -9,9 +9,9 @@ import pytest
 from conftest import column
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from parasphere.text.kernels import MAX_WORD_BYTES
 from sklearn.feature_extraction.text import CountVectorizer
 
-from parasphere.text.kernels import MAX_WORD_BYTES
 from parasphere.text.stopwords import ENGLISH
 from parasphere.text.tokens import Lookup, Tokenizer, WordCounter, count_matrix, count_words, split_texts
 from parasphere.text.vocabulary import Vocabulary
