@@ -95,7 +95,7 @@ class Reader:
     def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
         """Read a corpus into bags; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
         if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
-            return self._read_few(strings(texts))
+            return self._read_few(strings(texts), n_jobs)
         parts = self.stream(as_texts(texts), n_jobs, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
@@ -158,8 +158,8 @@ class Reader:
         columns: dict[str, Any] = {name: np.empty(n_docs, kind) for name, kind in kinds.items()}
         return Bags(np.empty((n_docs, self.dim), self.dtype), **columns, reader=self)
 
-    def _read_few(self, texts: pa.Array) -> Bags:
-        known, bags = Known(self.lookup), self.bags(texts)
+    def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
+        known, bags = Known(self.lookup), self.bags(texts, n_jobs)
         known.add(texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
         known.warn()
         return bags
