@@ -1,4 +1,4 @@
-"""What may stand in place of texts: tables of numbers, and tables that hold one column of texts."""
+"""The kinds of input that stand for documents: texts, tables with one column of texts, and tables of numbers."""
 
 import os
 from typing import Any
@@ -27,7 +27,7 @@ def _has_text(values: Any) -> bool:
 
 
 def as_texts(x: Any) -> Any:
-    """Take a table of one column of texts, as ``ColumnTransformer`` hands it over, as that column."""
+    """Return the only column of a table of one column, as ``ColumnTransformer`` passes it, and anything else as is."""
     if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
         return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
     return x
