@@ -174,7 +174,7 @@ def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:
     union = ENCODERS["spm-union"].build(None, 50, 3)
     joint, tfidf = (part for _, part in union.transformer_list)
-    assert (joint.dim, joint.random_state) == (300, 3)
+    assert (joint.vectors.dim, joint.vectors.random_state, joint.random_state) == (300, 3, 3)
     assert repr(tfidf) == repr(ENCODERS["tfidf-best"].build(None, 50, 0))
     assert sum(weight**2 for weight in union.transformer_weights.values()) == pytest.approx(1)
 
@@ -212,7 +212,7 @@ def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.Mon
         return {name for name in read if source(name) is not None}
 
     used = modules(SphericalParagraphModel)
-    assert {f"parasphere.{name}" for name in "model em spm vmf bessel bags rows tokens kernels".split()} <= used
+    assert {f"parasphere.{name}" for name in ("model.em", "model.equations", "sphere.bessel", "text.kernels")} <= used
     assert not {name for name in used if "baselines" in name or "cli" in name or "experiments" in name}
     assert "parasphere.experiments.report" not in modules(run.protocol)
     source_module._hashed.cache_clear()
