@@ -179,6 +179,33 @@ def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:
     assert sum(weight**2 for weight in union.transformer_weights.values()) == pytest.approx(1)
 
 
+def test_every_parameter_of_every_part_is_in_the_key() -> None:
+    corpus, options = planted(split=True), protocol.Options()
+
+    def key(**changed: Any) -> str:
+        build = ENCODERS["spm-union"].build
+        entry = Encoder("union", "union", lambda given, dim, seed: build(given, dim, seed).set_params(**changed))
+        return run.Run(entry, corpus, 6, vectors(), options).key
+
+    reversed_words = vectors().subset(vectors().words[::-1])
+    changes: list[dict[str, Any]] = [
+        {},
+        {"spm__vectors__epochs": 7},
+        {"spm__vectors__start": None},
+        {"spm__vectors__start": reversed_words},
+        {"spm__vectors__start": vectors().with_weights(np.arange(1.0, 1 + len(vectors())))},
+        {"spm__tokenizer": Tokenizer(digits=True)},
+        {"spm__weighted": False},
+        {"tfidf__ngram_range": (1, 1)},
+        {"transformer_weights": {"spm": 0.5, "tfidf": 0.5}},
+    ]
+    keys = [key(**changed) for changed in changes]
+    assert len(set(keys)) == len(keys)
+    assert keys == [key(**changed) for changed in changes]
+    with pytest.raises(ParasphereError, match="cannot be identified"):
+        key(spm__tokenizer=str.split)
+
+
 def test_the_first_dimension_everywhere_and_all_for_figure_2() -> None:
     assert run._dims(ENCODERS["spm"], [50, 100, 300], everywhere=False) == [50]
     assert run._dims(ENCODERS["spm"], [50, 100, 300], everywhere=True) == [50, 100, 300]
@@ -236,6 +263,22 @@ def app() -> typer.Typer:
     app.callback()(lambda: None)
     add_experiment_commands(app)
     return app
+
+
+def test_the_command_reproduces_the_best_row(app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(run, "load", lambda name: replace(planted(split=True), name=name))
+    vectors().write(tmp_path / "v.txt")
+    command = ["reproduce", "--encoders", "spm-union,tfidf-best", "--datasets", "20news-same", "--vectors",
+               tmp_path / "v.txt", "--jobs", 1, "--out", tmp_path / "results", "--json"]  # fmt: skip
+    done = CliRunner().invoke(app, [str(part) for part in command])
+    assert done.exit_code == 0, done.output
+    union, tfidf = json.loads(done.output)
+    assert [union["encoder"], tfidf["encoder"]] == ["spm-union", "tfidf-best"]
+    assert union["dimensions"] == 300 + tfidf["dimensions"]
+    assert union["accuracy"] > 0.8
+    readme = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
+    assert f"| same | {100 * union['accuracy']:.1f} (" in readme.partition("## Beyond the paper")[2]
 
 
 def test_the_command_on_a_corpus_of_ones_own(app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

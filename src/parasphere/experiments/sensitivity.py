@@ -147,8 +147,8 @@ def _markdown(study: Mapping[str, Any]) -> str:
         "# Sensitivity of SPM's accuracy",
         "",
         "One change at a time: accuracy in per cent, and the difference from the unchanged model in points. A star "
-        "marks p < 0.05 in a paired test (McNemar's exact test on a split, the corrected resampled t-test on folds), not "
-        "corrected for the number of tests: a star or two may be chance. The changes were chosen before their "
+        "marks p < 0.05 in a paired test (McNemar's exact test on a split, the corrected resampled t-test on folds), "
+        "not corrected for the number of tests: a star or two may be chance. The changes were chosen before their "
         "accuracies were seen, and none was adopted because of them.",
         "",
         "| change | " + " | ".join(published.DATASETS.get(name, name) for name in names) + " |",

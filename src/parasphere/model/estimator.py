@@ -123,7 +123,7 @@ class SphericalParagraphModel(Saved, TransformerMixin, BaseEstimator):  # type: 
         "tokenizer": [callable, None],
         "weighted": ["boolean"],
         "facets": [Interval(Integral, 1, None, closed="left")],
-        "prior_strength": [Interval(Real, 0, None, closed="left")],
+        "prior_strength": [Interval(Real, 0, None, closed="both")],
         "kappa_method": [StrOptions({"newton", "banerjee"})],
         "init": [StrOptions({"data", "paper"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
