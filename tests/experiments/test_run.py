@@ -230,13 +230,13 @@ def test_vectors_by_name_by_path_and_by_pattern(tmp_path: Path) -> None:
 
 def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def modules(*parts: Any) -> set[str]:
-        read: list[str] = []
-        source = source_module._source
+        names: list[str] = []
+        read = source_module._read
         with monkeypatch.context() as patch:
-            patch.setattr(source_module, "_source", lambda name: read.append(name) or source(name))
+            patch.setattr(source_module, "_read", lambda name: names.append(name) or read(name))
             source_module._hashed.cache_clear()
             assert len(code_version(*parts)) == 16
-        return {name for name in read if source(name) is not None}
+        return {name for name in names if read(name)[0]}
 
     used = modules(SphericalParagraphModel)
     assert {f"parasphere.{name}" for name in ("model.em", "model.equations", "sphere.bessel", "text.kernels")} <= used

@@ -28,14 +28,21 @@ def _hashed(*modules: str) -> str:
     sources: dict[str, bytes] = {}
     while names:
         name = names.pop()
-        path = _source(name)
         if name not in sources:
-            sources[name] = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
-            names += _imports(sources[name], name) if name.startswith(f"{_PACKAGE}.") else []
+            sources[name], imports = _read(name)
+            names += imports
     digest = hashlib.blake2b(digest_size=8)
     for name, source in sorted(sources.items()):
         digest.update(f"{name}:{len(source)}:".encode() + source)
     return digest.hexdigest()
+
+
+@cache
+def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the source of a module, and the modules of this package that it imports if it belongs to it."""
+    path = _source(name)
+    source = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
+    return source, tuple(_imports(source, name)) if name.startswith(f"{_PACKAGE}.") else ()
 
 
 def _source(name: str) -> Path | None:
