@@ -1,4 +1,4 @@
-"""The paper's experiments: encoders, the protocol, and what runs and keeps them."""
+"""The paper's experiments: encoders, protocol, runs and reports."""
 
 from .encoders import ENCODERS, Encoder
 from .protocol import Options, dataset_from

@@ -1,4 +1,4 @@
-"""The best SPM beside what people use today: tf-idf, and a transformer; and what we set out to reach."""
+"""The best SPM compared with tf-idf and a transformer, and with the targets that were set for it."""
 
 from typing import Any
 
@@ -7,21 +7,20 @@ from .published import Comparison, Condition
 
 BEST = "spm-union"
 RIVALS = ("tfidf-best", "minilm")
-# Set before a line of it was written: to be ahead of both rivals on every corpus.
+# Set before the model was written: ahead of both rivals on every corpus.
 TARGETS = {
     "20news-different": 97.2, "20news-similar": 88.0, "20news-same": 84.0, "reuters-10": 97.0, "subj": 93.3, "mr": 78.0,
     "20news": 83.5, "20news-headers": 86.2,
 }  # fmt: skip
-TOLD = (
-    "One configuration for all corpora: SPM directions of 300 dimensions, whose word vectors and weights are learned "
-    "from the training texts without labels (beginning with GloVe's 100 dimensions), beside tf-idf of words and pairs of "
-    "words, each of unit length: scikit-learn's `FeatureUnion` of two ordinary steps. Beside it the same tf-idf alone and "
-    "a transformer, with paired tests."
+CAPTION = (
+    "One configuration for all corpora: the `FeatureUnion` of SPM directions in 300 dimensions, with word vectors and "
+    "weights learned from the training texts without labels, and of sublinear tf-idf of words and pairs of words. It "
+    "is compared with the same tf-idf alone and with a transformer, by paired tests."
 )
 
 
 def table(comparison: Comparison) -> list[str]:
-    """Return a table in Markdown, a line a corpus; nothing if the best SPM was not run."""
+    """Return the lines of a Markdown table, one per corpus; none if the best SPM was not run."""
     condition = comparison.conditions[0]
     lines = []
     for dataset in [*published.DATASETS, *(d for d in comparison.datasets if d not in published.DATASETS)]:
@@ -29,8 +28,8 @@ def table(comparison: Comparison) -> list[str]:
         if best is None:
             continue
         interval = significance.of_run(best)
-        told = "" if interval is None else f" ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
-        cells = [published.DATASETS.get(dataset, dataset), f"{100 * best['accuracy']:.1f}{told}"]
+        ends = "" if interval is None else f" ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+        cells = [published.DATASETS.get(dataset, dataset), f"{100 * best['accuracy']:.1f}{ends}"]
         cells.append(_target(100 * best["accuracy"], TARGETS.get(dataset)))
         cells += [_beside(best, _run(comparison, condition, rival, dataset)) for rival in RIVALS]
         cells.append(f"{best['fit_seconds']:.0f}")
@@ -38,7 +37,7 @@ def table(comparison: Comparison) -> list[str]:
     if not lines:
         return []
     names = [comparison.titles.get(rival, rival) for rival in RIVALS]
-    head = ["corpus", "SPM + tf-idf", "we wanted", *(f"{name} (ours − it, p)" for name in names), "seconds to fit"]
+    head = ["corpus", "SPM + tf-idf", "target", *(f"{name} (difference, p)" for name in names), "seconds to fit"]
     return ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1), *lines]
 
 

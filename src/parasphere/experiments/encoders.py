@@ -1,8 +1,8 @@
-"""What turns texts into vectors in the experiments: a registry, in the order of the tables.
+"""The registry of encoders that the experiments compare, in the order of the tables.
 
-A rival is one file in :mod:`parasphere.baselines` and one entry here. All take the paper's preprocessing (lower case,
-English letters, no stop words), except for our best, which keep stop words, and for those that were trained on running
-text: FastSent and skip-thought keep stop words, MiniLM reads the text as it is.
+A baseline is one file in :mod:`parasphere.baselines` and one entry here. All use the paper's preprocessing (lower case,
+English letters, no stop words), with these exceptions: ``spm-union``, ``tfidf-best``, FastSent and skip-thought keep
+stop words, and MiniLM reads the raw text.
 """
 
 import os
@@ -53,25 +53,26 @@ class Encoder:
     Attributes
     ----------
     name : str
-        As it is spelled on the command line.
+        Name on the command line.
     title : str
-        As the paper calls it.
+        Name in the tables.
     build : callable
-        From word vectors (None unless ``needs_vectors``), a dimension and a seed to a scikit-learn transformer that
-        takes texts; everything that it depends on shows in its parameters.
-    needs_vectors : bool
-    kind : str
-        "spherical", "classical", "neural" or "transformer"; ``all-classical`` names all of a kind.
-    by_dim : bool
-        Whether the encoder is run in every dimension; if not, in the first alone.
-    tells_certainty : bool
-        Whether the transformer has a ``posterior`` whose concentrations are worth reporting.
-    libraries : strs
-        Distributions whose version matters to it, beside those that matter to all.
-    fixed : bool
-        Whether nothing is learned from the training texts, so that every text can be encoded once for all folds.
+        Takes word vectors (None unless ``needs_vectors``), a dimension and a seed, and returns an unfitted scikit-learn
+        transformer of texts. Its parameters must determine its output.
+    needs_vectors : bool, default=True
+        Whether ``build`` takes word vectors.
+    kind : {"spherical", "classical", "neural", "transformer"}, default="classical"
+        On the command line, ``all-classical`` selects all encoders of a kind.
+    by_dim : bool, default=True
+        Run the encoder in every dimension; if False, only in the first.
+    tells_certainty : bool, default=False
+        Report the concentrations of the transformer's ``posterior``.
+    libraries : tuple of str, default=()
+        Distributions whose version affects the result, beyond those that affect every encoder.
+    fixed : bool, default=False
+        The encoder learns nothing from the training texts, so each text is encoded once for all folds.
     missing : callable
-        Returns why the encoder cannot run here, or None.
+        Returns the reason why the encoder cannot run here, or None.
     """
 
     name: str
@@ -87,17 +88,17 @@ class Encoder:
 
 
 def _on_counts(kind: type) -> Build:
-    """Build an encoder of word counts whose dimension is its own affair."""
+    """Build an encoder of word counts whose dimension is not chosen here."""
     return lambda _vectors, _dim, seed: kind(tokenizer=WORDS, random_state=seed)
 
 
 def _topics(kind: type) -> Build:
-    """Build an encoder of as many topics as there are to be dimensions."""
+    """Build an encoder with one topic per dimension."""
     return lambda _vectors, dim, seed: kind(dim, tokenizer=WORDS, random_state=seed)
 
 
 def _on_vectors(kind: type) -> Build:
-    """Build an encoder that adds up word vectors."""
+    """Build an encoder that sums word vectors."""
     return lambda vectors, _dim, _seed: kind(vectors, tokenizer=WORDS)
 
 
@@ -125,29 +126,30 @@ def _lacks(*modules: str) -> Callable[[], str | None]:
 
 
 def trained_folder(name: str) -> Path:
-    """Return where the weights of an encoder are looked for."""
-    # Not in the cache, which may be emptied at any time: these took long to train.
+    """Return the folder in which an encoder's trained weights are expected."""
+    # Not the cache, which may be emptied at any time: training takes long.
     data = os.environ.get("PARASPHERE_DATA") or platformdirs.user_data_dir("parasphere", appauthor=False)
     return Path(data) / "encoders" / name
 
 
 def best_tfidf() -> TfIdf:
-    """Return tf-idf of words and pairs of neighbours, stop words among them, unfitted."""
+    """Return unfitted tf-idf of words and pairs of adjacent words, stop words included."""
     return TfIdf(ngram_range=(1, 2), sublinear_tf=True, tokenizer=Tokenizer())
 
 
 def joint_model(
-    vectors: WordVectors | str | None, seed: int, words: Tokenizer, dim: int | None = None, **more: Any
-) -> Any:
-    """Return SPM with vectors that are learned from the training texts, beginning with those given, unfitted."""
-    learner = JointVectors(dim, start=vectors, random_state=seed, **more)
+    vectors: WordVectors | str | None, seed: int, words: Tokenizer, dim: int | None = None, *, ngrams: int = 1
+) -> SphericalParagraphModel:
+    """Return unfitted SPM on vectors that are learned from the training texts, starting from the given ones."""
+    learner = JointVectors(dim, start=vectors, ngrams=ngrams, random_state=seed)
     return SphericalParagraphModel(learner, tokenizer=words, tol=1e-4 if dim else 1e-6, random_state=seed)
 
 
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
-    """Return a direction learned with the texts and tf-idf side by side, unfitted.
+    """Return the unfitted union of SPM on learned 300-dimensional vectors and tf-idf.
 
-    Both have unit length, and so have the two together: their cosine is the mean of the cosines of its parts.
+    Both parts have unit length and are weighted by the root of one half: the whole has unit length too, and the cosine
+    of two texts is the mean of the cosines of the parts.
     """
     joint = joint_model(vectors, seed, Tokenizer(), 300)
     half = 0.5**0.5
@@ -200,13 +202,19 @@ ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 
 
 def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]:
-    """Return the entries of the registry by their names, "all", or "all-" and a kind; each once.
+    """Return the entries of the registry that names select: each once, in the order of the names.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of encoders, "all", or "all-" followed by a kind.
 
     Returns
     -------
     encoders : list of Encoder
     left_out : dict of str to str
-        Those of a whole kind that cannot run here, and why. One that is named itself must be able to.
+        Encoders that were selected by "all" or by kind but cannot run here, and why. One that is selected by its own
+        name and cannot run is an error.
 
     Examples
     --------
@@ -215,43 +223,44 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-union']
     """
     kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
-    found: dict[str, Encoder] = {}
+    selected: dict[str, Encoder] = {}
     left_out: dict[str, str] = {}
     for name in names:
         if name in ENCODERS:
             if reason := ENCODERS[name].missing():
                 raise ParasphereError(f"{name} cannot be run: {reason}")
-            found[name] = ENCODERS[name]
+            selected[name] = ENCODERS[name]
         elif name in kinds or name == "all":
             for entry in ENCODERS.values():
                 if name == "all" or entry.kind == kinds[name]:
                     reason = entry.missing()
                     if reason is None:
-                        found[entry.name] = entry
+                        selected[entry.name] = entry
                     else:
                         left_out[entry.name] = reason
         else:
             known = ", ".join([*ENCODERS, "all", *kinds])
             raise ParasphereError(f"no encoder is called {name!r}; there are: {known}")
-    return list(found.values()), left_out
+    return list(selected.values()), left_out
 
 
 def find_vectors(vectors: Any = GLOVE, dims: Sequence[int] | None = None) -> dict[int, WordVectors]:
-    """Return the word vectors of each dimension that is wanted and there.
+    """Load word vectors by dimension.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        One set of vectors, of which the dimension is then the only one; or a path with ``{dim}`` in it.
-    dims : ints, optional
+    vectors : str, path or WordVectors, default="glove-6b-50d"
+        One set of vectors, whose dimension is then the only one; or a path with ``{dim}`` in it.
+    dims : sequence of int, default=None
+        Dimensions to load; by default 50, 100 and 300 for a path with ``{dim}``.
     """
     if isinstance(vectors, str | os.PathLike) and "{dim}" in str(vectors):
         paths = {dim: str(vectors).replace("{dim}", str(dim)) for dim in dims or DIMS}
-        found = {dim: WordVectors.load(path) for dim, path in paths.items()}
-        for dim, loaded in found.items():
+        by_dim = {dim: WordVectors.load(path) for dim, path in paths.items()}
+        for dim, loaded in by_dim.items():
             if loaded.dim != dim:
                 raise VectorsError(f"{paths[dim]} has {loaded.dim} dimensions, not the {dim} in its name")
-        return found
+        return by_dim
     loaded = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
     if dims and loaded.dim not in dims:
         wanted = ", ".join(map(str, dims))

@@ -1,4 +1,4 @@
-"""The figures of a report: the paper's Figure 2 with our bars beside its own, and what each encoder looks like."""
+"""The figures of a report: the paper's Figure 2 with our results beside it, and the colour of each encoder."""
 
 import io
 import warnings
@@ -12,14 +12,14 @@ from .published import Cell, Comparison, Condition
 
 FLOOR = 50.0  # where the bars begin if all are above it: what guessing reaches on Subj and MR
 
-# Seen on white and on black, and told apart by protan and deutan eyes; SPM's two are of one hue.
+# Visible on white and on black, distinct for protan and deutan viewers; the two SPMs share a hue.
 _STYLES = {
     "spm": ("#0077aa", "o"), "spm-paper": ("#55bbee", "s"), "cbow": ("#ee9900", "^"), "bow": ("#7a5fd0", "D"),
     "lsi": ("#dd6600", "v"), "lda": ("#8a8a8a", "o"), "pv-dbow": ("#009977", "s"), "pv-dm": ("#cc77aa", "^"),
     "movmf": ("#bb0044", "D"), "sam": ("#99994d", "v"), "fastsent": ("#dd22bb", "o"), "skip-thought": ("#7788ee", "s"),
 }  # fmt: skip
 _OTHERS = "#5f8f2f #b565d9 #c0504d #4f81bd #a0743c".split()
-_INK, _FAINT = "#222222", "#d8d8d8"  # as a part of a page they take the colours of the page
+_INK, _FAINT = "#222222", "#d8d8d8"  # replaced by the colours of the page in an SVG
 
 
 class Bar(NamedTuple):
@@ -37,19 +37,19 @@ Panel = dict[int, list[Bar]]
 
 
 def styles(encoders: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return a colour and a marker for each encoder; always the same for those of the paper."""
+    """Return a colour and a marker per encoder; those of the paper always have the same."""
     encoders = list(dict.fromkeys(encoders))
     others = [encoder for encoder in encoders if encoder not in _STYLES]
-    found = {e: (_OTHERS[i % len(_OTHERS)], MARKERS[(1 + i + i // 5) % 5]) for i, e in enumerate(others)}
-    return {encoder: _STYLES.get(encoder) or found[encoder] for encoder in encoders}
+    free = {e: (_OTHERS[i % len(_OTHERS)], MARKERS[(1 + i + i // 5) % 5]) for i, e in enumerate(others)}
+    return {encoder: _STYLES.get(encoder) or free[encoder] for encoder in encoders}
 
 
 def panels(comparison: Comparison) -> dict[str, Panel]:
-    """Return the bars by corpus and dimension: of Subj and MR, and of what was run in more than one dimension.
+    """Return the bars by corpus and dimension: for Subj, MR and corpora that were run in more than one dimension.
 
-    The first condition is shown; encoders whose dimension cannot be chosen are left out, as in the paper.
+    Only the first condition is shown. Encoders whose dimension cannot be chosen are left out, as in the paper.
     """
-    condition, found = comparison.conditions[0], {}
+    condition, by_corpus = comparison.conditions[0], {}
     for dataset in comparison.datasets:
         printed = published.FIGURE_2.get(dataset, {})
         free = [
@@ -63,11 +63,11 @@ def panels(comparison: Comparison) -> dict[str, Panel]:
         dims, shown = {run["dim"] for run in free}, {run["encoder"] for run in free}.union(printed)
         if len(dims) > 1 or (dims and printed):
             encoders = [encoder for encoder in comparison.encoders if encoder in shown]
-            found[published.DATASETS.get(dataset, dataset)] = {
+            by_corpus[published.DATASETS.get(dataset, dataset)] = {
                 dim: [_bar(comparison, condition, encoder, dataset, dim) for encoder in encoders]
                 for dim in sorted(dims.union(published.DIMENSIONS if printed else ()))
             }
-    return found
+    return by_corpus
 
 
 def _bar(comparison: Comparison, condition: Condition, encoder: str, dataset: str, dim: int) -> Bar:
@@ -79,14 +79,14 @@ def _bar(comparison: Comparison, condition: Condition, encoder: str, dataset: st
 
 
 def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
-    """Draw the paper's bars (faint) and ours (full, with 95 % intervals), a panel a corpus, a group a dimension.
+    """Draw the paper's bars (faint) and ours (full, with 95 % intervals), one panel per corpus.
 
     Parameters
     ----------
-    panels : mapping
-        From the corpus's name; see :func:`panels`.
-    kind : "png" or "svg"
-        A file of its own, or an ``<svg>`` for a page, whose colours ``--ink`` and ``--line`` it takes.
+    panels : mapping of str to Panel
+        Panels by the name of the corpus; see :func:`panels`.
+    kind : {"png", "svg"}, default="png"
+        A PNG file, or an ``<svg>`` element for a page that defines the colours ``--ink`` and ``--line``.
     """
     try:
         import matplotlib as mpl
@@ -95,12 +95,12 @@ def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots", "drawing the report's figure") from error
     settings: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _INK)
-    bars = [bar for panel in panels.values() for found in panel.values() for bar in found]
+    bars = [bar for panel in panels.values() for group in panel.values() for bar in group]
     names = {bar.encoder: bar.title if len(bar.title) <= 32 else bar.title[:31] + "…" for bar in bars}
     beside = 0.75 + 0.075 * max([13, *map(len, names.values())])  # inches for the key
     width, height = 11.0, 3.3 * len(panels)
     with mpl.rc_context(settings | {"svg.hashsalt": "parasphere", "font.size": 9}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a corpus may be called anything
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the name of a corpus may have any character
         figure = Figure(figsize=(width, height), facecolor="white" if kind == "png" else "none")
         FigureCanvasAgg(figure)
         for place, (name, panel) in enumerate(panels.items()):
@@ -117,57 +117,17 @@ def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
     return text[text.index("<svg") :].replace(_INK, "var(--ink)").replace(_FAINT, "var(--line)").encode()
 
 
-def draw_differences(study: Mapping[str, Any]) -> bytes:
-    """Draw what each change of a study does to the accuracy, in points, as a PNG: a panel a corpus, a bar a change."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "drawing the figure of the study") from error
-    first, *rest = study["rows"]
-    names = study["datasets"]
-    figure = Figure(figsize=(5.0 + 2.3 * len(names), 1.1 + 0.27 * len(rest)), facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    places = list(range(len(rest)))[::-1]
-    for axes, name in zip(panels, names, strict=True):
-        usual = first["cells"][name]["accuracy"]
-        for place, row in zip(places, rest, strict=True):
-            if (cell := row["cells"].get(name)) is None:
-                continue
-            points = 100 * (cell["accuracy"] - usual)
-            sure = cell["p"] is not None and cell["p"] < published.LEVEL
-            axes.barh(place, points, 0.7, color="#0077aa" if points >= 0 else "#cc5500", alpha=1.0 if sure else 0.35)
-            outside = {"xytext": (3 if points >= 0 else -3, 0), "textcoords": "offset points"}
-            side = "left" if points >= 0 else "right"
-            told = f"{points:+.1f}".replace("-", "−")
-            axes.annotate(told, (points, place), ha=side, va="center", fontsize=7.5, color=_INK, **outside)
-        low, high = axes.get_xlim()
-        axes.set_xlim(min(low, -1.0) * 1.35, max(high, 1.0) * 1.35)
-        axes.set_title(f"{published.DATASETS.get(name, name)}: {100 * usual:.1f}", fontsize=9.5, fontweight="bold")
-        axes.axvline(0, color=_INK, linewidth=0.8)
-        axes.grid(axis="x", color=_FAINT, linewidth=0.7)
-        axes.set_axisbelow(True)
-        axes.tick_params(length=0, labelsize=8)
-        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    panels[0].set_yticks(places, [f"{row['about']}: {row['name']}" for row in rest])
-    figure.supxlabel("points of accuracy gained or lost; full colour: p < 0.05", fontsize=8.5)
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=150)
-    return file.getvalue()
-
-
 def _draw_panel(axes: Any, name: str, panel: Panel) -> None:
-    bars = [bar for found in panel.values() for bar in found]
+    bars = [bar for group in panel.values() for bar in group]
     values = [value for bar in bars for value in (bar.paper, bar.ours, bar.low) if value is not None]
     top = max([bar.high or 0.0 for bar in bars] + values)
     bottom = FLOOR if min(values) > FLOOR else 0.0
-    # An encoder's place is as wide in every group; one that has but the paper's bar, or but ours, takes half of it.
+    # An encoder takes the same width in every group: two bars, or one if only the paper or only we have a result.
     places = _places(list(panel.values()))
     step = max(right for _, right in places.values()) + 1.6
     colours = styles(bar.encoder for bar in bars)
-    for group, found in enumerate(panel.values()):
-        for bar in found:
+    for group, members in enumerate(panel.values()):
+        for bar in members:
             colour, start = colours[bar.encoder][0], group * step + places[bar.encoder][0]
             if bar.paper is not None:
                 axes.bar(start, bar.paper - bottom, 0.94, bottom, align="edge", color=colour, alpha=0.35, linewidth=0)

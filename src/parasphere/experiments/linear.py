@@ -1,14 +1,14 @@
-"""Linear support vector machines on dense features, all of a grid at once.
+"""Linear support vector machines on dense features, a whole grid at a time.
 
-What is minimised is what scikit-learn's ``LinearSVC`` minimises, |w|^2 / 2 + C sum_i max(0, 1 - y_i w.x_i)^2 for each
-label against the rest, with the intercept as one more weight, on a feature that is always 1. liblinear takes one label,
-one fold and one C at a time and walks the features one by one, which takes hours where thousands are dense. Here every
-machine is a column of one matrix, so that a Newton step of them all is a few matrix products.
+They minimise the objective of scikit-learn's ``LinearSVC``, |w|^2 / 2 + C sum_i max(0, 1 - y_i w.x_i)^2 for each label
+against the rest, with the intercept as the weight of one more feature that is always 1. liblinear fits one label, one
+fold and one C at a time, feature by feature, which takes hours for thousands of dense features. Here every machine is a
+column of one matrix, so a Newton step of all of them is a few matrix products.
 
-Features are first turned to their principal axes, which changes no distance and so no machine; there the Hessian is
-nearly diagonal, and conjugate gradients that are preconditioned by its diagonal need few steps. Of very many features
-only the main axes are found, by a random start and a few products, and what is left of the features stays as it is:
-there, few directions are much longer than others.
+Features are first rotated to their principal axes. That changes no distance, and hence no machine, but makes the
+Hessian nearly diagonal, so conjugate gradients with a diagonal preconditioner need few steps. For very many features
+only the leading axes are computed, by randomised subspace iteration, and the remainder of the features is kept as it
+is: few of its directions are much longer than others.
 """
 
 import warnings
@@ -29,24 +29,24 @@ FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
 ENOUGH_WORSE = 2
-MOST_TURNED = 4096  # features (or documents, if they are fewer) of which all principal axes are found
-MAIN_AXES = 512  # that are found of more
+MOST_TURNED = 4096  # features (or documents, if fewer) for which all principal axes are computed
+MAIN_AXES = 512  # leading axes that are computed otherwise
 MAIN_ROUNDS = 2
-PRECISION = 1e-7  # a smaller part of a loss is not gained but rounded
+PRECISION = 1e-7  # relative gains below this are rounding
 
 
 @dataclass(frozen=True)
 class Turned:
-    """Features on their principal axes, and a last one that is always 1.
+    """Features on their principal axes, and a last feature that is always 1.
 
     Attributes
     ----------
     matrix : (n, n_axes + 1) array, or (n, n_axes + n_features + 1) if there is a rest
     axes : (n_features, n_axes) array
-        The principal axes, as columns; no more than there are documents, since no machine leaves their span.
+        The principal axes, as columns; at most one per document, since no machine leaves the documents' span.
     rest : bool
-        Whether these are the main axes alone. After the features on them comes what they leave of the features as they
-        were; the distances are the same, and so are the machines.
+        Whether these are the leading axes only. The features on them are then followed by the remainder of the original
+        features; the distances are the same, and so are the machines.
     """
 
     matrix: Floats
@@ -55,7 +55,7 @@ class Turned:
 
     @classmethod
     def of(cls, features: NDArray[np.float64]) -> "Turned":
-        """Turn features, (n, n_features)."""
+        """Rotate features, (n, n_features)."""
         plain = np.asarray(features, np.float32)
         one = np.ones(len(plain), np.float32)
         if min(plain.shape) > MOST_TURNED:
@@ -69,7 +69,7 @@ class Turned:
         return cls(np.column_stack([plain @ axes, one]), axes, False)
 
     def scores(self, features: NDArray[np.float64], weights: Floats) -> Floats:
-        """Return what machines of these axes say of other features, (n, n_machines)."""
+        """Return the scores of machines for other features, (n, n_machines)."""
         n_axes = self.axes.shape[1]
         back = self.axes @ weights[:n_axes]
         if self.rest:
@@ -80,7 +80,7 @@ class Turned:
 
 
 def _main_axes(features: Floats) -> Floats:
-    """Return the directions along which features, (n, n_features), are longest, about: (n_features, MAIN_AXES)."""
+    """Return the approximate leading principal axes of features, (n, n_features): (n_features, MAIN_AXES)."""
     axes = np.random.default_rng(0).standard_normal((features.shape[1], MAIN_AXES)).astype(np.float32)
     for _ in range(MAIN_ROUNDS):
         axes = np.linalg.qr(features.T @ (features @ axes))[0]
@@ -89,15 +89,15 @@ def _main_axes(features: Floats) -> Floats:
 
 
 class LinearMachines:
-    """One machine a label (one in all where there are two), as scikit-learn's ``LinearSVC`` would find them.
+    """One machine per label (a single one for two labels), equal to scikit-learn's ``LinearSVC``.
 
     Parameters
     ----------
     turned : Turned
     weights : (n, n_machines) array
-        One for each column of ``turned.matrix``.
+        One row per column of ``turned.matrix``.
     labels : (n_labels,) int array
-        In order.
+        Sorted.
     """
 
     def __init__(self, turned: Turned, weights: Floats, labels: Ints) -> None:
@@ -118,10 +118,10 @@ def choose_cost(
     features : (n, n_features) array
     labels : (n,) int array
     costs : floats
-        From which C is chosen, rising: the first of those that are right most often. Two that are worse than the best
-        so far, one after the other, end the search: machines of a large C take longest.
+        Candidates for C, ascending; of equally accurate ones the first is chosen. The search ends after two in a row
+        that are worse than the best so far: a large C takes longest.
     parts : sequence of (train, test)
-        Positions of the documents to learn from and of those to count.
+        Positions of the training and of the test documents of each fold.
     """
     turned = Turned.of(features)
     known, codes = np.unique(labels, return_inverse=True)
@@ -148,7 +148,7 @@ def choose_cost(
 
 
 def decided(scores: Floats) -> Ints:
-    """Return the place of the label that machines' scores, (n, n_machines), speak for."""
+    """Return the position of the predicted label, given scores (n, n_machines)."""
     return (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(1)
 
 
@@ -161,9 +161,9 @@ def fit_machines(features: Floats, signs: Floats, costs: Floats, start: Floats |
     signs : (n, n_machines) array
         1 or -1 for the label of each document; 0 for a document that a machine does not learn from.
     costs : (n_machines,) array
-        The C of each.
-    start : (d, n_machines) array, optional
-        Weights to begin with.
+        C of each machine.
+    start : (d, n_machines) array, default=None
+        Initial weights; zeros by default.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def fit_machines(features: Floats, signs: Floats, costs: Floats, start: Floats |
         loss = np.square(weight, dtype=np.float64).sum(0) / 2 + cost * np.square(slack[:, open_], dtype=np.float64).sum(
             0
         )
-        open_ = open_[gain > PRECISION * loss]  # the others are as good as single precision lets them be
+        open_ = open_[gain > PRECISION * loss]  # the others have converged to single precision
         if not len(open_):
             return weights
     warnings.warn(f"{len(open_)} machines did not converge", ConvergenceWarning, stacklevel=2)
@@ -230,7 +230,7 @@ def _newton_step(features: Floats, squares: Floats, active: Floats, costs: Float
 def _line_search(
     weight: Floats, step: Floats, scores: Floats, moved: Floats, signs: Floats, costs: Floats, gradient: Floats
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """Halve each machine's step until its loss falls; return the lengths left, 0 for none, and the gains."""
+    """Halve each machine's step until its loss falls; return the step lengths (0 if none helps) and the gains."""
     along = (gradient * step).sum(0).astype(np.float64)
     cross, square = (weight * step).sum(0).astype(np.float64), (step * step).sum(0).astype(np.float64)
     before = np.square(_slack(scores, signs), dtype=np.float64).sum(0)

@@ -1,14 +1,14 @@
-"""How an encoder is judged: the same folds, features' scaling and classifier for each, and nothing tuned on tests.
+"""The evaluation protocol: the same folds, scaling and classifier for every encoder, and no tuning on test texts.
 
-1. The corpus's own split, or ten stratified folds that depend on the seed alone.
-2. The encoder is fitted to the training texts without their labels (``transductive``: to all texts, as many papers do).
-3. Dense vectors are standardised, each feature to mean 0 and variance 1 over the training part; more than 300 features
-   are centred and scaled alike, so that they keep their proportions; sparse ones stay.
-4. A support vector machine, whose C is chosen by three-fold cross-validation within the training part.
+1. Split the corpus as published, or into ten stratified folds that depend only on the seed.
+2. Fit the encoder to the training texts, without labels (``transductive``: to all texts, as many papers do).
+3. Standardise dense vectors: each feature has mean 0 and variance 1 over the training texts. More than 300 features
+   are centred and scaled by a common factor, so that they keep their proportions. Sparse vectors are left as they are.
+4. Fit a support vector machine whose C is chosen by three-fold cross-validation within the training texts.
 
-The scaling was chosen by cross-validation on training parts alone: standardised vectors did as well as raw or centred
-ones, and their best C varies less from corpus to corpus, so that one short grid serves all. Of many features most are
-small, and standardising makes noise as loud as the rest: held-out sentences of the training part lost a point or two.
+The scaling was chosen by cross-validation on training texts: standardised vectors did as well as raw or centred ones,
+and their best C varies less between corpora, so one short grid serves all. Most of many features are small, and
+standardising them amplifies noise: it cost a point or two on held-out training sentences.
 """
 
 import contextlib
@@ -30,8 +30,8 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..corpus import blocks
+from ..datasets import Dataset
 from ..datasets import names as known_datasets
-from ..datasets.dataset import Dataset
 from ..errors import CorpusError
 from .linear import choose_cost
 
@@ -42,10 +42,10 @@ INNER_FOLDS = 3
 MANY_C = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 LINEAR_C = MANY_C[1:]
 RBF_C = (1.0, 10.0)
-RBF_GAMMA = (0.2, 1.0)  # of 1 / (features x variance)
+RBF_GAMMA = (0.2, 1.0)  # multiples of 1 / (features x variance)
 MAX_ITER = 5000
-MANY = 300  # dense features; beyond it they are scaled alike, and liblinear takes minutes to hours
-EXAMPLES = 5  # most and least certain documents that are told
+MANY = 300  # dense features; more have a common scale, and liblinear would take minutes to hours
+EXAMPLES = 5  # most and least certain documents that are reported
 EXCERPT = 400  # characters of each
 
 Ints = NDArray[np.int64]
@@ -53,7 +53,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Options:
-    """What can be chosen about the protocol."""
+    """Options of the protocol.
+
+    Attributes
+    ----------
+    classifier : {"liblinear", "libsvm-rbf"}, default="liblinear"
+    transductive : bool, default=False
+        Fit encoders to all texts instead of the training texts.
+    seed : int, default=0
+    scaling : {"standard", "none"}, default="standard"
+        How dense vectors are scaled.
+    """
 
     classifier: Classifier = "liblinear"
     transductive: bool = False
@@ -78,21 +88,22 @@ class Fold:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one fold gave.
+    """The result of one fold.
 
     Attributes
     ----------
     test, predicted : (n_test,) int arrays
-        Positions of the test documents, and the label found for each.
+        Positions of the test documents, and their predicted labels.
     concentration : (n_test,) array or None
-        How sure the encoder is of each test document.
+        Concentration of the posterior of each test document.
     fit_seconds, transform_seconds : float
-        To fit the encoder, and to turn every text of the corpus into its vector.
+        Time to fit the encoder, and to encode every text of the corpus.
     dimensions : int
+        Number of features.
     chosen : dict
-        The classifier's parameters.
+        Parameters of the classifier.
     unconverged : (int, int)
-        How often the classifier and the encoder stopped before they had converged.
+        How often the classifier and the encoder stopped before they converged.
     """
 
     test: Ints
@@ -106,13 +117,13 @@ class Outcome:
 
 
 def folds(dataset: Dataset, seed: int = 0) -> list[Fold]:
-    """Return the corpus's own split, or stratified folds; the same for every encoder.
+    """Return the published split of a corpus, or stratified folds; the same for every encoder.
 
     There are ten folds, or as many as the rarest label has documents.
     """
     counts = np.bincount(dataset.labels, minlength=len(dataset.label_names))
     if len(counts) < 2:
-        raise CorpusError(f"{dataset.name}: a classifier needs at least two labels, and there are {len(counts)}")
+        raise CorpusError(f"{dataset.name}: a classifier needs at least two labels, not {len(counts)}")
     if dataset.train is not None:
         known = np.bincount(dataset.labels[dataset.train], minlength=len(counts))
         _check_enough(dataset, known, INNER_FOLDS, "for training")
@@ -133,7 +144,7 @@ def _check_enough(dataset: Dataset, counts: Ints, least: int, where: str) -> Non
 
 @dataclass(frozen=True)
 class Encoded:
-    """The vectors of every text of a corpus, (n_docs, n_features), and what they took."""
+    """The vectors of every text of a corpus, (n_docs, n_features), and the time to fit and encode."""
 
     vectors: Any
     fit_seconds: float
@@ -141,7 +152,7 @@ class Encoded:
 
 
 def encode_all(build: Callable[[], Any], dataset: Dataset) -> Encoded:
-    """Encode a corpus by an encoder that learns nothing from it; good for all folds."""
+    """Encode a corpus with an encoder that learns nothing from it: once for all folds."""
     with threadpool_limits(1):
         began = time.perf_counter()
         encoder = build().fit(dataset.texts)
@@ -159,23 +170,23 @@ def evaluate(
     tells_certainty: bool = False,
     encoded: Encoded | None = None,
 ) -> Outcome:
-    """Judge an encoder on one fold.
+    """Evaluate an encoder on one fold.
 
     Parameters
     ----------
     build : callable
-        Returns a transformer, unfitted.
+        Returns an unfitted transformer.
     dataset : Dataset
     fold : Fold
     options : Options
-    tells_certainty : bool
-        Ask the transformer's ``posterior`` for concentrations too.
-    encoded : Encoded, optional
+    tells_certainty : bool, default=False
+        Report the concentrations of the transformer's ``posterior``.
+    encoded : Encoded, default=None
         The vectors, if they do not depend on the fold.
     """
     train = [dataset.texts[i] for i in fold.train]
     test = [dataset.texts[i] for i in fold.test]
-    # One thread: results and times then depend on no one's number of cores.
+    # One thread: results and times then do not depend on the number of cores.
     with threadpool_limits(1), counted() as encoder_warnings:
         if encoded is not None:
             encoder, parts = None, [encoded.vectors[fold.train], encoded.vectors[fold.test]]
@@ -188,29 +199,29 @@ def evaluate(
             parts = [encoder.transform(train), encoder.transform(test)]
             fit_seconds, transform_seconds = fitted - began, time.perf_counter() - fitted
     with threadpool_limits(1):
-        known, unknown = _scaled(*parts) if options.scaling == "standard" else parts
+        seen, unseen = _scaled(*parts) if options.scaling == "standard" else parts
         with counted() as classifier_warnings:
-            machine, chosen = choose(known, dataset.labels[fold.train], options)
+            machine, chosen = choose(seen, dataset.labels[fold.train], options)
         concentration = encoder.posterior(test).concentration if tells_certainty and encoder else None
         return Outcome(
             test=fold.test,
-            predicted=np.asarray(machine.predict(unknown), np.int64),
+            predicted=np.asarray(machine.predict(unseen), np.int64),
             concentration=concentration,
             fit_seconds=fit_seconds,
             transform_seconds=transform_seconds,
-            dimensions=int(known.shape[1]),
+            dimensions=int(seen.shape[1]),
             chosen=chosen,
             unconverged=(len(classifier_warnings), len(encoder_warnings)),
         )
 
 
 def choose(features: Any, labels: Ints, options: Options) -> tuple[Any, dict[str, float]]:
-    """Fit the classifier to the training part, its parameters chosen there by cross-validation.
+    """Fit the classifier to training vectors, with parameters chosen by cross-validation among them.
 
     Returns
     -------
     machine : LinearSVC, SVC or LinearMachines
-        Many dense features get the same machine as liblinear's from a solver that is made for them.
+        More than 300 dense features use :mod:`~parasphere.experiments.linear`, which fits the same machine faster.
     chosen : dict
         Its parameters; of equally good ones the first, which have the smallest C.
     """
@@ -236,15 +247,15 @@ def choose(features: Any, labels: Ints, options: Options) -> tuple[Any, dict[str
 
 
 def summarise(dataset: Dataset, outcomes: list[Outcome]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Put the folds together, test documents in the corpus's order.
+    """Combine the outcomes of all folds, with the test documents in the order of the corpus.
 
     Returns
     -------
     facts : dict
-        Accuracy, macro-F1, times and so on; JSON-able. With folds, ``n_train`` and the times are means over them,
-        ``n_test`` counts the documents of all. ``transform_seconds`` is for all documents, trained on or not.
+        Accuracy, macro-F1, times and so on; JSON-able. With folds, ``n_train`` and the times are means over folds and
+        ``n_test`` is the total. ``transform_seconds`` is for all documents, training and test.
     arrays : dict
-        "test", the documents' positions, and "predicted", their labels as found.
+        "test", positions of the documents, and "predicted", their predicted labels.
     """
     test = np.concatenate([outcome.test for outcome in outcomes])
     order = np.argsort(test, kind="stable")
@@ -279,15 +290,17 @@ def summarise(dataset: Dataset, outcomes: list[Outcome]) -> tuple[dict[str, Any]
 
 
 def dataset_from(path: str | Path, label: str | None = None, *, text: str = "text", encoding: str = "utf-8") -> Dataset:
-    """Read a labelled corpus of one's own; it is judged by folds.
+    """Read a labelled corpus, to be evaluated by cross-validation.
 
     Parameters
     ----------
     path : path
         A file or a folder, as :func:`parasphere.corpus.blocks` takes it.
-    label, text : str
-        The columns. A folder needs no label: the folder that a file is in is its label.
-    encoding : str
+    label : str, default=None
+        Column of labels. A folder needs none: the label of a file is the name of its folder.
+    text : str, default="text"
+        Column of texts.
+    encoding : str, default="utf-8"
     """
     path = Path(path)
     texts: list[str] = []
@@ -295,7 +308,7 @@ def dataset_from(path: str | Path, label: str | None = None, *, text: str = "tex
     ids: list[str] = []
     for block in blocks(path, text=text, label=label, encoding=encoding):
         if block.labels is None:
-            raise CorpusError(f"{path} has no labels; name the column that holds them, as in --label-column topic")
+            raise CorpusError(f"{path} has no labels; name their column, as in --label-column topic")
         texts += block.texts.to_pylist()
         labels += block.labels.to_pylist()
         numbers = range(block.start + 1, block.start + len(block) + 1)
@@ -303,12 +316,12 @@ def dataset_from(path: str | Path, label: str | None = None, *, text: str = "tex
     unlabelled = [number for number, value in enumerate(labels) if value is None]
     if unlabelled or not labels:
         fault = f"document {unlabelled[0]} (from 0) has no label" if unlabelled else "it has no documents"
-        raise CorpusError(f"{path}: {fault}; every document needs one")
+        raise CorpusError(f"{path}: {fault}; every document needs a label")
     names = sorted({str(value) for value in labels})
     name = path.name.split(".")[0]
     places = {name: place for place, name in enumerate(names)}
     return Dataset(
-        name=f"{name} (yours)" if name in known_datasets() else name,  # which the paper's figures say nothing about
+        name=f"{name} (yours)" if name in known_datasets() else name,  # not comparable with the paper's results
         texts=texts,
         labels=np.array([places[str(value)] for value in labels]),
         label_names=names,
@@ -319,18 +332,18 @@ def dataset_from(path: str | Path, label: str | None = None, *, text: str = "tex
 
 
 def _certain(dataset: Dataset, test: Ints, outcomes: list[Outcome], order: Ints) -> dict[str, Any] | None:
-    """Return the test documents of which the encoder is most and least sure."""
-    found = [outcome.concentration for outcome in outcomes if outcome.concentration is not None]
-    if not found:
+    """Return the test documents with the highest and lowest concentrations."""
+    by_fold = [outcome.concentration for outcome in outcomes if outcome.concentration is not None]
+    if not by_fold:
         return None
-    concentration = np.concatenate(found)[order]
+    concentration = np.concatenate(by_fold)[order]
     ranked = np.argsort(concentration, kind="stable")
 
     def excerpt(place: Any) -> str:
-        # Some corpora are people's messages, free for research only: a report that is passed on must not quote them.
+        # Some corpora are private messages, licensed for research only: a published report must not quote them.
         return "" if "research" in dataset.licence else " ".join(dataset.texts[place].split())[:EXCERPT]
 
-    def told(places: Ints) -> list[dict[str, Any]]:
+    def described(places: Ints) -> list[dict[str, Any]]:
         return [
             {
                 "id": dataset.ids[test[place]],
@@ -341,7 +354,7 @@ def _certain(dataset: Dataset, test: Ints, outcomes: list[Outcome], order: Ints)
             for place in places
         ]
 
-    return {"most": told(ranked[::-1][:EXAMPLES]), "least": told(ranked[:EXAMPLES])}
+    return {"most": described(ranked[::-1][:EXAMPLES]), "least": described(ranked[:EXAMPLES])}
 
 
 def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
@@ -349,7 +362,9 @@ def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
         return train, test
     scaler = StandardScaler().fit(np.asarray(train, np.float64))
     if train.shape[1] > MANY:
-        scaler.scale_[:] = np.sqrt(scaler.var_.sum() / MANY) or 1.0  # in all as loud as so many standardised ones
+        scaler.scale_[:] = (
+            np.sqrt(scaler.var_.sum() / MANY) or 1.0
+        )  # total variance: that of so many standardised features
     return scaler.transform(np.asarray(train, np.float64)), scaler.transform(np.asarray(test, np.float64))
 
 
@@ -361,7 +376,7 @@ def _variance(features: Any) -> float:
 
 @contextlib.contextmanager
 def counted() -> Iterator[list[Any]]:
-    """Collect warnings that something did not converge; all others go on their way."""
+    """Collect convergence warnings; all others are issued again."""
     stopped: list[Any] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)

@@ -1,7 +1,6 @@
-"""What the paper printed, every figure of its Tables 1 and 2 and of its Figure 2, and our runs set beside it.
+"""The paper's results (Tables 1 and 2, Figure 2) in per cent, copied by hand, and our runs beside them.
 
-In per cent; copied by hand, digit by digit. The paper is not of one mind about PV-DM on Subj in 50 dimensions: 90.4 in
-Table 2, 90.2 in Figure 2. Both are kept, each in its place.
+The paper contradicts itself on PV-DM on Subj in 50 dimensions: 90.4 in Table 2, 90.2 in Figure 2. Both are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,28 +9,28 @@ from typing import Any, NamedTuple
 from ..errors import ParasphereError
 from . import significance
 
-DIMENSION = 50  # of the paper's Tables 1 and 2, where an encoder lets one choose
+DIMENSION = 50  # of the paper's Tables 1 and 2, where the dimension can be chosen
 DIMENSIONS = (50, 100, 300)  # of its Figure 2
-REFERENCE = ("spm", "spm-paper")  # whom the others are tested against: the first of these that was run
+REFERENCE = ("spm", "spm-paper")  # the others are tested against the first of these that was run
 LEVEL = 0.05
 
-# What the paper calls the corpora of each table, in its order.
+# The paper's names of the corpora, in the order of its tables.
 TABLE_1_DATASETS = {
     "20news-different": "different", "20news-similar": "similar", "20news-same": "same", "reuters-10": "Reuters",
 }  # fmt: skip
 TABLE_2_DATASETS = {"subj": "Subj", "mr": "MR"}
 DATASETS = TABLE_1_DATASETS | TABLE_2_DATASETS
 
-# What the paper calls the encoders, in the order of its tables.
+# The paper's names of the encoders, in the order of its tables.
 ENCODERS = {
     "bow": "BoW", "lsi": "LSI", "lda": "LDA", "movmf": "movMF", "sam": "SAM", "cbow": "cBow", "pv-dbow": "PV-DBOW",
     "pv-dm": "PV-DM", "fastsent": "FastSent", "skip-thought": "uni-skip", "spm": "SPM",
 }  # fmt: skip
 
-# Encoders whose figures stand under another name.
+# Encoders whose results have another name.
 SAME = {"spm-paper": "spm", "uni-skip": "skip-thought"}
 
-# Encoders whose dimension is their own affair: 5,000 words, up to 100, and 2,400.
+# Encoders whose dimension is fixed: 5,000 words, up to 100, and 2,400.
 FIXED = ("bow", "fastsent", "skip-thought")
 
 TABLE_1 = {  # topical classification: different, similar, same, Reuters
@@ -83,7 +82,7 @@ FIGURE_2 = {  # dataset -> encoder -> accuracy in 50, 100 and 300 dimensions
 
 
 def in_table(encoder: str, dataset: str) -> float | None:
-    """Return the accuracy that Table 1 or 2 prints, in per cent, or None.
+    """Return the accuracy in Table 1 or 2, in per cent, or None.
 
     Examples
     --------
@@ -110,13 +109,13 @@ def in_figure(encoder: str, dataset: str, dim: int | None) -> float | None:
 
 
 def accuracy(encoder: str, dataset: str, dim: int | None) -> float | None:
-    """Return the paper's accuracy, in per cent, where it did the same: the same encoder, corpus and dimension.
+    """Return the paper's accuracy, in per cent, for the same encoder, corpus and dimension, or None.
 
     Parameters
     ----------
     encoder, dataset : str
     dim : int or None
-        Counts for nothing where the encoder fixes its own, as ``bow`` does.
+        Ignored for encoders of fixed dimension, such as ``bow``.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def accuracy(encoder: str, dataset: str, dim: int | None) -> float | None:
 
 
 class Cell(NamedTuple):
-    """One encoder on one corpus, the paper's accuracy and ours with its interval, in per cent.
+    """One encoder on one corpus: the paper's accuracy, and ours with its interval, in per cent.
 
     ``p`` is that of the paired test against SPM; ``sign`` is 1 if ours is significantly above SPM, -1 if below.
     """
@@ -151,7 +150,7 @@ class Cell(NamedTuple):
 
     @property
     def verdict(self) -> str | None:
-        """Where ours is: "below" or "above" the paper's figure by more than the interval, or "near" it."""
+        """Whether ours is "below" or "above" the paper's by more than the interval, or "near" it."""
         if self.paper is None or self.ours is None:
             return None
         low, high = (self.ours if end is None else end for end in (self.low, self.high))
@@ -159,7 +158,7 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One encoder, and the length of its vectors if it was run."""
+    """One encoder, and the dimension of its vectors if it was run."""
 
     encoder: str
     title: str
@@ -168,7 +167,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One table: a column a corpus, a row an encoder."""
+    """One table: one column per corpus, one row per encoder."""
 
     title: str
     columns: list[str]
@@ -176,30 +175,30 @@ class Table(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What all encoders of a table have in common."""
+    """The options that all encoders of a table share."""
 
     classifier: str
     transductive: bool
 
 
 class Comparison:
-    """Runs by condition, encoder, corpus and dimension, and their places in the paper's tables.
+    """Runs by condition, encoder, corpus and dimension, and the tables that they fill.
 
-    Of runs that differ in their word vectors alone, the one with those that ``made`` names stands in the tables.
+    Of runs that differ only in their word vectors, the tables show the one with the vectors that ``made`` names.
     """
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         self.made: Mapping[str, Any] = results["made"]
         self.runs: Sequence[Mapping[str, Any]] = results["runs"]
         if not self.runs:
-            raise ParasphereError("there are no runs to report")
-        self._found: dict[tuple[Condition, str, str], dict[int | None, Mapping[str, Any]]] = {}
+            raise ParasphereError("no runs to report")
+        self._by_dim: dict[tuple[Condition, str, str], dict[int | None, Mapping[str, Any]]] = {}
         vectors = self.made.get("vectors") or {}
         for run in self.runs:
             if not 0 <= run["accuracy"] <= 1:
                 where = f"{run['encoder']} on {run['dataset']}"
                 raise ParasphereError(f"{where}: an accuracy of {run['accuracy']} is not between 0 and 1")
-            dims = self._found.setdefault((self.condition(run), run["encoder"], run["dataset"]), {})
+            dims = self._by_dim.setdefault((self.condition(run), run["encoder"], run["dataset"]), {})
             if run["dim"] not in dims or run["vectors"] == vectors.get(str(run["dim"])):
                 dims[run["dim"]] = run
         self.conditions = list(dict.fromkeys(map(self.condition, self.runs)))
@@ -210,29 +209,29 @@ class Comparison:
 
     @staticmethod
     def condition(run: Mapping[str, Any]) -> Condition:
-        """Return the condition that a run belongs to."""
+        """Return the condition of a run."""
         return Condition(run["classifier"], bool(run["transductive"]))
 
     def dim(self, condition: Condition) -> int | None:
-        """Return the dimension of a condition's tables: the paper's if it was run, else the least that was."""
+        """Return the dimension of a condition's tables: the paper's if it was run, else the smallest that was."""
         dims = {run["dim"] for run in self.runs if self.condition(run) == condition and run["dim"] is not None}
         return DIMENSION if DIMENSION in dims else min(dims, default=None)
 
     def get(self, condition: Condition, encoder: str, dataset: str, dim: int | None) -> Mapping[str, Any] | None:
-        """Return the run of this dimension, or that of an encoder which has but its own."""
-        found = self._found.get((condition, encoder, dataset), {})
-        if dim in found or not found:
-            return found.get(dim)
-        dims = {d for (c, e, _), runs in self._found.items() if (c, e) == (condition, encoder) for d in runs}
-        return None if dim in dims else found[min(found, key=lambda d: d or 0)]
+        """Return the run of this dimension; for an encoder that was never run in it, that of the smallest."""
+        by_dim = self._by_dim.get((condition, encoder, dataset), {})
+        if dim in by_dim or not by_dim:
+            return by_dim.get(dim)
+        dims = {d for (c, e, _), runs in self._by_dim.items() if (c, e) == (condition, encoder) for d in runs}
+        return None if dim in dims else by_dim[min(by_dim, key=lambda d: d or 0)]
 
     def cell(self, condition: Condition, encoder: str, dataset: str, dim: int | None) -> Cell:
-        """Return the paper's figure and the run in a table of this dimension."""
+        """Return the cell of a table of this dimension."""
         run = self.get(condition, encoder, dataset, dim)
         return Cell(accuracy(encoder, dataset, dim)) if run is None else self.beside(run, dim)
 
     def beside(self, run: Mapping[str, Any], dim: int | None) -> Cell:
-        """Set a run beside the paper's figure, and test it against SPM of this dimension."""
+        """Return the cell of a run: the paper's accuracy beside it, and a test against SPM of this dimension."""
         condition, dataset = self.condition(run), run["dataset"]
         interval = significance.of_run(run)
         low, high = (None, None) if interval is None else (100 * interval.low, 100 * interval.high)
@@ -245,8 +244,8 @@ class Comparison:
         return cell._replace(p=test.p, sign=0 if test.p >= LEVEL else 1 if test.statistic > 0 else -1)
 
     def tables(self, condition: Condition) -> list[Table]:
-        """Return Tables 1 and 2, and one of the corpora that the paper does not have, each if any of it was run."""
-        run = [d for d in self.datasets if any((c, e) == (condition, d) for c, _, e in self._found)]
+        """Return Tables 1 and 2, and one of other corpora, each if any of it was run."""
+        run = [d for d in self.datasets if any((c, e) == (condition, d) for c, _, e in self._by_dim)]
         groups = {
             "Table 1: topical classification": TABLE_1_DATASETS,
             "Table 2: sentiment analysis": TABLE_2_DATASETS,
@@ -269,13 +268,13 @@ class Comparison:
         return Table(title, list(datasets.values()), rows)
 
     def verdicts(self) -> dict[str, list[tuple[Mapping[str, Any], Cell]]]:
-        """Return every run with a figure of the paper's by its verdict, the largest differences first."""
-        found: dict[str, list[tuple[Mapping[str, Any], Cell]]] = {"below": [], "near": [], "above": []}
-        for runs in self._found.values():
+        """Return every run that the paper has too, by verdict, the largest differences first."""
+        verdicts: dict[str, list[tuple[Mapping[str, Any], Cell]]] = {"below": [], "near": [], "above": []}
+        for runs in self._by_dim.values():
             for dim, run in runs.items():
                 cell = self.beside(run, dim)
                 if cell.verdict is not None:
-                    found[cell.verdict].append((run, cell))
-        for cells in found.values():
+                    verdicts[cell.verdict].append((run, cell))
+        for cells in verdicts.values():
             cells.sort(key=lambda pair: -abs(pair[1].difference or 0.0))
-        return found
+        return verdicts

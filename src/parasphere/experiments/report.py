@@ -1,4 +1,4 @@
-"""The report of an experiment: every number beside the paper's, as data, as text, as a picture and as a page."""
+"""The report of the experiments beside the paper's numbers: JSON, Markdown, a figure and an HTML page."""
 
 import json
 import re
@@ -16,8 +16,8 @@ from . import beyond, figures, published
 from .published import Cell, Comparison, Condition, Table
 
 ANALYSIS = ("<!-- analysis -->", "<!-- /analysis -->")
-INVITATION = "\n_Nobody has written here yet. What stands between the two markers survives the next run._\n"
-EXCERPT = 600  # characters of a text that the page shows
+INVITATION = "\n_No analysis yet. Text between the two markers is kept by the next run._\n"
+EXCERPT = 600  # characters shown per text
 
 _CLASSIFIERS = {"liblinear": "linear SVM (liblinear)", "libsvm-rbf": "SVM with an RBF kernel (libsvm)"}
 _FITTED = ("the training texts alone", "all texts, without their labels (transductive)")
@@ -34,11 +34,11 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     Parameters
     ----------
     results : mapping
-        "made", how and by what it was made, and "runs", a mapping for each; accuracies between 0 and 1.
+        "made", the provenance, and "runs", one mapping per run, as :func:`~parasphere.experiments.run_all` returns.
     folder : path
-        What stands in its ``README.md`` between ``<!-- analysis -->`` and ``<!-- /analysis -->`` is kept. The figure
-        is drawn for Subj and MR, and for corpora that were run in more than one dimension; where there are none, that
-        of an earlier report is removed.
+        Text in its ``README.md`` between ``<!-- analysis -->`` and ``<!-- /analysis -->`` is kept. The figure is drawn
+        for Subj, MR and corpora that were run in more than one dimension; if there are none, the figure of an earlier
+        report is removed.
     """
     folder = Path(folder)
     comparison = Comparison(results)
@@ -58,7 +58,7 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
 
 
 def read_results(path: str | Path) -> dict[str, Any]:
-    """Return what :func:`write_report` was given, from its ``results.json`` or the folder that holds it."""
+    """Read the results of a report, from its ``results.json`` or the folder that holds it."""
     path = Path(path)
     results: dict[str, Any] = json.loads((path / "results.json" if path.is_dir() else path).read_text("ascii"))
     for run in results["runs"]:
@@ -69,12 +69,12 @@ def read_results(path: str | Path) -> dict[str, Any]:
 
 
 def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put results of several commands together, for one report; of runs of the same thing the first is kept.
+    """Join the results of several commands; of runs with the same configuration the first is kept.
 
-    Each part has the protocol and the seed of the others. The provenance names every command and every code.
+    All parts must have the same seed. The provenance lists every command and every version of the code.
     """
     if not parts:
-        raise ParasphereError("there is nothing to join; name at least one folder with results")
+        raise ParasphereError("nothing to join: name at least one folder with results")
     made = [part["made"] for part in parts]
     if len({one["seed"] for one in made}) > 1:
         raise ParasphereError("results of different seeds cannot stand in one report")
@@ -95,7 +95,7 @@ def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _pack(results: Mapping[str, Any]) -> str:
-    """Spell results with a field a line, for the sake of diffs, and with four documents of ``correct`` a letter."""
+    """Return results as JSON with one field per line, for readable diffs, and ``correct`` as hexadecimal bits."""
 
     def lines(fields: Mapping[str, Any]) -> str:
         return "{\n" + ",\n".join(f" {json.dumps(name)}: {compact(value)}" for name, value in fields.items()) + "\n}"
@@ -110,13 +110,10 @@ def _pack(results: Mapping[str, Any]) -> str:
             bits = np.asarray(fields["correct"])
             if not np.isin(bits, (0, 1)).all():
                 where = f"{run['encoder']} on {run['dataset']}"
-                raise ParasphereError(f"{where}: `correct` must hold 0 and 1, one a test document")
+                raise ParasphereError(f"{where}: `correct` must hold 0 or 1 per test document")
             fields["correct"] = {"n": len(bits), "bits": np.packbits(bits.astype(bool)).tobytes().hex()}
         runs.append(lines(fields))
     return f'{{\n"made": {lines(results["made"])},\n"runs": [\n' + ",\n".join(runs) + "\n]\n}\n"
-
-
-# -- words ---------------------------------------------------------------------------------------------------------
 
 
 def _number(value: float | None) -> str:
@@ -137,31 +134,31 @@ def _condition(condition: Condition) -> str:
 
 def _heading(comparison: Comparison, condition: Condition) -> str:
     dim = comparison.dim(condition)
-    text = _condition(condition) + ("" if dim is None else f"; {dim} dimensions, where an encoder leaves the choice")
+    text = _condition(condition) + ("" if dim is None else f"; {dim} dimensions where the encoder leaves the choice")
     return text[0].upper() + text[1:] + "."
 
 
 def _sentences(comparison: Comparison) -> dict[str, list[str]]:
-    """Say each difference from the paper in a sentence."""
-    found: dict[str, list[str]] = {}
+    """Return one sentence per difference from the paper, by verdict."""
+    sentences: dict[str, list[str]] = {}
     for verdict, pairs in comparison.verdicts().items():
-        found[verdict] = []
+        sentences[verdict] = []
         for run, cell in pairs:
             fixed = run["dim"] is None or run["encoder"] in published.FIXED
             where = [run["title"], published.DATASETS[run["dataset"]], "" if fixed else f"{run['dim']} dimensions"]
             where += [_condition(comparison.condition(run))] if len(comparison.conditions) > 1 else []
             interval = "" if cell.low is None else f" ({_number(cell.low)} to {_number(cell.high)})"
-            found[verdict].append(
+            sentences[verdict].append(
                 f"{' · '.join(filter(None, where))}: paper {_number(cell.paper)}, ours {_number(cell.ours)}{interval}, "
                 f"difference {_signed(cell.difference)}"
             )
-    return found
+    return sentences
 
 
 def _summary(said: Mapping[str, list[str]]) -> str:
     total = sum(map(len, said.values()))
     if not total:
-        return "The paper has no figure for anything that was run."
+        return "The paper has no result for anything that was run."
     below, near, above = (len(said[verdict]) for verdict in ("below", "near", "above"))
     return (
         f"Of {total} accuracies that the paper prints too, {below} {'is' if below == 1 else 'are'} below the paper's "
@@ -169,17 +166,14 @@ def _summary(said: Mapping[str, list[str]]) -> str:
     )
 
 
-# -- README.md -----------------------------------------------------------------------------------------------------
-
-
 def _analysis(path: Path) -> str:
-    """Return what somebody wrote between the markers, or an invitation to write it."""
+    """Return the text between the markers, or an invitation to write one."""
     begin, end = ANALYSIS
     text = path.read_text("utf-8") if path.exists() else begin + INVITATION + end
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(end) < text.index(begin):
         raise ParasphereError(
-            f"{path}: it is written anew except for what stands between {begin} and {end}, and these must be there "
-            "once each. Put them around what is to be kept, or remove the file."
+            f"{path} is rewritten except for the text between {begin} and {end}, and each of these must occur once. "
+            "Put them around the text to keep, or remove the file."
         )
     return text.partition(begin)[2].partition(end)[0]
 
@@ -188,20 +182,21 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
     said = _sentences(comparison)
     blocks = [
         "# Spherical Paragraph Model: the paper's experiments, and ours",
-        "All but the analysis is written by the command at the end. [report.html](report.html) shows more: times, "
-        "confusion matrices, certain and uncertain documents. [results.json](results.json) has every number.",
-        "In each cell: the paper's accuracy / ours / difference, in per cent, and below them the 95 % interval of "
-        "ours. **Bold**: our best. ▲ above SPM, ▼ below SPM in a paired test. –: not run, or not in the paper.",
+        "This page, except for the analysis, is written by the command at its end. [report.html](report.html) adds "
+        "times, confusion matrices, and the most and least certain documents; [results.json](results.json) has every "
+        "number.",
+        "Each cell: the paper's accuracy / ours / difference, in per cent, and the 95 % interval of ours. **Bold**: "
+        "our best. ▲ above SPM, ▼ below SPM in a paired test. –: not run, or not in the paper.",
     ]
     for condition in comparison.conditions:
         for table in comparison.tables(condition):
             blocks += [f"## {table.title}", _plain(_heading(comparison, condition)), _markdown(table)]
     blocks.append(_TESTS)
     if best := beyond.table(comparison):
-        blocks += ["## Beyond the paper", beyond.TOLD, "\n".join(best)]
+        blocks += ["## Beyond the paper", beyond.CAPTION, "\n".join(best)]
     if figure:
         blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
-    blocks += ["## Where we do not reach the paper", _summary(said)]
+    blocks += ["## Differences from the paper", _summary(said)]
     headings = {
         "below": "Below, by more than the interval",
         "above": "Above, by more than the interval",
@@ -212,7 +207,7 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
             blocks += [f"### {heading}", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
     blocks += ["## Analysis", f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}", "## How this was made"]
     made = _made(comparison.made)
-    code = {name for name in ("command", "code") if "`" not in made.get(name, "")}  # to be copied as it is
+    code = {name for name in ("command", "code") if "`" not in made.get(name, "")}  # to be copied verbatim
     lines = (f"- {name}: {f'`{text}`' if name in code else _plain(text)}" for name, text in made.items())
     blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
@@ -233,21 +228,18 @@ def _markdown(table: Table) -> str:
 
 
 def _made(made: Mapping[str, Any]) -> dict[str, str]:
-    """Return the provenance, a line a fact."""
+    """Return the provenance as strings."""
     facts = {}
     for name, value in made.items():
-        found = ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
-        if found not in (None, ""):
-            facts[name] = str(found)
+        text = ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
+        if text not in (None, ""):
+            facts[name] = str(text)
     return facts
 
 
 def _plain(text: object) -> str:
-    """Keep Markdown and HTML from taking anything for markup."""
+    """Escape whatever Markdown or HTML could take for markup."""
     return re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", " ".join(str(text).split()))
-
-
-# -- report.html ---------------------------------------------------------------------------------------------------
 
 
 def _page(comparison: Comparison, figure: str) -> bytes:
@@ -265,11 +257,11 @@ def _page(comparison: Comparison, figure: str) -> bytes:
         "styles": figures.styles(comparison.encoders),
     }
     content = json.dumps(data, allow_nan=False, ensure_ascii=False, default=lambda array: array.tolist())
-    # Without "<", nothing in a text can end the script or be read as markup; half a character is none.
+    # Without "<", nothing in a text can end the script or be read as markup; lone surrogates are replaced.
     content = content.replace("<", "\\u003c").encode("utf-8", "replace").decode()
     page = resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
     parts = {"DATA": content, "FIGURE": figure}
-    return re.sub("DATA|FIGURE", lambda found: parts[found[0]], page).encode()
+    return re.sub("DATA|FIGURE", lambda match: parts[match[0]], page).encode()
 
 
 def _shown(table: Table) -> dict[str, Any]:
@@ -281,7 +273,7 @@ def _shown(table: Table) -> dict[str, Any]:
 
 
 def _listed(comparison: Comparison, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page tells of a run; the ``main`` ones are those of the first tables."""
+    """Return what the page shows of a run; ``main`` marks those of the first tables."""
     condition, first = comparison.condition(run), comparison.conditions[0]
     certain = run.get("certain") and {
         end: [document | {"text": str(document["text"])[:EXCERPT]} for document in run["certain"][end]]

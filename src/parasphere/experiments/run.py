@@ -1,8 +1,9 @@
-"""Runs the experiments: what was computed before is read back, what is missing runs on all cores and is kept.
+"""Run the experiments on all cores, and cache their results.
 
-A run is one encoder on one corpus. Its result is kept in a folder of its own, written whole or not at all, whose name
-is a hash of all that it depends on: the texts and labels, the encoder's parameters, the word vectors' content, the
-protocol's options, the code that the encoder and the protocol consist of, and the versions of the libraries below it.
+A run is one encoder on one corpus. Its result is cached in a folder that is written atomically and named by a hash of
+everything that the result depends on: the texts and labels, the parameters of the encoder and of all estimators inside
+it, the content of the word vectors, the options of the protocol, the source code of the encoder and the protocol, and
+the versions of the libraries below them.
 """
 
 import contextlib
@@ -28,9 +29,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sklearn.base import BaseEstimator
 
 from .. import __version__, storage
-from ..datasets import load
+from ..datasets import Dataset, load
 from ..datasets import names as known_datasets
-from ..datasets.dataset import Dataset
 from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
@@ -44,17 +44,17 @@ from .source import code_version
 KIND = "experiment"
 ENCODED = "encoded-corpus"
 PAPER_DATASETS = ("20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr")
-FIGURE_2 = ("subj", "mr")  # the corpora of which the paper shows all dimensions
+FIGURE_2 = ("subj", "mr")  # the corpora for which the paper shows all dimensions
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 class LeftOutWarning(ParasphereWarning):
-    """An encoder that was asked for as one of many cannot be run."""
+    """An encoder that was selected by "all" or by kind cannot run here."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One encoder, one corpus, one dimension, and how it is judged."""
+    """One encoder on one corpus in one dimension, and the options of the protocol."""
 
     encoder: Encoder
     dataset: Dataset
@@ -64,12 +64,12 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """A short name for people."""
         return f"{self.encoder.name} · {self.dataset.name} · {self.dim}"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was asked for, as the results tell it."""
+        """The configuration, as the results report it."""
         return {
             "encoder": self.encoder.name, "title": self.encoder.title, "kind": self.encoder.kind,
             "dataset": self.dataset.name, "dim": self.dim, "by_dim": self.encoder.by_dim,
@@ -82,19 +82,19 @@ class Run:
 
     @cached_property
     def key(self) -> str:
-        """A hash of all that the result depends on."""
+        """A hash of everything that the result depends on."""
         more = {"tells_certainty": self.encoder.tells_certainty, "options": asdict(self.options)}
         return self._hash(more, protocol)
 
     @cached_property
     def vectors_key(self) -> str:
-        """A hash of all that the texts' vectors depend on, where these depend on no fold."""
+        """A hash of everything that the vectors of a ``fixed`` encoder depend on: the same for all folds."""
         return self._hash({})
 
     def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
         facts = more | {
-            "encoder": _plain(transformer),
+            "encoder": _identity(transformer),
             "dataset": _fingerprint(self.dataset),
             "code": code_version(*modules, *_classes(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
@@ -118,57 +118,60 @@ def run_all(
     cached_only: bool = False,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Run every encoder on every corpus, or recall what was run before.
+    """Run every encoder on every corpus; cached results are not computed again.
 
     Parameters
     ----------
-    encoders : names in ``ENCODERS``, "all", or "all-classical" and so on
-    datasets : names that ``parasphere.datasets`` knows, "all" for the paper's six, or Datasets
-    dims : ints, optional
+    encoders : iterable of str, default=("all",)
+        Names in ``ENCODERS``, "all", or "all-" followed by a kind, such as "all-classical".
+    datasets : iterable of str or Dataset, default=PAPER_DATASETS
+        Names that :func:`parasphere.datasets.load` takes, "all" for the paper's six, or corpora.
+    dims : sequence of int, default=None
         The first is used for all corpora; all of them for Subj and MR, as in the paper's Figure 2, and for corpora
-        given as Datasets. By default 50, 100 and 300, or the dimension of the vectors if there is only one file.
-    vectors : str, path or WordVectors
-        What ``WordVectors.load`` takes, or a path with ``{dim}`` in it.
-    classifier : "liblinear" or "libsvm-rbf"
-    transductive : bool
-        Fit encoders to all texts instead of the training texts; labels are never shown to them.
-    seed : int
-    cache_folder : path, optional
-        Where results are kept; by default "experiments" in the user's cache folder.
-    jobs : int
-        Processes; -1 for one a core. Results (times apart) do not depend on it.
-    progress : bool
-        Show a bar on a terminal.
-    cached_only : bool
-        Compute nothing: tell only what was computed before.
-    command : str, optional
-        What was typed, for the record.
+        given as Dataset. By default 50, 100 and 300, or the dimension of the vectors if there is only one file.
+    vectors : str, path or WordVectors, default="glove-6b-50d"
+        What :meth:`WordVectors.load` takes, or a path with ``{dim}`` in it.
+    classifier : {"liblinear", "libsvm-rbf"}, default="liblinear"
+    transductive : bool, default=False
+        Fit encoders to all texts instead of the training texts. They never see labels.
+    seed : int, default=0
+        Seed of folds, encoders and classifiers.
+    cache_folder : path, default=None
+        Folder of cached results; by default "experiments" in the user's cache folder.
+    jobs : int, default=-1
+        Number of processes; -1 is one per core. Results other than times do not depend on it.
+    progress : bool, default=True
+        Show a progress bar if standard error is a terminal.
+    cached_only : bool, default=False
+        Compute nothing and return cached results only.
+    command : str, default=None
+        Command line to record in the results.
 
     Returns
     -------
     dict
-        "made", how and by what it was made, and "runs", a dict for each; JSON-able.
+        "made", the provenance, and "runs", one dict per run; JSON-able.
     """
     options = Options(classifier, transductive, seed)
     chosen, left_out = named_encoders(encoders)
     for name, reason in left_out.items():
         warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=2)
     corpora = _corpora(datasets)
-    found = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
-    sizes = list(found or dims or DIMS)
+    by_dim = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
+    sizes = list(by_dim or dims or DIMS)
     plan = [
-        Run(encoder, corpus, dim, found[dim] if encoder.needs_vectors else None, options)
+        Run(encoder, corpus, dim, by_dim[dim] if encoder.needs_vectors else None, options)
         for corpus, everywhere in corpora
         for encoder in chosen
         for dim in _dims(encoder, sizes, everywhere=everywhere)
     ]
     if not plan:
-        raise ParasphereError("there is nothing to run: name at least one encoder that can run here, and one corpus")
+        raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
     if cached_only:
         folder = _folder(cache_folder)
         plan = [run for run in plan if _recall(folder / run.key) is not None]
         if not plan:
-            raise ParasphereError(f"none of these was run before; {folder} has no result of theirs")
+            raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
     return {"made": provenance(plan, command or "parasphere.experiments.run_all(...)"), "runs": runs}
 
@@ -176,16 +179,16 @@ def run_all(
 def run_plan(
     plan: Sequence[Run], cache_folder: str | Path | None = None, jobs: int = -1, progress: bool = True
 ) -> list[dict[str, Any]]:
-    """Compute each run, or recall it; return what was asked for and what was found, in the plan's order."""
+    """Return the configuration and the result of each run of a plan, in its order; compute those not in the cache."""
     folder = _folder(cache_folder)
-    kept = {run.key: _recall(folder / run.key) for run in plan}
-    missing = {run.key: run for run in plan if kept[run.key] is None}
-    kept.update(_compute(missing, folder, jobs, progress))
-    return [{**run.facts, **(kept[run.key] or {})} for run in plan]
+    results = {run.key: _recall(folder / run.key) for run in plan}
+    missing = {run.key: run for run in plan if results[run.key] is None}
+    results.update(_compute(missing, folder, jobs, progress))
+    return [{**run.facts, **(results[run.key] or {})} for run in plan]
 
 
 def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
-    """Return how, when and by what results were made; JSON-able."""
+    """Return the provenance of results: command, date, machine, versions; JSON-able."""
     libraries = dict.fromkeys([*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)])
     return {
         "command": command,
@@ -202,15 +205,12 @@ def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------------------------------- inside
-
-
 def _folder(given: str | Path | None) -> Path:
     return Path(given) if given is not None else user_cache() / "experiments"
 
 
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
-    """Return the corpora, and whether all dimensions are wanted of each."""
+    """Return the corpora, and for each whether it is run in all dimensions."""
     names = [part for name in names for part in (PAPER_DATASETS if isinstance(name, str) and name == "all" else [name])]
     unknown = [name for name in names if isinstance(name, str) and name not in known_datasets()]
     if unknown:
@@ -225,7 +225,7 @@ def _dims(encoder: Encoder, dims: list[int], *, everywhere: bool) -> list[int]:
 def _compute(
     missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
 ) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Run the folds of all runs side by side; keep each run as soon as its last fold is done, and yield it."""
+    """Compute the folds of all runs in parallel; cache and yield each run when its last fold is done."""
     tasks = [
         (key, number, run, fold)
         for key, run in missing.items()
@@ -239,27 +239,23 @@ def _compute(
     workers = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
     todo = (delayed(_fold)(place, run, fold, folder) for place, (_, _, run, fold) in enumerate(tasks))
     with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch, warnings.catch_warnings():
-        # joblib renews workers whose memory has grown; that is as it should be.
+        # joblib restarts workers whose memory has grown, and warns of it.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for place, outcome in workers(todo):
             key, number, run, _ = tasks[place]
             watch.done(place)
             waiting[key][number] = outcome
             if all(waiting[key].values()):
-                outcomes = [found for found in waiting.pop(key).values() if found is not None]
+                outcomes = [outcome for outcome in waiting.pop(key).values() if outcome is not None]
                 facts, arrays = summarise(run.dataset, outcomes)
-                storage.save(folder / key, KIND, arrays, {"run": run.facts, "found": facts})
+                storage.save(folder / key, KIND, arrays, {"run": run.facts, "result": facts})
                 yield key, facts
 
 
 def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]:
-    """Evaluate one fold, perhaps in a process of its own; its place tells which one it was."""
-    if run.vectors is not None:
-        # The copy that this process used before has its table of words. A copy that travelled here is writable, for
-        # which all that reads it would be compiled anew.
-        vectors = _loaded.setdefault(run.vectors.fingerprint, run.vectors)
-        vectors.matrix.flags.writeable = vectors.norms.flags.writeable = False
-        run = replace(run, vectors=vectors)
+    """Evaluate one fold, possibly in a worker process; ``place`` is returned with the outcome to identify it."""
+    if run.vectors is not None:  # those that this process has used before have their hash table of words already
+        run = replace(run, vectors=_loaded.setdefault(run.vectors.fingerprint, run.vectors))
     encoded = _encoded(run, folder / "encoded" / run.vectors_key) if run.encoder.fixed else None
     if encoded is None:
         _warm_up(run)
@@ -268,16 +264,16 @@ def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]
 
 
 def _encoded(run: Run, folder: Path) -> Encoded:
-    """Return the vectors of a whole corpus; they are kept, since a transformer may take an hour for them."""
+    """Return the vectors of a whole corpus; they are cached, since a transformer may need an hour for them."""
     try:
         arrays, meta = storage.load(folder, ENCODED)
         return Encoded(arrays["vectors"], meta["fit_seconds"], meta["transform_seconds"])
     except (StoreError, KeyError):  # absent, or damaged
         _warm_up(run)
-        found = encode_all(run.build, run.dataset)
-        meta = {"run": run.facts, "fit_seconds": found.fit_seconds, "transform_seconds": found.transform_seconds}
-        storage.save(folder, ENCODED, {"vectors": np.ascontiguousarray(found.vectors)}, meta)
-        return found
+        encoded = encode_all(run.build, run.dataset)
+        meta = {"run": run.facts, "fit_seconds": encoded.fit_seconds, "transform_seconds": encoded.transform_seconds}
+        storage.save(folder, ENCODED, {"vectors": np.ascontiguousarray(encoded.vectors)}, meta)
+        return encoded
 
 
 _loaded: dict[str, WordVectors] = {}
@@ -285,25 +281,27 @@ _warm: set[tuple[str, str]] = set()
 
 
 def _warm_up(run: Run) -> None:
-    """Let a process compile, or load what is compiled, before anything is timed."""
+    """Compile the encoder's functions, or load them from the cache, before anything is timed."""
     name = (run.encoder.name, "" if run.vectors is None else run.vectors.fingerprint)
     if name not in _warm:
         _warm.add(name)
         few = run.dataset.texts[:100]
-        with counted(), contextlib.suppress(ValueError):  # a fault in the texts is told by what follows
+        with counted(), contextlib.suppress(ValueError):  # the run that follows reports it
             run.build().fit(few).transform(few)
 
 
 class Watch:
-    """A bar that says what is running and how long it will take; on a terminal only.
+    """A progress bar of running tasks and remaining time; drawn on a terminal only.
 
     Parameters
     ----------
-    labels, costs : sequences of str and int
-        What each task is called, and roughly how its work compares with others'. Tasks begin in this order.
+    labels : sequence of str
+        Name of each task, in the order in which they start.
+    costs : sequence of int
+        Approximate work per task, in any unit.
     jobs : int
-        How many run at a time.
-    shown : bool
+        Number of tasks that run at a time.
+    shown : bool, default=True
     """
 
     def __init__(self, labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool = True) -> None:
@@ -329,7 +327,7 @@ class Watch:
         self.bar.stop()
 
     def done(self, place: int) -> None:
-        """Count a task as done."""
+        """Mark a task as done."""
         del self.open[place]
         self.bar.advance(self.task, self.costs[place])
         self._show()
@@ -342,9 +340,9 @@ class Watch:
 
 def _recall(folder: Path) -> dict[str, Any] | None:
     try:
-        return dict(storage.load(folder, KIND)[1]["found"])
+        return dict(storage.load(folder, KIND)[1]["result"])
     except (StoreError, KeyError):
-        return None  # absent, or damaged: it is computed anew
+        return None  # absent or damaged: it is computed again
 
 
 @cache
@@ -362,23 +360,35 @@ def _fingerprint(dataset: Dataset) -> list[Any]:
 
 
 def _classes(transformer: Any) -> list[type]:
-    """Return the class of a transformer, and those of the estimators it is made of."""
+    """Return the classes of a transformer and of all estimators nested in it."""
     parts = transformer.get_params().values()
     return list(dict.fromkeys(type(part) for part in (transformer, *parts) if isinstance(part, BaseEstimator)))
 
 
-def _plain(value: Any) -> Any:
-    """Spell a parameter so that it is the same in every process."""
+def _identity(value: Any) -> Any:
+    """Return JSON that identifies a parameter completely: equal in every process for equal values, and only for them.
+
+    Estimators are identified by their class and all their parameters, nested ones included; word vectors by their
+    content. A value whose content is out of reach, such as a function, is refused.
+    """
     if isinstance(value, WordVectors):
-        return value.fingerprint
+        return ["WordVectors", value.fingerprint]
     if isinstance(value, Tokenizer):
-        return _plain(asdict(value))
+        return ["Tokenizer", _identity(asdict(value))]
     if isinstance(value, BaseEstimator):
-        return [type(value).__qualname__, _plain(value.get_params(deep=False))]
+        return [f"{type(value).__module__}.{type(value).__qualname__}", _identity(value.get_params(deep=False))]
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _identity(item) for key, item in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(str, value))
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+        return [_identity(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return [value.dtype.str, value.tolist()]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise ParasphereError(f"an encoder with the parameter {value!r} cannot be identified, so its result not be cached")

@@ -1,4 +1,4 @@
-"""What an SPM accuracy hangs on: one thing at a time is changed, everything else is as in the tables."""
+"""Sensitivity of SPM's accuracy to the model, the texts, the protocol and the word vectors, one change at a time."""
 
 import dataclasses
 import json
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..datasets import load
+from ..datasets import Dataset, load
 from ..datasets.corpora import newsgroups
-from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
 from ..storage import write_file
 from ..text import Tokenizer
@@ -24,23 +23,23 @@ DATASETS = ("20news-same", "subj", "mr")
 
 @dataclass(frozen=True)
 class Change:
-    """Something that is done otherwise.
+    """A change to the model or to the protocol.
 
     Attributes
     ----------
     about : str
-        What kind of thing it is.
+        What is changed: "the model", "the texts", "the protocol" or "the word vectors".
     name : str
-    settings : mapping
+    settings : mapping, default={}
         Parameters of the model.
-    options : mapping
+    options : mapping, default={}
         Options of the protocol.
-    vectors : str or None
-        Which of the word vectors at hand; None for the usual ones.
-    headers : bool
+    vectors : str, default=None
+        Name of other word vectors; None for the default ones.
+    headers : bool, default=False
         Keep the headers of newsgroup messages.
-    encoder : Encoder or None
-        Something else than the model with ``settings``.
+    encoder : Encoder, default=None
+        An encoder to use in place of the model with ``settings``.
     """
 
     about: str
@@ -52,23 +51,23 @@ class Change:
     encoder: Encoder | None = None
 
     def build(self, vectors: WordVectors | None, _dim: int, seed: int) -> SphericalParagraphModel:
-        """Return the model, unfitted."""
+        """Return the unfitted model."""
         return SphericalParagraphModel(vectors, **{"tokenizer": WORDS, "random_state": seed, **self.settings})
 
     def run(self, dataset: Dataset, vectors: WordVectors) -> Run:
-        """Return the run of one corpus."""
+        """Return the run on one corpus."""
         encoder = self.encoder or Encoder(self.name, self.name, self.build, kind="spherical")
         given = vectors if encoder.needs_vectors else None
         return Run(encoder, dataset, vectors.dim, given, Options(**self.options))
 
 
-def _own(_vectors: WordVectors | None, dim: int, seed: int) -> SphericalParagraphModel:
+def _on_word2vec(_vectors: WordVectors | None, dim: int, seed: int) -> SphericalParagraphModel:
     learner = Word2Vec(dim, min_count=2, sample=1e-3, epochs=20, random_state=seed)
     return SphericalParagraphModel(learner, tokenizer=WORDS)
 
 
 BASE = Change("", "as in the tables")
-OWN = Encoder("own", "own", _own, needs_vectors=False, kind="spherical", libraries=("gensim",))
+TRAINED = Encoder("trained", "trained", _on_word2vec, needs_vectors=False, kind="spherical", libraries=("gensim",))
 CHANGES = (
     Change("the model", "the paper's kappa, start and no shrinkage", encoder=ENCODERS["spm-paper"]),
     Change("the model", "one concentration for all documents", {"prior_strength": float("inf")}),
@@ -80,7 +79,7 @@ CHANGES = (
     Change("the protocol", "vectors not standardised", options={"scaling": "none"}),
     Change("the protocol", "RBF kernel", options={"classifier": "libsvm-rbf"}),
     Change("the protocol", "fitted to test texts too", options={"transductive": True}),
-    Change("the word vectors", "trained on the training texts", encoder=OWN),
+    Change("the word vectors", "trained on the training texts", encoder=TRAINED),
 )
 
 
@@ -92,58 +91,43 @@ def investigate(
     jobs: int = -1,
     command: str = "parasphere.experiments.sensitivity.investigate(...)",
 ) -> dict[str, Any]:
-    """Change one thing at a time.
+    """Run the model, and each change to it, on each corpus.
 
     Parameters
     ----------
     vectors : mapping of str to WordVectors
-        The first are the usual ones; each other is a change of its own.
-    datasets : names
+        The first are the default; each of the others is one more change.
+    datasets : sequence of str, default=("20news-same", "subj", "mr")
+        Names of corpora.
     cache_folder, jobs
-        As :func:`~parasphere.experiments.run_all` takes them.
+        As in :func:`~parasphere.experiments.run_all`.
     command : str
-        What was typed, for the record.
+        Command line to record in the results.
 
     Returns
     -------
     dict
-        "made", "datasets" and "rows": what was changed, and of each corpus the accuracy and the p-value of a paired
-        test against the usual.
+        "made", the provenance, "datasets", and "rows": each change with its accuracy per corpus and the p-value of a
+        paired test against the default.
     """
-    others = list(vectors)[1:]
-    changes = [*CHANGES, *(Change("the word vectors", name, vectors=name) for name in others)]
+    default, *others = vectors
     corpora = {name: load(name) for name in datasets}
-    return compare(BASE, changes, corpora, vectors, cache_folder=cache_folder, jobs=jobs, command=command)
-
-
-def compare(
-    base: Change,
-    changes: Sequence[Change],
-    corpora: Mapping[str, Dataset],
-    vectors: Mapping[str, WordVectors],
-    *,
-    cache_folder: str | Path | None = None,
-    jobs: int = -1,
-    command: str,
-) -> dict[str, Any]:
-    """Run what is usual and each change on each corpus; returns what :func:`investigate` does."""
-    usual = next(iter(vectors))
+    changes = [BASE, *CHANGES, *(Change("the word vectors", name, vectors=name) for name in others)]
     plan: dict[tuple[str, str], Run] = {}
-    for change in (base, *changes):
+    for change in changes:
         for name, corpus in corpora.items():
             if change.headers and name.startswith("20news-"):
                 corpus = newsgroups(name.removeprefix("20news-"), headers=True)
             elif change.headers:
-                continue  # there are none
-            plan[change.name, name] = change.run(corpus, vectors[change.vectors or usual])
-    found = dict(zip(plan, run_plan(list(plan.values()), cache_folder, jobs), strict=True))
+                continue  # the corpus has none
+            plan[change.name, name] = change.run(corpus, vectors[change.vectors or default])
+    results = dict(zip(plan, run_plan(list(plan.values()), cache_folder, jobs), strict=True))
     rows = []
-    for change in (base, *changes):
+    for change in changes:
         cells: dict[str, Any] = {}
         for name in corpora:
-            if (change.name, name) in found:
-                run, usual_run = found[change.name, name], found[base.name, name]
-                test = None if change is base else significance.of_runs(run, usual_run)
+            if (run := results.get((change.name, name))) is not None:
+                test = None if change is BASE else significance.of_runs(run, results[BASE.name, name])
                 facts = {key: run[key] for key in ("accuracy", "fit_seconds", "dimensions")}
                 cells[name] = {**facts, "p": None if test is None else test.p}
         rows.append({"about": change.about, "name": change.name, "cells": cells})
@@ -160,32 +144,26 @@ def write(study: Mapping[str, Any], folder: str | Path) -> None:
 def _markdown(study: Mapping[str, Any]) -> str:
     names = study["datasets"]
     lines = [
-        "# What the accuracy of SPM hangs on",
+        "# Sensitivity of SPM's accuracy",
         "",
-        "One thing changed at a time; the difference to the first row, in points, and with a star where a paired test "
-        "(McNemar's exact one on a split, the corrected resampled t-test on folds) has p < 0.05, not corrected for the "
-        "number of tests: a star or two may be chance. The changes were chosen before their accuracies were seen, and "
-        "none of them was taken over because of these.",
+        "One change at a time: accuracy in per cent, and the difference from the unchanged model in points. A star "
+        "marks p < 0.05 in a paired test (McNemar's exact test on a split, the corrected resampled t-test on folds), "
+        "not corrected for the number of tests: a star or two may be chance. The changes were chosen before their "
+        "accuracies were seen, and none was adopted because of them.",
         "",
-        "| what is changed | " + " | ".join(published.DATASETS.get(name, name) for name in names) + " |",
+        "| change | " + " | ".join(published.DATASETS.get(name, name) for name in names) + " |",
         "|---|" + "--:|" * len(names),
     ]
     paper = [published.in_table("spm", name) for name in names]
     lines.append("| the paper | " + " | ".join("–" if value is None else f"{value:.1f}" for value in paper) + " |")
-    lines += table_rows(study)
-    lines += ["", f"Made by `{study['made']['command']}` on {study['made']['date'][:10]}.", ""]
-    return "\n".join(lines)
-
-
-def table_rows(study: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a table, in Markdown: the usual, then each change with its difference to it."""
     first, *rest = study["rows"]
-    base, names = first["cells"], study["datasets"]
-    lines = [f"| {first['name']} | " + " | ".join(f"{100 * base[name]['accuracy']:.1f}" for name in names) + " |"]
+    base = first["cells"]
+    lines.append(f"| {first['name']} | " + " | ".join(f"{100 * base[name]['accuracy']:.1f}" for name in names) + " |")
     for row in rest:
         cells = [_cell(row["cells"].get(name), base[name]) for name in names]
         lines.append(f"| {row['about']}: {row['name']} | " + " | ".join(cells) + " |")
-    return lines
+    lines += ["", f"Made by `{study['made']['command']}` on {study['made']['date'][:10]}.", ""]
+    return "\n".join(lines)
 
 
 def _cell(cell: Mapping[str, Any] | None, base: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""How sure an accuracy is, and whether two encoders differ: on a split, and on the folds of a cross-validation."""
+"""Confidence intervals of accuracies and paired tests between encoders, on a split and on folds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,21 @@ Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
-    """Two ends, of a proportion or of a difference."""
+    """A confidence interval."""
 
     low: float
     high: float
 
 
 class Paired(NamedTuple):
-    """A paired test: its p-value (two-sided), and what it rests on, positive where the first is better."""
+    """A paired test: two-sided p-value, and test statistic, positive if the first is better."""
 
     p: float
     statistic: float
 
 
 def wilson_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
-    r"""Return Wilson's interval for a proportion: how accurate a classifier is that got ``correct`` of ``n`` right.
+    r"""Return Wilson's confidence interval of an accuracy, from ``correct`` of ``n`` documents.
 
     Notes
     -----
@@ -38,8 +38,8 @@ def wilson_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
 
     .. math:: \frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4n^2}}{1 + z^2 / n}.
 
-    The test documents are what is drawn at random here; that other training documents would have made another
-    classifier is not counted. E. B. Wilson (1927), JASA 22:209-212.
+    It covers the random choice of test documents, not that of training documents. E. B. Wilson (1927), JASA
+    22:209-212.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def wilson_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
     '0.918: 0.900 to 0.933'
     """
     if not 0 <= correct <= n or n < 1:
-        raise ParasphereError(f"{correct} right of {n} documents is no proportion")
+        raise ParasphereError(f"{correct} of {n} documents is not a proportion")
     z2 = float(ndtri((1 + confidence) / 2)) ** 2
     share = correct / n
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n)))
     low, high = ((share + z2 / (2 * n) + sign * half) / (1 + z2 / n) for sign in (-1, 1))
-    return Interval(0.0 if correct == 0 else low, 1.0 if correct == n else high)  # exact, where rounding would not be
+    return Interval(0.0 if correct == 0 else low, 1.0 if correct == n else high)  # exactly, despite rounding
 
 
 def folds_interval(folds: Sequence[float], confidence: float = 0.95, ratio: float | None = None) -> Interval:
@@ -62,10 +62,11 @@ def folds_interval(folds: Sequence[float], confidence: float = 0.95, ratio: floa
     Parameters
     ----------
     folds : (k,)
-        One accuracy a fold.
-    confidence : float
-    ratio : float, optional
-        Test documents a training document, :math:`n_2 / n_1`; :math:`1 / (k - 1)` if not given, as in k folds.
+        Accuracy per fold.
+    confidence : float, default=0.95
+    ratio : float, default=None
+        Number of test documents per training document, :math:`n_2 / n_1`; by default :math:`1 / (k - 1)`, that of k
+        folds.
 
     Notes
     -----
@@ -91,22 +92,22 @@ def folds_interval(folds: Sequence[float], confidence: float = 0.95, ratio: floa
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> Paired:
-    r"""Test whether two classifiers are right equally often on the same test documents: McNemar's test, exact.
+    r"""McNemar's exact test: whether two classifiers are equally accurate on the same test documents.
 
     Parameters
     ----------
     first, second : (n,) of 0 and 1
-        Whether each got each document right.
+        Whether each classifier is right, per document.
 
     Returns
     -------
     Paired
-        The p-value, and b - c: how many documents more the first got right.
+        The p-value, and b - c, the number of documents by which the first is better.
 
     Notes
     -----
-    Only the documents on which they disagree tell anything. Of these, b are right in the first alone and c in the
-    second alone; if neither were better, b would be binomial with :math:`b + c` trials of probability one half, so
+    Only documents on which the two disagree matter. The first alone is right on b of them, the second alone on c; if
+    neither is better, b is binomial with :math:`b + c` trials of probability one half, so
 
     .. math:: p = \min\left(1,\; 2 \sum_{i=0}^{\min(b, c)} \binom{b + c}{i} 2^{-(b + c)}\right).
 
@@ -120,7 +121,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> Paired:
     """
     a, b = np.asarray(first, bool), np.asarray(second, bool)
     if a.ndim != 1 or a.shape != b.shape:
-        raise ParasphereError(f"the same documents are needed twice, not arrays of shape {a.shape} and {b.shape}")
+        raise ParasphereError(f"both classifiers need the same documents, not arrays of shapes {a.shape} and {b.shape}")
     only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
     fewer = min(only_first, only_second)
     p = min(1.0, 2 * float(binom.cdf(fewer, only_first + only_second, 0.5)))
@@ -128,13 +129,13 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> Paired:
 
 
 def corrected_t(first: Sequence[float], second: Sequence[float], ratio: float | None = None) -> Paired:
-    r"""Test whether two classifiers are equally accurate on the same folds: the corrected resampled t-test.
+    r"""Corrected resampled t-test: whether two classifiers are equally accurate on the same folds.
 
     Parameters
     ----------
     first, second : (k,)
-        Accuracies, fold by fold.
-    ratio : float, optional
+        Accuracies per fold.
+    ratio : float, default=None
         As in :func:`folds_interval`.
 
     Returns
@@ -148,8 +149,8 @@ def corrected_t(first: Sequence[float], second: Sequence[float], ratio: float | 
 
     .. math:: t = \bar d \Big/ \sqrt{\left(\frac1k + \frac{n_2}{n_1}\right) s_d^2}
 
-    has Student's distribution with :math:`k - 1` degrees of freedom, nearly; see :func:`folds_interval` for the why.
-    In 10 folds it is 0.69 of the t of the common paired test, which finds differences where there are none.
+    has approximately Student's distribution with :math:`k - 1` degrees of freedom; see :func:`folds_interval`. On 10
+    folds it is 0.69 times the t of the plain paired test, which rejects too often.
 
     Examples
     --------
@@ -159,10 +160,10 @@ def corrected_t(first: Sequence[float], second: Sequence[float], ratio: float | 
     """
     a, b = _folds(first), _folds(second)
     if len(a) != len(b):
-        raise ParasphereError(f"the same folds are needed twice, not {len(a)} and {len(b)}")
+        raise ParasphereError(f"both classifiers need the same folds, not {len(a)} and {len(b)}")
     difference = a - b
     mean, error = float(difference.mean()), _corrected_error(difference, ratio)
-    if error <= 1e-12 * max(1.0, abs(mean)):  # the same difference in every fold, but for rounding
+    if error <= 1e-12 * max(1.0, abs(mean)):  # the same difference in every fold, up to rounding
         same = abs(mean) <= 1e-12
         return Paired(1.0, 0.0) if same else Paired(0.0, math.copysign(math.inf, mean))
     t = mean / error
@@ -170,7 +171,7 @@ def corrected_t(first: Sequence[float], second: Sequence[float], ratio: float | 
 
 
 def of_run(run: Mapping[str, Any]) -> Interval | None:
-    """Return the 95 % interval of a run's accuracy: by its folds if it has any, else by its test documents."""
+    """Return the 95 % interval of a run's accuracy: by folds if there are any, else by test documents."""
     if run.get("folds"):
         return folds_interval(run["folds"]) if len(run["folds"]) > 1 else None
     correct, n = run.get("correct"), run.get("n_test")
@@ -180,7 +181,7 @@ def of_run(run: Mapping[str, Any]) -> Interval | None:
 
 
 def of_runs(run: Mapping[str, Any], reference: Mapping[str, Any]) -> Paired | None:
-    """Test a run against another on the same folds or documents; None where these are not known, or not the same."""
+    """Test a run against another; None unless both have the same folds or the same documents."""
     first, second = (one.get("folds") or one.get("correct") or () for one in (run, reference))
     folds = bool(run.get("folds"))
     if folds != bool(reference.get("folds")) or len(first) != len(second) or len(first) < 1 + folds:
@@ -191,7 +192,7 @@ def of_runs(run: Mapping[str, Any], reference: Mapping[str, Any]) -> Paired | No
 def _folds(values: Sequence[float]) -> Floats:
     array = np.asarray(values, np.float64)
     if array.ndim != 1 or len(array) < 2 or not np.isfinite(array).all():
-        raise ParasphereError(f"at least two folds are needed, one finite number each, not {values!r}")
+        raise ParasphereError(f"at least two folds with finite accuracies are needed, not {values!r}")
     return array
 
 

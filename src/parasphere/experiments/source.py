@@ -1,4 +1,4 @@
-"""Which code a result comes from: a hash of the modules that it depends on."""
+"""The version of the code behind a result: a hash of the modules that it depends on."""
 
 import ast
 import hashlib
@@ -15,9 +15,9 @@ _ROOT = Path(__file__).parent.parent
 
 
 def code_version(*parts: type | ModuleType) -> str:
-    """Hash the source of modules, or of those that classes are in, and of all in this package that they import.
+    """Hash the source of modules, or of the modules of classes, and of everything in this package that they import.
 
-    A new rival therefore changes nothing for the others.
+    Adding a baseline therefore does not change the version of the others.
     """
     return _hashed(*(part.__module__ if isinstance(part, type) else part.__name__ for part in parts))
 
@@ -28,14 +28,21 @@ def _hashed(*modules: str) -> str:
     sources: dict[str, bytes] = {}
     while names:
         name = names.pop()
-        path = _source(name)
         if name not in sources:
-            sources[name] = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
-            names += _imports(sources[name], name) if name.startswith(f"{_PACKAGE}.") else []
+            sources[name], imports = _read(name)
+            names += imports
     digest = hashlib.blake2b(digest_size=8)
     for name, source in sorted(sources.items()):
         digest.update(f"{name}:{len(source)}:".encode() + source)
     return digest.hexdigest()
+
+
+@cache
+def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the source of a module, and the modules of this package that it imports if it belongs to it."""
+    path = _source(name)
+    source = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
+    return source, tuple(_imports(source, name)) if name.startswith(f"{_PACKAGE}.") else ()
 
 
 def _source(name: str) -> Path | None:
@@ -44,11 +51,11 @@ def _source(name: str) -> Path | None:
         paths = [plain.with_name(f"{plain.name}.py"), plain / "__init__.py"]
         return next((path for path in paths if path.is_file()), None)
     file = inspect.getsourcefile(sys.modules[name]) if hasattr(sys.modules.get(name), "__file__") else None
-    return Path(file) if file and Path(file).is_file() else None  # what is typed in has no source
+    return Path(file) if file and Path(file).is_file() else None  # classes of an interactive session have no source
 
 
 def _imports(source: bytes, name: str) -> Iterator[str]:
-    """Yield the modules of this package that a module's source imports, wherever it does so."""
+    """Yield the modules of this package that a module imports, at any level of its source."""
     path = _source(name)
     home = name if path is not None and path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(source)):

@@ -17,13 +17,13 @@ def comparison(*runs: dict[str, Any]) -> Comparison:
 
 
 def test_rivals_and_targets_are_told() -> None:
-    runs = [run("spm", 70), run("spm-best", 90, dim=100), run("tfidf", 80), run("spm-best", 80, "mine", 100)]
+    runs = [run("spm", 70), run("spm-union", 90, dim=100), run("tfidf-best", 80), run("spm-union", 80, "mine", 100)]
     _, _, same, mine = beyond.table(comparison(*runs))
     assert same.startswith("| same | 90.0 (82.6 to 94.5) | 84.0: reached | 80.0 (+10.0, 0.002) | – | 12 |")
     assert mine.startswith("| mine | 80.0 (71.1 to 86.7) | – | – | – |")
-    (*_, short) = beyond.table(comparison(run("spm-best", 83), run("minilm", 40)))
+    (*_, short) = beyond.table(comparison(run("spm-union", 83), run("minilm", 40)))
     assert "| 84.0: 1.0 short | – | 40.0 (+43.0, < 0.001) |" in short
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    assert beyond.table(comparison(run("spm", 70), run("tfidf", 80))) == []
+    assert beyond.table(comparison(run("spm", 70), run("tfidf-best", 80))) == []

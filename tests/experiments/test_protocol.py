@@ -190,7 +190,7 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
         (tmp_path / "folder" / place).write_text(text)
     found = dataset_from(tmp_path / "folder")
     assert (found.label_names, found.ids) == (["x", "y"], ["x/1.txt", "y/2.txt"])
-    with pytest.raises(CorpusError, match="no labels; name the column"):
+    with pytest.raises(CorpusError, match="no labels; name their column"):
         dataset_from(file, text="body")
 
 

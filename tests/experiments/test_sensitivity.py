@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from parasphere import WordVectors
 from parasphere.cli import app
 from parasphere.experiments import sensitivity
-from parasphere.experiments.sensitivity import CHANGES, Change, OwnVectors, investigate, write
+from parasphere.experiments.sensitivity import CHANGES, TRAINED, Change, investigate, write
 
 
 def test_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,11 +49,12 @@ def test_headers_are_kept_where_there_are_any(monkeypatch: pytest.MonkeyPatch, t
     assert set(study["rows"][1]["cells"]) == {"20news-same"}
 
 
-def test_vectors_of_the_texts_own() -> None:
+def test_vectors_trained_on_the_training_texts() -> None:
+    pytest.importorskip("gensim")
     corpus = planted(split=True)
-    encoder = OwnVectors(8, epochs=2).fit(corpus.texts)
-    np.testing.assert_array_equal(encoder.transform(corpus.texts), OwnVectors(8, epochs=2).fit(corpus.texts).transform(corpus.texts))  # fmt: skip  # noqa: E501
-    assert encoder.transform(corpus.texts[:3]).shape == (3, 8)
+    first, second = (TRAINED.build(None, 8, 0).set_params(vectors__epochs=2).fit(corpus.texts) for _ in range(2))
+    assert first.reader_.vectors.dim == 8
+    np.testing.assert_array_equal(first.transform(corpus.texts), second.transform(corpus.texts))
 
 
 def test_bad_names_are_told(tmp_path: Path) -> None:

@@ -174,9 +174,36 @@ def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:
     union = ENCODERS["spm-union"].build(None, 50, 3)
     joint, tfidf = (part for _, part in union.transformer_list)
-    assert (joint.dim, joint.random_state) == (300, 3)
+    assert (joint.vectors.dim, joint.vectors.random_state, joint.random_state) == (300, 3, 3)
     assert repr(tfidf) == repr(ENCODERS["tfidf-best"].build(None, 50, 0))
     assert sum(weight**2 for weight in union.transformer_weights.values()) == pytest.approx(1)
+
+
+def test_every_parameter_of_every_part_is_in_the_key() -> None:
+    corpus, options = planted(split=True), protocol.Options()
+
+    def key(**changed: Any) -> str:
+        build = ENCODERS["spm-union"].build
+        entry = Encoder("union", "union", lambda given, dim, seed: build(given, dim, seed).set_params(**changed))
+        return run.Run(entry, corpus, 6, vectors(), options).key
+
+    reversed_words = vectors().subset(vectors().words[::-1])
+    changes: list[dict[str, Any]] = [
+        {},
+        {"spm__vectors__epochs": 7},
+        {"spm__vectors__start": None},
+        {"spm__vectors__start": reversed_words},
+        {"spm__vectors__start": vectors().with_weights(np.arange(1.0, 1 + len(vectors())))},
+        {"spm__tokenizer": Tokenizer(digits=True)},
+        {"spm__weighted": False},
+        {"tfidf__ngram_range": (1, 1)},
+        {"transformer_weights": {"spm": 0.5, "tfidf": 0.5}},
+    ]
+    keys = [key(**changed) for changed in changes]
+    assert len(set(keys)) == len(keys)
+    assert keys == [key(**changed) for changed in changes]
+    with pytest.raises(ParasphereError, match="cannot be identified"):
+        key(spm__tokenizer=str.split)
 
 
 def test_the_first_dimension_everywhere_and_all_for_figure_2() -> None:
@@ -203,16 +230,16 @@ def test_vectors_by_name_by_path_and_by_pattern(tmp_path: Path) -> None:
 
 def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def modules(*parts: Any) -> set[str]:
-        read: list[str] = []
-        source = source_module._source
+        names: list[str] = []
+        read = source_module._read
         with monkeypatch.context() as patch:
-            patch.setattr(source_module, "_source", lambda name: read.append(name) or source(name))
+            patch.setattr(source_module, "_read", lambda name: names.append(name) or read(name))
             source_module._hashed.cache_clear()
             assert len(code_version(*parts)) == 16
-        return {name for name in read if source(name) is not None}
+        return {name for name in names if read(name)[0]}
 
     used = modules(SphericalParagraphModel)
-    assert {f"parasphere.{name}" for name in "model em spm vmf bessel bags rows tokens kernels".split()} <= used
+    assert {f"parasphere.{name}" for name in ("model.em", "model.equations", "sphere.bessel", "text.kernels")} <= used
     assert not {name for name in used if "baselines" in name or "cli" in name or "experiments" in name}
     assert "parasphere.experiments.report" not in modules(run.protocol)
     source_module._hashed.cache_clear()
@@ -236,6 +263,22 @@ def app() -> typer.Typer:
     app.callback()(lambda: None)
     add_experiment_commands(app)
     return app
+
+
+def test_the_command_reproduces_the_best_row(app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(run, "load", lambda name: replace(planted(split=True), name=name))
+    vectors().write(tmp_path / "v.txt")
+    command = ["reproduce", "--encoders", "spm-union,tfidf-best", "--datasets", "20news-same", "--vectors",
+               tmp_path / "v.txt", "--jobs", 1, "--out", tmp_path / "results", "--json"]  # fmt: skip
+    done = CliRunner().invoke(app, [str(part) for part in command])
+    assert done.exit_code == 0, done.output
+    union, tfidf = json.loads(done.output)
+    assert [union["encoder"], tfidf["encoder"]] == ["spm-union", "tfidf-best"]
+    assert union["dimensions"] == 300 + tfidf["dimensions"]
+    assert union["accuracy"] > 0.8
+    readme = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
+    assert f"| same | {100 * union['accuracy']:.1f} (" in readme.partition("## Beyond the paper")[2]
 
 
 def test_the_command_on_a_corpus_of_ones_own(app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
