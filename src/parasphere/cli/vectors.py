@@ -16,6 +16,7 @@ from .common import (
     Format,
     TextColumn,
     VectorsOption,
+    documents,
     facts_table,
     out,
     print_json,
@@ -64,7 +65,7 @@ def info(
         "fingerprint": vectors.fingerprint,
     }
     if corpus is not None:
-        found = vectors.coverage(corpus, text=text_column, encoding=encoding, format=format)
+        found = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
         facts["coverage"] = {"tokens": found.tokens, "known": found.known, "share": round(found.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in found.unknown]
     if as_json:
@@ -126,7 +127,7 @@ def train(
 
     check_target(folder, KIND)  # before the work rather than after it
     learner = Word2Vec(dim, epochs=epochs, window=window, min_count=min_count, random_state=seed, n_jobs=workers)
-    vectors = learner.fit(blocks(corpus, text=text_column, encoding=encoding, format=format)).vectors_
+    vectors = learner.fit(blocks(documents(corpus), text=text_column, encoding=encoding, format=format)).vectors_
     vectors.save(folder)
     _written(vectors, folder, "learned and written", as_json)
 

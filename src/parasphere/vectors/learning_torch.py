@@ -19,7 +19,7 @@ TINY = 1e-8
 
 
 class Pieces(NamedTuple):
-    """Pieces of texts: (n, length) word ids padded with -1, (n,) sizes, (n,) how many of the last words are held out."""
+    """Pieces of texts: (n, length) word ids padded with -1, (n,) sizes, (n,) numbers of held-out words at the end."""
 
     ids: NDArray[np.int64]
     sizes: NDArray[np.int64]
