@@ -16,7 +16,7 @@ from benchmarks.model import corpus
 from parasphere import Tokenizer
 from parasphere.baselines.fastsent import FastSent
 from parasphere.baselines.sentences import OrderedText
-from parasphere.text.vocabulary import Vocabulary
+from parasphere.text import Vocabulary
 
 DIM, MIN_COUNT, NEGATIVE, SAMPLE = 100, 5, 5, 1e-3
 BAR = 0.5  # of word2vec's words a second

@@ -27,8 +27,8 @@ from tokenizers.pre_tokenizers import Split
 from benchmarks.measure import best, table
 from parasphere import Bags, WordVectors, datasets
 from parasphere.features.bags import Bagger
-from parasphere.compiled.jit.rows import sum_rows
-from parasphere.text.tokens import count_matrix, string_buffers
+from parasphere.compiled.rows import sum_rows
+from parasphere.text import count_matrix, string_buffers
 
 LETTERS = r"[^\W\d_]+"
 BARS = {

@@ -75,7 +75,7 @@ def run() -> dict[str, float]:
     """Measure, and return seconds (and the file's megabytes) by name."""
     from gensim.models import KeyedVectors
 
-    from parasphere.vectors.wordvectors import WordVectors
+    from parasphere.vectors import WordVectors
 
     with tempfile.TemporaryDirectory() as folder:
         path, packed = Path(folder, "glove.txt"), Path(folder, "glove.txt.gz")

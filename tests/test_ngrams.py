@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parasphere.vectors.joint_texts import first_vectors
+from parasphere.vectors.leaveout import Words, leave_out_likelihood
 from scipy.special import logsumexp
 
 from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer
 from parasphere.progress import progress
 from parasphere.vectors import joint
 from parasphere.vectors.joint import Settings, learn_vectors
-from parasphere.vectors.joint_texts import first_vectors
-from parasphere.vectors.leaveout import Words, leave_out_likelihood
 
 LETTERS = "abcdefghijklmnop"
 TOKENS = Tokenizer(digits=True)

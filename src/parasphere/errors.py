@@ -1,8 +1,8 @@
-"""What is raised when an input is at fault: a sentence that says where, what, and what would be right."""
+"""Errors and warnings. Messages say where the fault is, what is wrong, and what is expected."""
 
 
 class ParasphereError(ValueError):
-    """An input that cannot be used. The message names the file, line or document at fault."""
+    """An input that cannot be used; the message names the file, line or document."""
 
 
 class CorpusError(ParasphereError):
@@ -14,23 +14,23 @@ class VectorsError(ParasphereError):
 
 
 class StoreError(ParasphereError):
-    """A file or folder that cannot be written, or a saved one that is missing, damaged, or of another kind."""
+    """A file or folder that cannot be written, or a saved folder that is missing, damaged, or of another kind."""
 
 
 class ParasphereWarning(UserWarning):
-    """Something that is done as asked, but may not be what was meant."""
+    """Something was done as requested, but may not be what was intended."""
 
 
 class CoverageWarning(ParasphereWarning):
-    """Few words of a corpus have a vector, so that the texts are hardly read."""
+    """Few words of a corpus have a vector."""
 
 
 class FewDocumentsWarning(ParasphereWarning):
-    """A model was taught by so few documents that its concentration says little of the corpus."""
+    """A model was fitted to so few documents that its concentration is not reliable."""
 
 
 class MissingExtraError(ImportError):
-    """An optional library is needed; the message names the extra that brings it."""
+    """An optional library is missing; the message names the extra that installs it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'parasphere[{extra}]'")

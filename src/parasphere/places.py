@@ -1,4 +1,4 @@
-"""What is found without being named: the default word vectors, and the folder of this user's cache.
+"""Defaults: the name of the default word vectors, and the folder of the user's cache.
 
 The command line and :mod:`parasphere.compiled.jit` need these before anything heavy is imported.
 """
@@ -14,33 +14,33 @@ _warned: set[Path] = set()
 
 
 class CacheWarning(ParasphereWarning):
-    """A cache cannot be used: what is parsed or compiled stays in this process's memory."""
+    """A cache cannot be used: parsed vectors or compiled code are only kept in memory."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache: PARASPHERE_CACHE, or what the system has for such things."""
+    """Return the cache folder: the environment variable PARASPHERE_CACHE, or the system's folder for caches."""
     import platformdirs
 
     given = os.environ.get("PARASPHERE_CACHE")
     if given:
         return Path(given)
-    nowhere = Path(os.devnull, "parasphere")  # for a user without a home: can be neither read nor written
+    nowhere = Path(os.devnull, "parasphere")  # for a user without a home; it can be neither read nor written
     try:
         folder = Path(platformdirs.user_cache_dir("parasphere", appauthor=False))
     except RuntimeError:
         return nowhere
-    return folder if folder.is_absolute() else nowhere  # older releases leave a "~" as it is
+    return folder if folder.is_absolute() else nowhere  # older releases do not expand "~"
 
 
 def warn_of_cache(folder: Path, error: Exception) -> None:
-    """Say that nothing can be kept in a folder, and how to give another: once per process for all that it was for."""
+    """Warn, once per process and cache, that nothing can be kept in a folder, and how to choose another."""
     root = cache_folder()
     root = root if folder.is_relative_to(root) else folder
     if root not in _warned:
         _warned.add(root)
         warnings.warn(
-            f"the cache {root} cannot be used ({error}): what is parsed or compiled is lost with this process. Set "
-            "PARASPHERE_CACHE to a folder that can be written (or NUMBA_CACHE_DIR, for compiled code alone).",
+            f"the cache {root} cannot be used ({error}): what is parsed or compiled is not kept for later runs. Set "
+            "PARASPHERE_CACHE to a writable folder (or NUMBA_CACHE_DIR, for compiled code only).",
             CacheWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""A progress bar for work that lasts: on a terminal only, on standard error, and only after a second."""
+"""A progress bar on standard error, if that is a terminal, for work that takes longer than a second."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,16 +6,27 @@ from contextlib import contextmanager
 
 from .printable import visible
 
-PATIENCE = 1.0  # seconds of silence before a bar appears
+PATIENCE = 1.0  # seconds before a bar appears
 
 
 @contextmanager
 def progress(
     label: str, total: int | None = None, *, unit: str = "bytes", shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function ``advance(n)`` that moves a bar on by ``n`` bytes (or items, for another ``unit``).
+    """Yield a function ``advance(n)`` that advances a progress bar by ``n``.
 
-    Nothing is drawn where standard error is no terminal, after :func:`silence`, or in the first second.
+    Nothing is drawn in the first second, or if standard error is not a terminal.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    total : int, default=None
+        The amount of work, if it is known.
+    unit : str, default="bytes"
+        What is counted; anything but "bytes" is shown as plain numbers.
+    shown : bool, default=True
+        Whether to show the bar at all: the ``verbose`` of estimators.
 
     Examples
     --------
@@ -23,11 +34,14 @@ def progress(
     ...     for _ in range(3):
     ...         advance(1)
     """
+    if not shown:
+        yield lambda _: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if not shown or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda _: None
         return
     amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()

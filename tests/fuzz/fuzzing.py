@@ -37,10 +37,10 @@ import crafted
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from parasphere.compiled.jit.rows import sum_rows
 
 from parasphere import Bags, Tokenizer, WordVectors, storage
-from parasphere.corpus.source import blocks
+from parasphere.compiled.rows import sum_rows
+from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, CoverageWarning, ParasphereError, StoreError, VectorsError
 from parasphere.vectors import formats
 

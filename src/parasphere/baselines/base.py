@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import CorpusError
 from ..features.inputs import held_texts
 from ..storage import Saved
-from ..text.tokens import AnyTokenizer, Tokenizer, count_matrix, count_words
-from ..text.vocabulary import Vocabulary
-from ..vectors.wordvectors import WordVectors
+from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
+from ..vectors import WordVectors
 
 
 class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

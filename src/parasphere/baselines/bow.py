@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from .base import CountEncoder, unit_length
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..features.bags import Bags
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded
 

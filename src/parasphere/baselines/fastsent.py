@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
 from ..progress import progress
-from ..text.tokens import AnyTokenizer, Tokenizer, count_matrix
-from ..text.vocabulary import Vocabulary
+from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
 from .base import TextEncoder, unit_length
 from .negative_sampling import kept_shares, learn_stretch, noise_table
 from .sentences import OrderedText, Sentences

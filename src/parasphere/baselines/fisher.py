@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
-from ..text.tokens import AnyTokenizer, count_matrix
+from ..text import AnyTokenizer, count_matrix
 from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from .tfidf import WeightedCounts, check_topics
 
 

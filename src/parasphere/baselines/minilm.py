@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..errors import MissingExtraError, StoreError
 from ..progress import progress
 from .base import TextEncoder

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sphere import vmf
 from ..sphere.movmf import Kappa, MovMF
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from .base import CountEncoder, smoothed_idf, unit_length
 
 Weighting = Literal["tf", "tfidf"]

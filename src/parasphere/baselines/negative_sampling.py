@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 
 LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
 LONGEST = 512  # words of a sentence that are learned from

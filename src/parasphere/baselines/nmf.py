@@ -8,7 +8,7 @@ from sklearn.decomposition import NMF
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..errors import CorpusError, MissingExtraError, ParasphereError
 from ..features.inputs import held_texts
 from ..progress import progress
-from ..text.tokens import AnyTokenizer, count_words, split_texts
-from ..text.vocabulary import Vocabulary
+from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
 from ..vectors import WordVectors
 from .base import TextEncoder, loaded
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..sphere.admixture import SphericalAdmixture
-from ..text.tokens import AnyTokenizer
+from ..text import AnyTokenizer
 from .movmf import WeightedEncoder, Weighting
 
 

@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..corpus.columns import one_text, strings
-from ..corpus.source import blocks
+from ..corpus import blocks, one_text, strings
 from ..errors import CorpusError
 from ..progress import progress
-from ..storage.unpacking import PACKINGS
-from ..text.tokens import AnyTokenizer, Lookup, WordCounter
-from ..text.vocabulary import Vocabulary
+from ..storage import PACKINGS
+from ..text import AnyTokenizer, Lookup, Vocabulary, WordCounter
 
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
 _NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Gov Mt No vs cf ca".split())

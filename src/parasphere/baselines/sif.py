@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..errors import CorpusError
 from ..features import Bags, Reader, held_texts
-from ..text.tokens import AnyTokenizer, count_matrix, count_words
+from ..text import AnyTokenizer, count_matrix, count_words
 from ..vectors import GLOVE, WordVectors
 from .base import TextEncoder, loaded, smoothed_idf
 

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.layout import check_layouts
-from ..corpus.source import blocks
+from ..compiled import check_layouts
+from ..corpus import blocks
 from ..errors import ParasphereError, VectorsError
-from ..text.tokens import AnyTokenizer, Lookup, Tokenizer
-from ..text.vocabulary import Vocabulary
-from ..vectors.wordvectors import WordVectors
+from ..text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
+from ..vectors import WordVectors
 from .base import TextEncoder, loaded
 from .gru import SPECIAL, UNKNOWN, Corpus, build, check_device, encode, pack, torch_for
 from .gru_training import Plan, Training

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.jit import compiled
+from ..compiled import compiled
 from ..errors import CorpusError, StoreError
 from ..features.inputs import as_texts
-from ..text.ngrams import Ngrams, hashed_counts, learn_ngrams
-from ..text.tokens import AnyTokenizer
-from ..text.vocabulary import Vocabulary
+from ..text import AnyTokenizer, Ngrams, Vocabulary, hashed_counts, learn_ngrams
 from .base import CountEncoder, TextEncoder, smoothed_idf
 
 MOST_COLUMNS = 2**31 - 1  # that scipy's narrow indices can name

@@ -136,6 +136,13 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
         yield at
 
 
+def documents(corpus: Path) -> Any:
+    """Return what ``corpus.blocks`` takes for a corpus that was named on the command line; ``-`` is standard input."""
+    from ..corpus import STANDARD_INPUT
+
+    return STANDARD_INPUT if str(corpus) == "-" else corpus
+
+
 def say(facts: dict[str, Any], sentence: str, as_json: bool) -> None:
     """Print facts for programs, or a sentence for people."""
     if as_json:

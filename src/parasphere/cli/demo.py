@@ -18,8 +18,7 @@ from ..errors import MissingExtraError
 from ..features.bags import Bags
 from ..model.estimator import SphericalParagraphModel
 from ..model.posterior import Posterior
-from ..text.tokens import Tokenizer, count_matrix, count_words
-from ..text.vocabulary import Vocabulary
+from ..text import Tokenizer, Vocabulary, count_matrix, count_words
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"

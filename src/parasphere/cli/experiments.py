@@ -119,7 +119,7 @@ def sensitivity(
 ) -> None:
     """Change one thing about SPM's experiments at a time (model, texts, protocol, vectors); tell what each is worth."""
     from ..experiments.sensitivity import investigate, write
-    from ..vectors.wordvectors import WordVectors
+    from ..vectors import WordVectors
 
     found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
     if len(found) < len(vectors):

@@ -22,6 +22,7 @@ from .common import (
     TextColumn,
     Threads,
     VectorsOption,
+    documents,
     facts_table,
     out,
     print_json,
@@ -109,7 +110,7 @@ def fit(
     estimator = make(source, **settings)
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
     with reading("reading", corpus) as at:
-        texts = blocks(corpus, progress=at, **columns)
+        texts = blocks(documents(corpus), progress=at, **columns)
         material: Any = list(texts) if learn else estimator.read(texts)
     estimator.fit(material)
     estimator.save(model, embed_vectors=embed_vectors)
@@ -142,7 +143,13 @@ def transform(
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out) as write:
         stream = estimator.stream(
-            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, format=format, progress=at
+            documents(corpus),
+            text=text_column,
+            id=id_column,
+            label=label_column,
+            encoding=encoding,
+            format=format,
+            progress=at,
         )
         for block, posterior in stream:
             write(block, posterior)
@@ -167,7 +174,7 @@ def similar(
     estimator = _load(model, vectors)
     with reading("searching", corpus) as at:
         found = estimator.similar(
-            query, corpus, k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
+            query, documents(corpus), k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
         )
     if as_json:
         print_json([match._asdict() for match in found])
@@ -256,7 +263,13 @@ def plot(
     directions, certainty = [], []
     with reading("reading", corpus) as at:
         stream = estimator.stream(
-            corpus, text=text_column, id=id_column, label=label_column, encoding=encoding, format=format, progress=at
+            documents(corpus),
+            text=text_column,
+            id=id_column,
+            label=label_column,
+            encoding=encoding,
+            format=format,
+            progress=at,
         )
         for block, posterior in stream:
             directions.append(posterior.direction)

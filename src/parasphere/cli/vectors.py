@@ -16,15 +16,17 @@ from .common import (
     Format,
     TextColumn,
     VectorsOption,
+    documents,
     facts_table,
     out,
     print_json,
+    quiet,
     say,
     styled,
 )
 
 if TYPE_CHECKING:
-    from ..vectors.wordvectors import WordVectors
+    from ..vectors import WordVectors
 
 vectors_app = typer.Typer(
     cls=Commands, help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True
@@ -63,7 +65,7 @@ def info(
         "fingerprint": vectors.fingerprint,
     }
     if corpus is not None:
-        found = vectors.coverage(corpus, text=text_column, encoding=encoding, format=format)
+        found = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
         facts["coverage"] = {"tokens": found.tokens, "known": found.known, "share": round(found.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in found.unknown]
     if as_json:
@@ -90,14 +92,14 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
-    from ..vectors.writing import EXTENSIONS
+    from ..vectors import EXTENSIONS
 
     vectors = _load(source, skip_bad_rows, member)
     if keep is not None:
         wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
         vectors = vectors.subset([word for word in wanted if word in vectors])
     if target.suffix.lower() in EXTENSIONS:
-        vectors.write(target)
+        vectors.write(target, verbose=not quiet())
     else:
         vectors.save(target)
     _written(vectors, target, "written", as_json)
@@ -121,12 +123,11 @@ def train(
     """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
     from ..corpus import blocks
     from ..storage import check_target
-    from ..vectors import Word2Vec
-    from ..vectors.wordvectors import KIND
+    from ..vectors import KIND, Word2Vec
 
     check_target(folder, KIND)  # before the work rather than after it
     learner = Word2Vec(dim, epochs=epochs, window=window, min_count=min_count, random_state=seed, n_jobs=workers)
-    vectors = learner.fit(blocks(corpus, text=text_column, encoding=encoding, format=format)).vectors_
+    vectors = learner.fit(blocks(documents(corpus), text=text_column, encoding=encoding, format=format)).vectors_
     vectors.save(folder)
     _written(vectors, folder, "learned and written", as_json)
 
@@ -154,9 +155,10 @@ def nearest(
 
 
 def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -> "WordVectors":
-    from ..vectors.wordvectors import WordVectors
+    from ..vectors import WordVectors
 
-    return WordVectors.load(source, errors="skip" if skip_bad_rows else "raise", member=member)
+    errors: Any = "skip" if skip_bad_rows else "raise"
+    return WordVectors.load(source, errors=errors, member=member, verbose=not quiet())
 
 
 def _written(vectors: "WordVectors", where: Path, done: str, as_json: bool) -> None:

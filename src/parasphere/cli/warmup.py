@@ -10,7 +10,7 @@ from ..compiled.codecache import folders
 from ..errors import ParasphereError
 from ..model.estimator import SphericalParagraphModel
 from ..places import CacheWarning, cache_folder
-from ..vectors.wordvectors import WordVectors
+from ..vectors import WordVectors
 
 # More texts than formulas are applied to one by one; with letters beyond ASCII, and a word that has no vector.
 _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea lake hill fire wood road".split()]

@@ -1,11 +1,10 @@
-"""Compiled code on disk: numba's cache, read from folders that are read-only too, and never a reason to fail.
+"""Compiled code on disk: numba's cache, made robust against read-only folders, full disks and damaged files.
 
-numba by itself asks for a folder that can be written, even to read what lies there, and lets whatever goes wrong with
-it (a full disk, a damaged file) break the call that compiled. Here code is read from the first folder that has it and
-written to the first that takes it; if none does, it stays in memory and a :class:`~parasphere.places.CacheWarning` says
-so once.
+numba itself needs a writable folder, even to read from it, and any failure of the cache fails the call that compiled.
+Here code is read from the first folder that has it and written to the first that is writable; if there is none, the
+code stays in memory and a :class:`~parasphere.places.CacheWarning` is issued once.
 
-Like numba's own, the files hold pickles and machine code: nobody else should be able to write to these folders.
+As with numba, the files hold pickles and machine code: nobody else should be able to write to these folders.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -31,11 +30,11 @@ _DIGEST = 16  # bytes
 
 
 def folders(source: Path) -> list[Path]:
-    """Return where code compiled from a source file may lie: first beside it, then in the user's cache.
+    """Return the folders of code compiled from a source file: next to it, then in the user's cache.
 
-    The environment variable NUMBA_CACHE_DIR takes the place of both, as it does for numba.
+    The environment variable NUMBA_CACHE_DIR replaces both, as it does for numba.
     """
-    # By the folder of the source, too: several versions of the library may share a cache.
+    # The name depends on the source's folder: several installations of the library may share a cache.
     mine = f"{source.parent.name}-{hashlib.blake2b(str(source.parent).encode(), digest_size=8).hexdigest()}"
     named = getattr(config, "CACHE_DIR", "")
     if named:
@@ -49,35 +48,35 @@ class CodeCache(FunctionCache):
     Parameters
     ----------
     function : callable
-        Before it is compiled. An OSError or TypeError says that its source file is not at hand, as at a prompt.
+        The function before compilation. An OSError or TypeError is raised if it has no source file.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name, self._py_func = repr(function), function
         source = Path(inspect.getfile(function)).absolute()
-        stamp = f"{__version__} {_digest_of(source)}"
+        stamp = " ".join([__version__, *(_digest_of(path) for path in sorted(_sources(function)))])
         name = f"{source.stem}.{function.__qualname__.replace('<', '').replace('>', '')}"
         base = f"{name}-{function.__code__.co_firstlineno}.{sys.implementation.cache_tag}"
         self._files = [_CheckedFile(str(folder), base, stamp) for folder in folders(source)]
 
     @property
     def cache_path(self) -> str:
-        """The folder that is tried first."""
+        """The first folder."""
         return str(self._files[0]._cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled result for a signature, if some folder has it and it is sound; else None."""
+        """Return the compiled result for a signature, if a folder has it undamaged; else None."""
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
         for file in self._files:
-            with suppress(Exception):  # unreadable or damaged in whatever way: it is compiled anew
-                found = file.load(key)
-                if found is not None:
-                    return CompileResult._rebuild(target_context, *found)
+            with suppress(Exception):  # unreadable or damaged in any way: compile again
+                reduced = file.load(key)
+                if reduced is not None:
+                    return CompileResult._rebuild(target_context, *reduced)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code for a signature to the first folder that takes it."""
+        """Write the code for a signature to the first writable folder."""
         if data.library.has_dynamic_globals:
             return
         key, reduced = self._index_key(sig, data.codegen), data._reduce()
@@ -91,21 +90,21 @@ class CodeCache(FunctionCache):
         warn_of_cache(Path(file._cache_path), failure)
 
     def flush(self) -> None:
-        """Forget what is in the cache."""
+        """Empty the cache."""
         for file in self._files:
             with suppress(OSError):
                 file.flush()
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """numba's files, with a checksum: machine code that was damaged would take the process with it."""
+    """numba's cache files with a checksum: damaged machine code would crash the process."""
 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
         except OSError:
             raise
-        except Exception:  # whatever a damaged pickle raises: an index that says nothing is written over
+        except Exception:  # a damaged pickle may raise anything; an empty index is overwritten
             return {}
 
     def _load_data(self, name: str) -> Any:
@@ -119,6 +118,17 @@ class _CheckedFile(IndexDataCacheFile):
         with self._open_for_write(self._data_path(name)) as file:
             file.write(_digest(content))
             file.write(content)
+
+
+def _sources(function: Callable[..., Any]) -> set[Path]:
+    """Return the source files of a function and of the compiled functions that it calls, in whatever module."""
+    sources = {Path(inspect.getfile(function)).absolute()}
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        called = getattr(called, "py_func", getattr(called, "_defn", None))  # a compiled function, or an intrinsic
+        if inspect.isfunction(called) and called is not function:
+            sources |= _sources(called)
+    return sources
 
 
 @cache

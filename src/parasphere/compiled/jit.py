@@ -1,4 +1,4 @@
-"""Compilation of inner loops by numba: cached on disk where that can be, else in memory."""
+"""Compilation of inner loops by numba, with a cache on disk where possible."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,9 +17,9 @@ def compiled(function: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     function : callable, optional
-        What to compile; left out when there are options, as in ``@compiled(fastmath=True)``.
+        The function to compile; left out if there are options, as in ``@compiled(fastmath=True)``.
     **options
-        Those of ``numba.njit``.
+        Options of ``numba.njit``; ``nogil`` is true by default.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def compiled(function: Any = None, **options: Any) -> Any:
 
     def decorate(loop: Callable[..., Any]) -> Any:
         dispatcher = njit(**options)(loop)
-        with suppress(OSError, TypeError):  # no source file to tell stale code by, as in an interactive session
+        with suppress(OSError, TypeError):  # no source file, as in an interactive session
             dispatcher._cache = CodeCache(loop)
         return dispatcher
 

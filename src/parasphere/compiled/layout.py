@@ -1,13 +1,13 @@
-"""What arrays must look like before compiled code may touch them: one door in front of every loop.
+"""Checks of the type, shape and memory order of arrays before compiled code uses them.
 
-A compiled loop does not ask whether an index lies within an array: with a matrix that is too narrow, not contiguous or
-of another type it would read what is not its own. So each loop that Python calls says what it takes, and
-:func:`guarded` looks at every array before the loop does, at a cost that does not depend on their size. What a fitted
-estimator keeps is declared in the same way and looked at when it is loaded.
+A compiled loop does not check whether an index lies within an array: given a matrix that is too narrow, not contiguous
+or of another type, it would read memory outside the array. Each loop that is called from Python therefore declares the
+layouts of its arrays, and :func:`guarded` checks them at a cost that does not depend on their size. The arrays of
+fitted estimators are declared in the same way and checked when they are loaded.
 
-A layout is written like ``"f4[words,dim]"``: a type of numpy's (``f`` for f4 or f8, ``i`` for i4 or i8), and for each
-axis a name, a number, or ``*`` for any size. A name stands for the same size wherever it occurs; ``n+1`` is one more.
-A question mark at the end allows None.
+A layout is written like ``"f4[words,dim]"``: a numpy type (``f`` for f4 or f8, ``i`` for i4 or i8), and for each axis
+a name, a number, or ``*`` for any size. A name stands for the same size wherever it occurs; ``n+1`` is one more. A
+question mark at the end allows None.
 """
 
 import inspect
@@ -32,17 +32,18 @@ class LayoutError(ParasphereError):
 
 
 class Layout(NamedTuple):
-    """A layout, read.
+    """A parsed layout.
 
     Attributes
     ----------
     written : str
+        The layout as it was written.
     dtypes : tuple of dtype
-        Any of these.
+        The types that are allowed.
     axes : tuple of (str or None, int)
-        The name of a size and what is added to it; None and the size itself, or -1 for any.
+        Per axis, the name of a size and what is added to it; or None and the size itself, -1 for any size.
     optional : bool
-        Whether None will do.
+        Whether None is allowed.
     """
 
     written: str
@@ -51,13 +52,13 @@ class Layout(NamedTuple):
     optional: bool
 
     def check(self, name: str, array: Any, sizes: dict[str, int]) -> None:
-        """Raise unless an array fits; ``sizes`` are those that names stand for so far, and grows."""
+        """Raise unless an array fits; ``sizes`` holds the sizes of names met so far, and new ones are added."""
         if array is None and self.optional:
             return
         if not isinstance(array, np.ndarray) or array.dtype not in self.dtypes or array.ndim != len(self.axes):
             raise self._error(name, array, sizes)
         if not array.flags.c_contiguous:
-            raise LayoutError(f"{name} must lie row after row (C order), as np.ascontiguousarray makes it")
+            raise LayoutError(f"{name} must be contiguous in C order; np.ascontiguousarray makes it so")
         for size, (axis, more) in zip(array.shape, self.axes, strict=True):
             if axis is None:
                 fits = size == more or more < 0
@@ -70,10 +71,10 @@ class Layout(NamedTuple):
         due = " or ".join(str(dtype) for dtype in self.dtypes)
         shape = ", ".join(self._shown(axis, sizes) for axis in self.axes)
         if isinstance(array, np.ndarray):
-            found = f"{array.dtype} of shape ({', '.join(map(str, array.shape))})"
+            given = f"{array.dtype} of shape ({', '.join(map(str, array.shape))})"
         else:
-            found = f"a {type(array).__name__}"
-        return LayoutError(f"{name} must be {due} of shape ({shape}), not {found}")
+            given = f"a {type(array).__name__}"
+        return LayoutError(f"{name} must be {due} of shape ({shape}), not {given}")
 
     @staticmethod
     def _shown(axis: tuple[str | None, int], sizes: Mapping[str, int]) -> str:
@@ -85,7 +86,7 @@ class Layout(NamedTuple):
 
 @cache
 def layout(written: str) -> Layout:
-    """Read a layout.
+    """Parse a layout.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def layout(written: str) -> Layout:
     """
     parts = _WRITTEN.fullmatch(written)
     if parts is None:
-        raise ValueError(f"{written!r} is no layout")
+        raise ValueError(f"{written!r} is not a layout")
     kind, shape, optional = parts.groups()
     axes: list[tuple[str | None, int]] = []
     for word in shape.split(","):
@@ -110,7 +111,7 @@ def layout(written: str) -> Layout:
 
 
 def check_layouts(arrays: Mapping[str, Any], layouts: Mapping[str, str], sizes: dict[str, int] | None = None) -> None:
-    """Raise unless each named array is there and fits its layout, and all fit each other."""
+    """Raise unless each named array is present and fits its layout, and equally named sizes are equal."""
     sizes = {} if sizes is None else sizes
     for name, written in layouts.items():
         if name not in arrays:
@@ -118,10 +119,15 @@ def check_layouts(arrays: Mapping[str, Any], layouts: Mapping[str, str], sizes: 
         layout(written).check(name, arrays[name], sizes)
 
 
-def guarded(**layouts: str) -> Callable[[Loop], Loop]:
-    """Put a door before a compiled loop: its array arguments must have these layouts, or a LayoutError is raised.
+def guarded(**layouts: str | Mapping[str, str]) -> Callable[[Loop], Loop]:
+    """Check the array arguments of a compiled loop before each call; a LayoutError is raised if one does not fit.
 
-    Only Python goes through it; a compiled loop that is called by another is not guarded.
+    Only calls from Python are checked; a compiled loop that is called by another one is not.
+
+    Parameters
+    ----------
+    **layouts : str or mapping of str to str
+        The layout of each array argument; for an argument that is a named tuple, the layouts of its fields.
 
     Examples
     --------
@@ -137,13 +143,18 @@ def guarded(**layouts: str) -> Callable[[Loop], Loop]:
 
     def decorate(loop: Any) -> Any:
         names = list(inspect.signature(loop).parameters)
-        plan = [(names.index(name), name, layout(written)) for name, written in layouts.items()]
+        plan: list[tuple[int, str | None, str, Layout]] = []
+        for name, written in layouts.items():
+            fields = {None: written} if isinstance(written, str) else written
+            for field, text in fields.items():
+                plan.append((names.index(name), field, name if field is None else f"{name}.{field}", layout(text)))
 
         @wraps(loop)
         def door(*arguments: Any) -> Any:
             sizes: dict[str, int] = {}
-            for place, name, due in plan:
-                due.check(name, arguments[place], sizes)
+            for place, field, name, due in plan:
+                array = arguments[place] if field is None else getattr(arguments[place], field)
+                due.check(name, array, sizes)
             return loop(*arguments)
 
         vars(door)["layouts"] = layouts

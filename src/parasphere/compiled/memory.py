@@ -1,8 +1,8 @@
-"""Memory by its address, for compiled code.
+"""Memory access by address, for compiled code.
 
-Passing an array from one compiled function to another costs two atomic reference counts a call, which made the loop
-over words five times slower than these do. An address is a number and costs nothing; whoever takes one keeps the
-array alive. That goes for arrays made in compiled code too: one that is not used again is freed at once.
+Passing an array from one compiled function to another costs two atomic reference counts per call, which made the loop
+over words five times slower. An address is a plain number. The caller must keep the array alive; that includes arrays
+made in compiled code, which are freed after their last use.
 """
 
 from typing import Any
@@ -13,13 +13,13 @@ from numba.extending import intrinsic
 
 
 def _addresser() -> Any:
-    """Return a compiled function that tells where an array's memory begins."""
+    """Return a compiled function from an array to the address of its memory."""
 
     @intrinsic
     def begin(_typing: Any, array: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            found = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(found.data, ir.IntType(64))
+            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.ptrtoint(struct.data, ir.IntType(64))
 
         return types.int64(array), build
 
@@ -56,7 +56,7 @@ def _writer(kind: Any) -> Any:
 
 
 def _zero_counter() -> Any:
-    """Return a compiled function that counts the zero bits below a number's lowest one."""
+    """Return a compiled function that counts the trailing zero bits of a number."""
 
     @intrinsic
     def count(_typing: Any, _number: Any) -> Any:
@@ -117,7 +117,7 @@ def _row_adder() -> Any:
 
 
 def _product_adder(kind: Any) -> Any:
-    """Return a compiled function that adds the products of eight numbers of a kind and eight float64 to eight."""
+    """Return a compiled function that adds the products of eight numbers of a kind and eight float64 to eight sums."""
 
     @intrinsic
     def add(_typing: Any, total: Any, row: Any, factors: Any) -> Any:
@@ -133,7 +133,7 @@ def _product_adder(kind: Any) -> Any:
 
 
 def _prefetcher() -> Any:
-    """Return a compiled function that asks for the cache line at an address, without waiting for it."""
+    """Return a compiled function that prefetches the cache line at an address."""
 
     @intrinsic
     def fetch(_typing: Any, place: Any) -> Any:

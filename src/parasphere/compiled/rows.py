@@ -1,7 +1,7 @@
 """The compiled loops over the rows of a matrix: sums of word vectors, and the two products of an EM iteration.
 
-Everything is added up in float64 and in an order that depends on the numbers alone, never on how many rows are
-handed over at once: a document's bits are the same alone and among a million.
+Everything is summed in float64, in an order that does not depend on how many rows are passed at once: a document has
+the same bits alone and among a million.
 """
 
 from typing import Any
@@ -12,17 +12,17 @@ from .jit import compiled
 from .layout import guarded
 from .memory import add_eight, add_products_f32, add_products_f64, address, prefetch
 
-AHEAD = 12  # how many words ahead of the sum their rows are asked for
-STRETCH = 4096  # rows that are added up before their sum joins the others
+AHEAD = 12  # how many words ahead rows are prefetched
+STRETCH = 4096  # rows per partial sum
 
 
 @compiled
 def _check_ids(ids: Any, ends: Any, n_rows: Any) -> None:
-    """Raise unless documents end one after another within the ids, and each id is a row or negative."""
+    """Raise unless the ends of documents rise and lie within the ids, and each id is a row or negative."""
     begin = 0
     for doc in range(ends.shape[0]):
         if ends[doc] < begin or ends[doc] > ids.shape[0]:
-            raise ValueError("documents must end one after another, within the ids")
+            raise ValueError("the ends of documents must rise, and lie within the ids")
         begin = ends[doc]
     highest = -1
     for i in range(ids.shape[0]):
@@ -40,9 +40,9 @@ def sum_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any,
     sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
 ) -> None:  # fmt: skip
-    """Add up the float32 rows of each document's word ids, in their order, in float64.
+    """Sum the float32 rows of the word ids of each document, in order, in float64.
 
-    ``weights`` is None or one weight a row. ``sums`` (n_docs, dim) and the four (n_docs,) arrays are written.
+    ``weights`` is None or has one weight per row. ``sums`` (n_docs, dim) and the four (n_docs,) arrays are written.
     """
     dim = matrix.shape[1]
     _check_ids(ids, ends, matrix.shape[0])
@@ -91,7 +91,7 @@ def sum_lifted_rows(
     ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any,
     sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
 ) -> None:  # fmt: skip
-    """Like :func:`sum_rows`, with each row added to the blocks of its facets, times its part in each.
+    """Like :func:`sum_rows`, but each row is added to the blocks of its facets, times its part in each.
 
     The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim).
     """
@@ -115,7 +115,7 @@ def sum_lifted_rows(
             squares += weight * weight
             row = rows + 4 * dim * w
             if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
-                raise ValueError("the facets of a word lie beyond the last")
+                raise ValueError("the facets of a word are beyond the last")
             for k in range(starts[w], starts[w + 1]):
                 block, part = dim * np.int64(facets[k]), weight * parts[k]
                 if block < 0 or block + dim > width:
@@ -140,7 +140,7 @@ def sum_lifted_rows(
 def project(rows: Any, direction: Any, along: Any) -> None:
     """Write the inner product of each (contiguous) row with a direction to ``along``: (n, dim), (dim,) -> (n,)."""
     dim, size = direction.shape[0], rows.itemsize
-    eight = np.empty(8, np.float64)  # sums side by side: the compiler may not reorder additions by itself
+    eight = np.empty(8, np.float64)  # eight partial sums: the compiler may not reorder additions
     into, first, factors = address(eight), address(rows), address(direction)
     for i in range(rows.shape[0]):
         eight[:] = 0.0

@@ -1,7 +1,7 @@
-"""Documents in, as Arrow blocks: from memory, from every kind of file, from folders and pipes."""
+"""Corpora: documents from memory, files, folders and pipes, as a stream of Arrow blocks."""
 
 from .columns import one_text, strings
 from .files import SkippedFilesWarning
-from .source import Block, blocks
+from .source import STANDARD_INPUT, Block, blocks
 
-__all__ = ["Block", "SkippedFilesWarning", "blocks", "one_text", "strings"]
+__all__ = ["STANDARD_INPUT", "Block", "SkippedFilesWarning", "blocks", "one_text", "strings"]

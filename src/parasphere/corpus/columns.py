@@ -1,4 +1,4 @@
-"""Columns of documents: how every kind of column becomes one Arrow array of texts or of token lists."""
+"""Columns of documents: conversion of every kind of column to an Arrow array of texts or of token lists."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from ..errors import CorpusError
 TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
 _SURROGATE = re.compile("[\ud800-\udfff]")
 SLICE = 1 << 16  # rows of a column that are converted at a time
-# A document may be far longer than a block; this long it is a bomb, or no document.
-LONGEST = 1 << 30
-FOLD = 1 << 24  # bytes that a dictionary is unfolded to at a time
+LONGEST = 1 << 30  # bytes of a document; longer ones are refused
+FOLD = 1 << 24  # bytes that a dictionary is expanded to at a time
 
 
 class Part(NamedTuple):
-    """Some consecutive documents, in whatever number was convenient to read."""
+    """Some consecutive documents, as many as are read at a time."""
 
     texts: pa.Array  # large_string, or large_list of large_string
     labels: pa.Array | None
@@ -32,16 +31,16 @@ class Part(NamedTuple):
 
 
 def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
-    """Return the column to read: the one asked for, or the only one when the default is absent.
+    """Return the column to read: the requested one, or the only one if the default is absent.
 
     Parameters
     ----------
     names : sequence of str
-        The columns there are.
+        The columns of the table.
     asked : str
-        The column wanted.
+        The requested column.
     where : str
-        What has these columns, for the message: a file's name, or "the table".
+        The name of the table, for the message.
 
     Returns
     -------
@@ -58,27 +57,27 @@ def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
         ...
     parasphere.errors.CorpusError: the table has no column "text"; its columns are "title", "body"
     """
-    found = list(names).count(asked)
-    if found == 1:
+    count = list(names).count(asked)
+    if count == 1:
         return asked
-    if found > 1:
-        raise CorpusError(f'{where} has {found} columns named "{asked}"; rename them so that one is left')
+    if count > 1:
+        raise CorpusError(f'{where} has {count} columns named "{asked}"; rename them so that one is left')
     if asked == "text" and len(names) == 1:
-        only: str = names[0]  # as it is: pandas' own name for the only column is the number 0
+        only: str = names[0]  # unchanged: pandas names an only column by the number 0
         return only
     there = ", ".join(f'"{name}"' for name in names) or "none"
     raise CorpusError(f'{where} has no column "{asked}"; its columns are {there}')
 
 
 def too_long(where: str, hint: str = "") -> CorpusError:
-    """Return the error for a document that nobody can have meant."""
-    return CorpusError(f"{where}: longer than {LONGEST:,} bytes, which is the most that one document may have{hint}")
+    """Return the error for a document that is too long."""
+    return CorpusError(f"{where}: longer than {LONGEST:,} bytes, the limit for one document{hint}")
 
 
 def from_python(documents: list[Any], start: int, where: str = "") -> pa.Array:
     """Turn Python strings, or lists of tokens, into Arrow.
 
-    Lone surrogates, which UTF-8 cannot spell, become U+FFFD.
+    Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def from_python(documents: list[Any], start: int, where: str = "") -> pa.Array:
 
 
 def strings(values: Sequence[str | None]) -> pa.Array:
-    """Turn Python strings, or None, into Arrow, with U+FFFD for what UTF-8 cannot spell."""
+    """Turn Python strings, or None, into Arrow; lone surrogates become U+FFFD."""
     try:
         return pa.array(values, pa.large_string())
     except UnicodeEncodeError:
@@ -125,7 +124,7 @@ def strings(values: Sequence[str | None]) -> pa.Array:
 
 
 def mixture(position: int, tokenised: bool, where: str = "") -> CorpusError:
-    """Return the error for a document of another kind than those before it."""
+    """Return the error for a document that is not of the same kind as those before it."""
     this, others = ("a list of tokens", "texts (str)") if tokenised else ("a text (str)", "lists of tokens")
     return CorpusError(
         f"{where}{_ordinal(position)} is {this}, but those before it are {others}; make them all one kind"
@@ -133,9 +132,9 @@ def mixture(position: int, tokenised: bool, where: str = "") -> CorpusError:
 
 
 def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
-    """Bring an Arrow array of texts or of token lists to the two types the library uses.
+    """Convert an Arrow array of texts or of token lists to one of the two types that the library uses.
 
-    Text is copied only where the layout makes it necessary (dictionaries and views).
+    Text is copied only where its layout requires it (dictionaries and views).
 
     Parameters
     ----------
@@ -178,17 +177,17 @@ def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
 def foldings(
     columns: Sequence[pa.Array], limit: int = FOLD, start: int = 0, where: str = ""
 ) -> Iterator[tuple[int, int]]:
-    """Yield (first row, rows) of pieces that unfold to at most `limit` bytes, or are one row.
+    """Yield (first row, rows) of pieces whose dictionaries expand to at most `limit` bytes, or of one row.
 
     Parameters
     ----------
     columns : sequence of pa.Array
-        All of one length. What is no dictionary is in memory as it is, and counts for nothing.
-    limit : int
-        How much memory a piece may need without its dictionaries.
-    start : int
+        All of one length. Columns that are not dictionaries count as 0 bytes.
+    limit : int, default=16777216
+        Bytes of a piece without its dictionaries.
+    start : int, default=0
         Position of the first row in the corpus, for the message.
-    where : str
+    where : str, default=""
         What to put before the position in a message, such as a file's name.
 
     Examples
@@ -212,7 +211,7 @@ def foldings(
 
 
 def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
-    """Return how many bytes of text each row, (n,), has in a dictionary; elsewhere 0."""
+    """Return the bytes of text that each row, (n,), has in a dictionary; 0 for other columns."""
     if isinstance(column, pa.ExtensionArray):
         return _unfolded(column.storage)
     if is_list(column.type):
@@ -226,15 +225,15 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
     if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
         return np.zeros(len(column), np.int64)
     rows = column.indices.cast(pa.int64())
-    found = pc.min_max(rows).as_py()
-    if found["min"] is not None and not 0 <= found["min"] <= found["max"] < len(words):
-        raise IndexError(f"an index is {found['max'] if found['min'] >= 0 else found['min']}, of {len(words)}")
+    low, high = (pc.min_max(rows)[name].as_py() for name in ("min", "max"))
+    if low is not None and not 0 <= low <= high < len(words):
+        raise IndexError(f"an index is {high if low >= 0 else low}, of {len(words)}")
     sizes = np.append(pc.binary_length(words).fill_null(0).to_numpy(), 0).astype(np.int64)
     return np.asarray(sizes[rows.fill_null(len(words)).to_numpy()])
 
 
 def longest_entry(columns: Sequence[pa.Array]) -> int:
-    """Return the length in bytes of the longest text in the columns' dictionaries; 0 if one of these is empty."""
+    """Return the bytes of the longest text in the dictionaries of the columns; 0 if one of these is empty."""
     longest = 1
     for column in columns:
         while is_list(column.type):
@@ -253,7 +252,7 @@ def plain(column: pa.Array) -> pa.Array:
             column = column.storage
         elif pa.types.is_dictionary(column.type):
             words = plain(column.dictionary)
-            # With offsets of 32 bits what is taken could not be longer than 2 GiB.
+            # With 32-bit offsets the result could not be longer than 2 GiB.
             column = (words.cast(pa.large_string()) if pa.types.is_string(words.type) else words).take(column.indices)
         elif pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())
@@ -262,7 +261,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def byte_offsets(texts: pa.Array) -> npt.NDArray[np.int64]:
-    """Return where each document begins among the text's bytes, and where the last one ends.
+    """Return where each document begins among the bytes of the text, and where the last one ends.
 
     Examples
     --------
@@ -281,7 +280,7 @@ def byte_offsets(texts: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def describe(value: object) -> str:
-    """Say in a word or two what was found in place of a text."""
+    """Describe a value that is not a text, for a message."""
     if value is None:
         return "None"
     if isinstance(value, float) and value != value:
@@ -292,7 +291,7 @@ def describe(value: object) -> str:
 
 
 def one_text(value: object, name: str, kind: str = "text") -> str:
-    """Return what must be one ``str``; anything else, a list above all, is never taken for one.
+    """Return a value that must be one ``str``; raise for anything else.
 
     Examples
     --------
@@ -325,7 +324,7 @@ def _offsets(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether this is one of Arrow's types of lists."""
+    """Tell whether this is one of Arrow's list types."""
     tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
     return any(getattr(pa.types, test)(kind) for test in tests)
 
@@ -339,12 +338,12 @@ def _large(strings: pa.Array, start: int, where: str) -> pa.Array:
     hint = "; decode it first, as in column.cast(pyarrow.string())" if "binary" in str(kind) else ""
     raise CorpusError(
         f"{where}{_ordinal(start)} is in a column of type {kind}, which holds no text{hint}; "
-        "what can be read are strings, and lists of strings (tokens)"
+        "columns of strings, or of lists of strings (tokens), can be read"
     )
 
 
 def _checked(texts: pa.Array, start: int, where: str) -> pa.Array:
-    """Return the texts if they are UTF-8: Arrow promises it, but neither it nor Parquet checks."""
+    """Return the texts if they are valid UTF-8, which neither Arrow nor Parquet checks."""
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:

@@ -1,7 +1,7 @@
-"""Documents on disk: text, JSON lines, CSV, Parquet, these packed, folders, pipes, and standard input.
+"""Documents on disk: text, JSON lines, CSV, Parquet, compressed or not, folders, pipes, and standard input.
 
-Every reader is a generator of parts that holds about one block in memory. A new format is one more
-function and one more row in `FORMATS`.
+Every reader is a generator of parts that holds about one block in memory. A new format is one more function and one
+more row in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from ..errors import CorpusError, ParasphereWarning
-from ..storage.unpacking import PACKINGS, Reader
+from ..storage import PACKINGS, ByteReader
 from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, is_list, longest_entry, plain, strings
 from .lines import JsonLines, check_encoding, json_objects, split_lines, whole_lines, whole_rows, whole_text
 
@@ -35,7 +35,7 @@ _BLANK = re.compile(rb"[\r\n]*")
 
 
 class SkippedFilesWarning(ParasphereWarning):
-    """Something in a folder of documents is no file, and was passed over."""
+    """Something in a folder of documents is not a file, and was skipped."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,25 @@ class Request:
     id: str | None
     encoding: str
     block_bytes: int
-    packing: str | None = None  # None is as it is
+    packing: str | None = None  # how it is compressed, if it is
 
     @property
     def columns(self) -> list[str]:
-        """The columns asked for, in the order text, label, id."""
+        """The requested columns, in the order text, label, id."""
         return [name for name in (self.text, self.label, self.id) if name is not None]
 
-    def open(self) -> Reader:
-        """Open the file; None as its path is standard input."""
-        return Reader(self.path, self.where, self.packing)
+    def open(self) -> ByteReader:
+        """Open the file, or standard input."""
+        return ByteReader(self.path, self.where, self.packing)
 
     def choose(self, names: list[str]) -> Request:
-        """Return the request with its columns checked against those there are."""
+        """Return the request with its columns checked against those of the file."""
         for name in filter(None, (self.label, self.id)):
             choose_column(names, name, self.where)
         return replace(self, text=choose_column(names, self.text, self.where))
 
     def part(self, columns: list[pa.Array], consumed: int) -> Part:
-        """Name the columns, which stand in the order of `self.columns`; the first is ready as texts."""
+        """Make a part of columns in the order of `self.columns`; the first holds texts."""
         texts, *others = columns
         rest = iter(others)
         labels = plain(next(rest)) if self.label is not None else None
@@ -76,7 +76,7 @@ class Request:
 
 
 def read(
-    path: Path,
+    path: Path | None,
     *,
     text: str = "text",
     label: str | None = None,
@@ -89,17 +89,10 @@ def read(
 
     Parameters
     ----------
-    path : Path
-        A file, a folder, or ``Path("-")`` for standard input.
-    text, label, id : str
-        Columns to read; see `parasphere.corpus.blocks`.
-    encoding : str
-        How the bytes spell text; Parquet has its own.
-    block_bytes : int
-        About how much to read at a time.
-    format : str, optional
-        One of "txt", "jsonl", "csv", "tsv", "parquet" where the name does not tell; standard input and pipes
-        are "txt" unless this says otherwise.
+    path : Path or None
+        A file or a folder; None is standard input.
+    text, label, id, encoding, block_bytes, format
+        As in :func:`parasphere.corpus.blocks`.
 
     Returns
     -------
@@ -115,10 +108,10 @@ def read(
     [['a text', 'another']]
     """
     check_encoding(encoding)
-    request = Request(path, str(path), text, label, id, encoding, min(block_bytes, LONGEST // 2))
-    if str(path) == "-":
-        request = replace(request, path=None, where="standard input")
-        return _sound(_format(format or "txt")(request), request.where)
+    where = "standard input" if path is None else str(path)
+    request = Request(path, where, text, label, id, encoding, min(block_bytes, LONGEST // 2))
+    if path is None:
+        return _sound(_format(format or "txt")(request), where)
     mode = _mode(path)
     if stat.S_ISDIR(mode):
         return _sound(_folder(request), request.where)
@@ -131,9 +124,9 @@ def read(
             known = ", ".join(f".{name}" for name in FORMATS)
             raise CorpusError(
                 f'{path}: the extension "{suffix}" is not known; known are {known}, each also with '
-                f"{', '.join(PACKINGS)} after it, and folders of text files; or say which it is, as in format='txt'"
+                f"{', '.join(PACKINGS)} after it, and folders of text files; or name the format, as in format='txt'"
             )
-        format = "txt"  # a pipe, as <(command) makes one, has no name that could tell
+        format = "txt"  # a pipe, as <(command) makes one, has no extension
     return _sound(_format(format or suffix[1:])(request), request.where)
 
 
@@ -147,7 +140,7 @@ def _mode(path: Path) -> int:
 
 
 def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
-    """Yield the parts; whatever the system or Arrow raises on the way becomes one of our errors."""
+    """Yield the parts; errors of the system or of Arrow are raised as a CorpusError."""
     try:
         yield from parts
     except CorpusError:
@@ -158,7 +151,7 @@ def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
 
 @contextmanager
 def _on_disk(request: Request) -> Iterator[Path]:
-    """Copy what cannot be sought in to a temporary file."""
+    """Copy a source that cannot be sought to a temporary file."""
     if request.path is not None and request.packing is None and request.path.is_file():
         yield request.path
         return
@@ -179,7 +172,7 @@ def _no_columns(request: Request) -> None:
 
 
 def _text(request: Request) -> Iterator[Part]:
-    r"""Read a line a document; lines end with ``\n`` or ``\r\n``."""
+    r"""Read one document per line; lines end with ``\n`` or ``\r\n``."""
     _no_columns(request)
     with request.open() as reader:
         for lines in whole_lines(reader, request.encoding, request.block_bytes):
@@ -187,7 +180,7 @@ def _text(request: Request) -> Iterator[Part]:
 
 
 def _json(request: Request) -> Iterator[Part]:
-    """Read a JSON object a line; blank lines are passed over."""
+    """Read one JSON object per line; blank lines are skipped."""
     with request.open() as reader:
         parse: JsonLines | None = None
         for lines in whole_lines(reader, request.encoding, request.block_bytes):
@@ -225,7 +218,7 @@ def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
 
 
 def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | None, done: int) -> pa.Table:
-    """Read whole rows; if `names` is None the columns' names come first."""
+    """Read whole rows; if `names` is None, the first row names the columns."""
     try:
         return pa.csv.read_csv(
             pa.BufferReader(data),
@@ -239,19 +232,19 @@ def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | 
             ),
         )
     except pa.ArrowException as error:
-        found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        if found is None:
+        match = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        if match is None:
             raise CorpusError(f"{request.where}: {error}") from None
-        row, expected, got = map(int, found.groups())
+        row, expected, got = map(int, match.groups())
         row += 0 if names is None else done + 1
         raise CorpusError(
-            f"{request.where}: row {row} (the names are row 1) has {got} fields, where the names are {expected}; "
-            "a text with a comma, tab or newline in it must stand in quotation marks"
+            f"{request.where}: row {row} (the names are row 1) has {got} fields for {expected} names; "
+            "a text that contains a comma, tab or newline must be in quotation marks"
         ) from None
 
 
 def _parquet(request: Request) -> Iterator[Part]:
-    """Read Parquet, in as many rows at a time as make about a block."""
+    """Read Parquet, about a block of rows at a time."""
     with _on_disk(request) as path:
         size = (request.path or path).stat().st_size
         try:
@@ -270,9 +263,9 @@ def _parquet(request: Request) -> Iterator[Part]:
 
 
 def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch]:
-    """Yield rows of about a block.
+    """Yield batches of about a block.
 
-    A dictionary may hold one long text for a million rows. A group in which that is possible is left folded, as
+    A dictionary may hold one long text for a million rows. Row groups in which that is possible are read as
     dictionaries; that takes Arrow twice as long, and so is not done with others.
     """
     names = list(dict.fromkeys(request.columns))
@@ -280,7 +273,7 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
     asked = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
     leaves = [fields[i].path for i in asked if fields[i].physical_type == "BYTE_ARRAY"]
     if pa.types.is_struct(file.schema_arrow.field(request.text).type):
-        leaves = []  # it will be refused, and its type be told as it is in the file
+        leaves = []  # it will be refused, with the type that it has in the file
     with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as folded:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
@@ -289,7 +282,7 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
             rows = min(max(request.block_bytes * group.num_rows // size, 1), SLICE)
             source = file
             if any("DELTA" in encoding for chunk in chunks for encoding in chunk.encodings):
-                # Arrow makes no dictionary of these. A text may repeat the one before it, and so be as long as all.
+                # Arrow makes no dictionaries of these. A text may repeat the one before it, and so be as long as all.
                 rows = min(rows, max(LONGEST // size, 1))
             elif _unfolds_to(folded, number, names, rows) > 8 * request.block_bytes:
                 source = folded
@@ -297,8 +290,8 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
 
 
 def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
-    """Return how many bytes, at the most, so many rows of a group may have that stand in its dictionaries."""
-    first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # the dictionaries come whole
+    """Return an upper bound of the bytes of so many rows of a group, by the longest entry of its dictionaries."""
+    first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # with the whole dictionaries
     if first is None:
         return 0
     group = folded.metadata.row_group(number)
@@ -311,10 +304,10 @@ def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
 
 
 def _folder(request: Request) -> Iterator[Part]:
-    """Read a file a document, in the order of their names; hidden files and folders are passed over.
+    """Read one document per file, in the order of their names; hidden files and folders are skipped.
 
-    The id is the path inside the folder. The label is the name of the folder that the file is in, as in
-    scikit-learn's `load_files`, and null for files at the top.
+    The id is the path within the folder. The label is the name of the folder that the file is in, as in scikit-learn's
+    `load_files`, and null for files at the top.
     """
     root = request.path
     assert root is not None
@@ -323,7 +316,7 @@ def _folder(request: Request) -> Iterator[Part]:
     texts: list[bytes] = []
     names: list[str] = []
     for name in _files_below(root):
-        with Reader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
+        with ByteReader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
             texts.append(whole_text(reader, request.encoding))
             consumed += reader.consumed
         names.append(name)
@@ -340,26 +333,26 @@ def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:
 
 
 def _files_below(root: Path) -> list[str]:
-    def refuse(error: OSError) -> None:  # rather than pass over a folder in silence
+    def refuse(error: OSError) -> None:  # rather than skip a folder silently
         raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})")
 
-    found: list[str] = []
-    strange: list[str] = []
+    plain_files: list[str] = []
+    others: list[str] = []
     for folder, folders, files in os.walk(root, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         linked = [name for name in folders if Path(folder, name).is_symlink()]  # os.walk does not follow them
         for name in (*files, *linked):
             if not name.startswith("."):
                 path = Path(folder, name)
-                (found if path.is_file() else strange).append(path.relative_to(root).as_posix())
-    if strange:
+                (plain_files if path.is_file() else others).append(path.relative_to(root).as_posix())
+    if others:
         warnings.warn(
-            f"{root}: passed over what is no file, such as pipes, devices, and links to folders or to nothing: "
-            f"{', '.join(sorted(strange)[:10])}{', ...' if len(strange) > 10 else ''}",
+            f"{root}: skipped what is not a file (pipes, devices, links to folders or to nothing): "
+            f"{', '.join(sorted(others)[:10])}{', ...' if len(others) > 10 else ''}",
             SkippedFilesWarning,
             stacklevel=2,
         )
-    return sorted(found)
+    return sorted(plain_files)
 
 
 FORMATS: dict[str, Callable[[Request], Iterator[Part]]] = {

@@ -1,7 +1,7 @@
-"""Bytes to lines, and lines to columns, a block at a time.
+"""Bytes to lines, and lines to columns, one block at a time.
 
-Unpack, decode, check, cut at newlines; then every line is a text, or a JSON object. Nowhere is there a
-Python object a line, until something is wrong and has to be named.
+Bytes are decompressed, decoded, checked and cut at newlines; each line is then a text or a JSON object. No Python
+object is made per line, unless a fault has to be located.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.json
 
 from ..errors import CorpusError
-from ..storage.unpacking import Reader
+from ..storage import ByteReader
 from . import columns
 from .columns import from_arrow, from_python, strings, too_long
 
-# Letters with a zero beside each: UTF-16, though it is sound UTF-8 too. At the beginning a few are proof enough.
+# Letters with a zero byte each: UTF-16, though it is valid UTF-8 too. At the beginning a few are enough.
 _WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
 
 
@@ -31,33 +31,33 @@ class Lines(NamedTuple):
     r"""Whole lines of UTF-8: each ends with ``\n``, also a file's last."""
 
     data: bytes
-    ends: npt.NDArray[np.int64]  # where the newlines are; they are looked for once, and counted so
+    ends: npt.NDArray[np.int64]  # where the newlines are
     first: int  # number of the first line, from 1
 
 
-def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
+def whole_lines(reader: ByteReader, encoding: str, size: int) -> Iterator[Lines]:
     r"""Yield whole lines of checked UTF-8, about `size` bytes at a time.
 
     Parameters
     ----------
-    reader : Reader
+    reader : ByteReader
         Where the bytes come from.
     encoding : str
-        What they are.
+        Their encoding.
     size : int
-        How many to read at a time; a longer line is still kept whole, up to `LONGEST`.
+        How many to read at a time; a longer line is kept whole, up to `LONGEST`.
 
     Yields
     ------
     Lines
     """
     first = 1
-    pieces: list[bytes] = []  # of a line still open, joined once: a long line must not take quadratic time
-    waiting = 0  # bytes of it
+    pieces: list[bytes] = []  # of an unfinished line, joined once: a long line must not take quadratic time
+    waiting = 0  # the bytes of these
     for data in _utf8(reader, encoding, size):
         end = data.rfind(b"\n") + 1
         if end:
-            lines = _found(b"".join([*pieces, memoryview(data)[:end]]), first, reader.where)
+            lines = _lines(b"".join([*pieces, memoryview(data)[:end]]), first, reader.where)
             yield lines
             first += len(lines.ends)
             pieces, waiting = [], 0
@@ -66,27 +66,27 @@ def whole_lines(reader: Reader, encoding: str, size: int) -> Iterator[Lines]:
         if waiting > columns.LONGEST:
             raise too_long(f"{reader.where}, line {first}")
     if last := b"".join(pieces):
-        yield _found(last + b"\n", first, reader.where)
+        yield _lines(last + b"\n", first, reader.where)
 
 
-def _found(data: bytes, first: int, where: str) -> Lines:
+def _lines(data: bytes, first: int, where: str) -> Lines:
     _check_utf8(data, first, where)
     return Lines(data, np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), first)
 
 
-def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
-    """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; in quotation marks a row goes on.
+def whole_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
+    """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; newlines in quotation marks end no row.
 
     Parameters
     ----------
-    reader : Reader
+    reader : ByteReader
         Where the bytes come from.
     encoding : str
-        What they are.
+        Their encoding.
     size : int
-        How many to read at a time; a longer row is still kept whole, up to `LONGEST`.
+        How many to read at a time; a longer row is kept whole, up to `LONGEST`.
     delimiter : str
-        What stands between two fields.
+        The character between two fields.
 
     Yields
     ------
@@ -97,7 +97,7 @@ def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iter
     for data in _utf8(reader, encoding, size):
         pieces.append(data)
         waiting += len(data)
-        if waiting < 2 * tried and waiting <= columns.LONGEST:  # looking each time would take quadratic time
+        if waiting < 2 * tried and waiting <= columns.LONGEST:  # searching each time would take quadratic time
             continue
         data = b"".join(pieces)
         end = _end_of_rows(data, delimiter.encode())
@@ -116,7 +116,7 @@ def whole_rows(reader: Reader, encoding: str, size: int, delimiter: str) -> Iter
 
 
 def _end_of_rows(data: bytes, delimiter: bytes) -> int:
-    """Return where the last whole row ends: after the last newline that stands in no quoted field."""
+    """Return where the last whole row ends: after the last newline outside quoted fields."""
     marks = _quotation_marks(data, delimiter) if b'"' in data else np.empty(0, np.int64)
     end = len(data)
     while True:
@@ -128,7 +128,7 @@ def _end_of_rows(data: bytes, delimiter: bytes) -> int:
 
 
 def _quotation_marks(data: bytes, delimiter: bytes) -> npt.NDArray[np.int64]:
-    """Return where quoted fields begin and end, by turns; in a doubled mark one ends and one begins."""
+    """Return where quoted fields begin and end, alternately; at a doubled mark one ends and one begins."""
     codes = np.frombuffer(data, np.uint8)
     marks = np.flatnonzero(codes == ord('"'))
     begins = marks[::2]
@@ -136,14 +136,14 @@ def _quotation_marks(data: bytes, delimiter: bytes) -> npt.NDArray[np.int64]:
     known = np.isin(before, np.frombuffer(b'"\r\n' + delimiter, np.uint8)) | (begins == 0)
     if known.all():
         return marks
-    # Somewhere a mark is a letter like any other: in a field that does not begin with one, or after it was closed.
+    # Some marks are ordinary characters: in a field that does not begin with one, or after it was closed.
     quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:(")|\Z)' % re.escape(delimiter))
     spans = [place for field in quoted.finditer(data) for place in (field.start(), field.end() - bool(field[1]))]
     return np.array(spans, np.int64)
 
 
-def whole_text(reader: Reader, encoding: str) -> bytes:
-    """Return all of a file as one text in checked UTF-8."""
+def whole_text(reader: ByteReader, encoding: str) -> bytes:
+    """Return a whole file as one text in checked UTF-8."""
     pieces: list[bytes] = []
     waiting = 0
     for data in _utf8(reader, encoding, 1 << 20):
@@ -156,14 +156,14 @@ def whole_text(reader: Reader, encoding: str) -> bytes:
     return text
 
 
-def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
-    """Yield the reader's bytes in UTF-8: as they are, unchecked, if that is what they are said to be."""
+def _utf8(reader: ByteReader, encoding: str, size: int) -> Iterator[bytes]:
+    """Yield the bytes of the reader as UTF-8: unchecked, if that is their encoding already."""
     if is_utf8(encoding):
         first = reader.read(max(size, 64))
         if wide := _WIDE.search(first, 0, 4096):
             order = "be" if first[wide.start()] == 0 or wide.start() % 2 else "le"
             raise CorpusError(
-                f"{reader.where}: these bytes are UTF-16 without a byte order mark, not {encoding}; say so, as in "
+                f"{reader.where}: these bytes are UTF-16 without a byte order mark, not {encoding}; use "
                 f'encoding="utf-16-{order}"'
             )
         yield first.removeprefix(codecs.BOM_UTF8)
@@ -179,9 +179,9 @@ def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(encoding, "ignore").count("\n")
             raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
-        except UnicodeError as error:  # "utf-16" and "utf-32" need the mark
+        except UnicodeError as error:  # "utf-16" and "utf-32" need a byte order mark
             raise CorpusError(
-                f"{reader.where}: not {encoding} ({error}); say the order of its bytes too, as in "
+                f"{reader.where}: not {encoding} ({error}); give the byte order too, as in "
                 'encoding="utf-16-le" or "utf-16-be"'
             ) from None
         line += text.count("\n")
@@ -191,7 +191,7 @@ def _utf8(reader: Reader, encoding: str, size: int) -> Iterator[bytes]:
 
 
 def _check_utf8(data: bytes, line: int, where: str) -> None:
-    # Arrow checks the bytes several times faster than decoding them would, and makes no string.
+    # Arrow checks the bytes several times faster than Python decodes them.
     whole = pa.py_buffer(np.array([0, len(data)], np.int64))
     try:
         pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(data)).validate(full=True)
@@ -210,60 +210,60 @@ def _undecodable(error: UnicodeDecodeError, place: str, encoding: str) -> Corpus
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         likely = "utf-16"
     elif any(0x80 <= byte < 0xA0 for byte in data[error.start : error.start + 4096]):
-        likely = "cp1252"  # latin-1 has only control characters here, Windows has its quotation marks
+        likely = "cp1252"  # latin-1 has only control characters here, Windows has quotation marks
     else:
         likely = "latin-1"
     return CorpusError(
         f"{place}: 0x{data[error.start]:02x} is not {encoding} ({error.reason}); "
-        f'say which encoding it is, perhaps encoding="{likely}"'
+        f'name its encoding, perhaps encoding="{likely}"'
     )
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether this is a name of UTF-8."""
+    """Tell whether this is a name of UTF-8."""
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
 def check_encoding(encoding: str) -> None:
-    """Raise a `CorpusError` if Python knows no such encoding of text."""
+    """Raise a `CorpusError` unless Python knows this text encoding."""
     try:
         b"x".decode(encoding, "ignore")
         codecs.getincrementaldecoder(encoding)
     except (LookupError, ValueError):
-        raise CorpusError(f'the encoding "{encoding}" is not one of text; try "utf-8" or "latin-1"') from None
+        raise CorpusError(f'"{encoding}" is not a text encoding; try "utf-8" or "latin-1"') from None
 
 
 def split_lines(lines: Lines) -> pa.Array:
-    """Turn lines into an array of texts, without a Python object a line.
+    """Turn lines into an array of texts, without making Python objects.
 
     Parameters
     ----------
     lines : Lines
-        What `whole_lines` found.
+        As `whole_lines` yields them.
 
     Returns
     -------
     pa.LargeStringArray
     """
     data, ends, _ = lines
-    if b"\r" in data:  # far quicker to look for than both
+    if b"\r" in data:  # much faster to search for than both
         data = data.replace(b"\r\n", b"\n")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int64)
-    np.subtract(ends, np.arange(len(ends)), out=offsets[1:])  # less the newlines before, which are taken out
+    np.subtract(ends, np.arange(len(ends)), out=offsets[1:])  # less the newlines before, which are removed
     text = data.replace(b"\n", b"")
     return pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 class JsonLines:
-    r"""Parse blocks of lines with Arrow; where it will not, Python's json says why, or parses them after all.
+    r"""Parse blocks of lines with Arrow; what it refuses is parsed by Python's json, which locates faults.
 
     Labels and ids become strings, as in CSV, so that their type is the same in every block.
 
     Parameters
     ----------
     columns : sequence of str
-        The key of the document, then those of the label and id, if wanted.
+        The key of the document, then those of the label and id, if requested.
     where : str
         How messages name the file.
 
@@ -278,7 +278,7 @@ class JsonLines:
     def __init__(self, columns: Sequence[str], where: str) -> None:
         self.columns = columns
         self.where = where
-        # Arrow reads a number only where the schema has one. The schema that fitted last is tried first.
+        # Arrow reads numbers only where the schema has them. The schema that fitted last is tried first.
         texts = [pa.large_string(), pa.list_(pa.large_string())]
         kinds = [texts, *[[pa.large_string(), pa.int64()] for _ in columns[1:]]]
         self.schemas = [pa.schema(list(zip(columns, types, strict=True))) for types in itertools.product(*kinds)]
@@ -302,7 +302,7 @@ class JsonLines:
             columns = [from_arrow(texts, 0), *[column.cast(pa.large_string()) for column in others]]
         except (pa.ArrowException, CorpusError):
             return None
-        # Arrow lets an object span lines, and a line hold two; then what is read would depend on the block.
+        # Arrow lets an object span lines, and a line hold two; the result would then depend on the blocks.
         if len(texts) != len(lines.ends) and len(texts) != sum(map(bool, map(bytes.strip, lines.data.split(b"\n")))):
             return None
         return columns
@@ -323,7 +323,7 @@ class JsonLines:
 
 
 def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) with Python's json: slow, and exact about what is wrong."""
+    """Yield (line number, object) with Python's json, which is slow but locates faults exactly."""
     for number, row in enumerate(lines.data.split(b"\n"), lines.first):
         if not row.strip():
             continue
@@ -335,8 +335,7 @@ def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]
             raise CorpusError(f"{where}, line {number}: JSON that cannot be read ({error})") from None
         if not isinstance(record, dict):
             raise CorpusError(
-                f"{where}, line {number}: {_json_kind(record)}, where every line must be an object, "
-                'as in {"text": "..."}'
+                f'{where}, line {number}: {_json_kind(record)}; every line must be an object, as in {{"text": "..."}}'
             )
         yield number, record
 

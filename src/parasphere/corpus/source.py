@@ -1,4 +1,4 @@
-"""Documents in: from memory or from disk, always as a stream of Arrow blocks, never all at once."""
+"""The documents of a corpus, in memory or on disk, as a stream of Arrow blocks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from ..errors import CorpusError
 from . import files
 from .columns import Part, byte_offsets, choose_column, describe, foldings, from_arrow, from_python, mixture, plain
 
-# Few enough that a batch of long documents is no burden, enough that the cost of a batch is none.
-_BATCH = 1024
+_BATCH = 1024  # Python objects that are converted at a time
 
-Column: TypeAlias = str | Sequence[Any] | None  # a column's name, or its values, or not wanted
+Column: TypeAlias = str | Sequence[Any] | None  # the name of a column, or its values
+
+
+class _StandardInput:
+    def __repr__(self) -> str:
+        return "STANDARD_INPUT"
+
+
+STANDARD_INPUT = _StandardInput()
+"""The source that stands for standard input."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +37,9 @@ class Block:
     Attributes
     ----------
     texts : pa.LargeStringArray or pa.LargeListArray
-        One entry a document, none null: its text, or the list of its tokens.
+        One entry per document, none null: its text, or the list of its tokens.
     labels, ids : pa.Array or None
-        One entry a document, if there are any.
+        One entry per document, if there are any.
     start : int
         Position of the first document in the corpus.
     """
@@ -45,7 +53,7 @@ class Block:
         return len(self.texts)
 
     def part(self, begin: int, end: int) -> Block:
-        """Return some of its documents, from ``begin`` up to ``end``."""
+        """Return the documents from ``begin`` up to ``end``."""
         texts, labels, ids = (
             None if column is None else column[begin:end] for column in (self.texts, self.labels, self.ids)
         )
@@ -68,43 +76,40 @@ def blocks(
     block_bytes: int = 16 << 20,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Block]:
-    r"""Stream the documents of a corpus in blocks of about `block_bytes`.
+    r"""Stream the documents of a corpus in blocks of about ``block_bytes``.
 
     A document is never split, and neither the documents nor their order depend on the size of the blocks.
 
     Parameters
     ----------
-    source : iterable, table, Path or "-"
-        - An iterable of `str`, or of lists of tokens: lists, generators, numpy arrays, Series of pandas
-          and polars, Arrow arrays (strings, dictionaries of strings, lists of strings).
-        - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or
-          anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
-        - A `pathlib.Path` of a file: ``.txt`` (a line a document), ``.jsonl`` or ``.ndjson``, ``.csv`` or
-          ``.tsv`` (the first row names the columns), ``.parquet``, or any of these with ``.gz``, ``.bz2``,
-          ``.xz`` or ``.zip`` (of one file) after it. A named pipe, ``/dev/stdin`` and what a shell makes of
-          ``<(command)`` are read like standard input.
-        - A `pathlib.Path` of a folder: a file a document, hidden ones passed over, in the order of their
-          names. What is no file (pipes, devices, links to folders) is passed over with a warning. Its ids are
-          the paths inside the folder, and its labels the names of the folders that the files are in (null for
-          files at the top).
-        - "-" or ``Path("-")``: standard input.
-        - Blocks, which pass through as they are.
-    text : str
-        The column that holds the documents. A table's only column is taken where "text" is absent.
-    label, id : str or sequence, optional
-        The name of a column; or, for any source, the values themselves, one a document. Columns of CSV and
-        JSON are read as strings, others keep their type.
-    encoding : str
-        How the bytes of a file spell text. A byte order mark of UTF-8 is passed over.
-    format : str, optional
-        "txt", "jsonl", "csv", "tsv" or "parquet", where the file's name does not tell. Standard input
-        and pipes are "txt" unless this says otherwise.
-    block_bytes : int
-        About how many bytes of text a block holds, and of a file are in memory at a time, however small it is
-        packed. One document may be longer, up to 1 GiB; beyond that the file is refused.
-    progress : callable, optional
-        Called with the bytes consumed so far, before each block: of the file as it lies on disk, or of text
-        if the source is in memory.
+    source : iterable, table, Path or STANDARD_INPUT
+        - An iterable of `str`, or of lists of tokens: lists, generators, numpy arrays, Series of pandas and polars,
+          Arrow arrays (strings, dictionaries of strings, lists of strings).
+        - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or anything with
+          ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        - A `pathlib.Path` of a file: ``.txt`` (one document per line), ``.jsonl`` or ``.ndjson``, ``.csv`` or ``.tsv``
+          (the first row names the columns), ``.parquet``, or any of these followed by ``.gz``, ``.bz2``, ``.xz`` or
+          ``.zip`` (of one file). Named pipes, such as a shell makes of ``<(command)``, are read like standard input.
+        - A `pathlib.Path` of a folder: one document per file, in the order of their names, without hidden files. What
+          is not a file (pipes, devices, links to folders) is skipped with a warning. Ids are the paths within the
+          folder, and labels the names of the folders that the files are in (null for files at the top).
+        - ``corpus.STANDARD_INPUT``.
+        - Blocks, which are passed on unchanged.
+    text : str, default="text"
+        The column that holds the documents. If "text" is absent and there is only one column, that one is used.
+    label, id : str or sequence, default=None
+        The name of a column; or, for any source, the values themselves, one per document. Columns of CSV and JSON are
+        read as strings, others keep their type.
+    encoding : str, default="utf-8"
+        The encoding of text files. A UTF-8 byte order mark is ignored.
+    format : {"txt", "jsonl", "csv", "tsv", "parquet"}, default=None
+        The format of a file; None goes by its extension. Standard input and pipes are "txt" by default.
+    block_bytes : int, default=16777216
+        Approximate bytes of text per block, and of a file in memory at a time, however well it is compressed. One
+        document may be longer, up to 1 GiB; longer documents are refused.
+    progress : callable, default=None
+        Called before each block with the bytes consumed so far: of the file on disk, or of text if the source is in
+        memory.
 
     Returns
     -------
@@ -113,14 +118,13 @@ def blocks(
     Raises
     ------
     CorpusError
-        With a sentence that names the file and line, or the document's position; what was found; and what
-        would be right.
+        The message names the file and line, or the position of the document; what is wrong; and what is expected.
 
     Notes
     -----
-    Surrogates in Python strings, which UTF-8 cannot spell, become U+FFFD; all else in a text is kept. In
-    ``.txt`` only ``\n`` and ``\r\n`` end a line, and a blank line is an empty document. In CSV an empty
-    cell is an empty text, "NA" is a text like any other, and blank lines between rows are passed over.
+    Surrogates in Python strings, which UTF-8 cannot encode, become U+FFFD; everything else in a text is kept. In
+    ``.txt`` only ``\n`` and ``\r\n`` end a line, and a blank line is an empty document. In CSV an empty cell is an
+    empty text, "NA" is a text like any other, and blank lines between rows are skipped.
 
     Examples
     --------
@@ -140,22 +144,23 @@ def blocks(
     """
     if block_bytes < 1:
         raise CorpusError(f"block_bytes is {block_bytes}; it must be at least 1")
-    if isinstance(source, str) and source != "-":
+    if isinstance(source, str):
         raise CorpusError(
             'one str is not a corpus: wrap one text in a list, as in ["..."], or pass Path("...") to read a file'
         )
-    if not isinstance(source, (str, os.PathLike)):
+    on_disk = source is STANDARD_INPUT or isinstance(source, os.PathLike)
+    if not on_disk:
         source = _imported(source)
         if _starts_with_block(source):
             if label is not None or id is not None:
-                raise CorpusError("blocks carry their own labels and ids; name them where the blocks are made")
+                raise CorpusError("blocks have labels and ids already; name the columns where the blocks are made")
             return _only_blocks(source)
 
     labels, label_name = _values_or_name(label, "label")
     ids, id_name = _values_or_name(id, "id")
-    if isinstance(source, (str, os.PathLike)):
+    if on_disk:
         parts = files.read(
-            Path(source).expanduser(),
+            None if source is STANDARD_INPUT else Path(source).expanduser(),
             text=text,
             label=label_name,
             id=id_name,
@@ -176,7 +181,7 @@ def blocks(
 
 
 class _Peeked:
-    """An iterable whose first item was looked at."""
+    """An iterable whose first item has been read."""
 
     def __init__(self, items: Iterator[Any]) -> None:
         self.first = list(islice(items, 1))
@@ -187,7 +192,7 @@ class _Peeked:
 
 
 def _imported(source: Any) -> Any:
-    """Return what speaks Arrow as Arrow, columns and tables as they are, and all else as `_Peeked`."""
+    """Return Arrow data as Arrow, columns and tables unchanged, and everything else as `_Peeked`."""
     if isinstance(source, (pa.Array, pa.ChunkedArray, pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         return source
     if (isinstance(source, np.ndarray) and source.ndim) or _is_a(source, "DataFrame") or _is_a(source, "Series"):
@@ -204,8 +209,8 @@ def _imported(source: Any) -> Any:
         return _Peeked(iter([source]))
     if not isinstance(source, Iterable) or isinstance(source, (bytes, bytearray, Mapping, Set, np.ndarray)):
         raise CorpusError(
-            f"the corpus is {describe(source)}; it must be an iterable of str or of lists of tokens that has an "
-            "order, a table, or a pathlib.Path"
+            f"the corpus is {describe(source)}; it must be an ordered iterable of str or of lists of tokens, a "
+            "table, or a pathlib.Path"
         )
     return _Peeked(iter(source))
 
@@ -217,12 +222,12 @@ def _starts_with_block(source: Any) -> bool:
 def _only_blocks(source: Iterable[Any]) -> Iterator[Block]:
     for item in source:
         if not isinstance(item, Block):
-            raise CorpusError(f"after blocks of documents comes something {describe(item)}; pass blocks only")
+            raise CorpusError(f"after blocks of documents comes an item {describe(item)}; pass blocks only")
         yield item
 
 
 def _is_a(source: Any, name: str) -> bool:
-    """Whether the source is a `name` of pandas, polars or one of their kin, none of which we import."""
+    """Tell whether the source is a `name` of pandas, polars or a similar library, without importing it."""
     return any(kind.__name__ == name for kind in type(source).__mro__)
 
 
@@ -242,7 +247,7 @@ def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Ite
         if name is not None:
             raise CorpusError(
                 f'"{name}" would name a column, but the documents come without columns; '
-                "pass the labels or ids themselves, one a document"
+                "pass the labels or ids themselves, one per document"
             )
     return _documents(source)
 
@@ -271,8 +276,8 @@ def _documents(column: Any) -> Iterator[Part]:
 
 
 def _arrays(column: Any) -> Iterator[pa.Array]:
-    """Yield the documents of one column, whatever library it comes from."""
-    # A Series of objects may hold anything; as Python objects what is wrong with one can be named.
+    """Yield the documents of one column of any library."""
+    # A Series of objects may hold anything; it is read as Python objects, so that faults can be located.
     if _is_a(column, "Series") and not str(column.dtype).lower().startswith("object"):
         column = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
     start = 0
@@ -288,7 +293,7 @@ def _arrays(column: Any) -> Iterator[pa.Array]:
 
 
 def _lists(column: Any) -> Iterator[list[Any]]:
-    """Yield the items of any iterable, some at a time."""
+    """Yield the items of any iterable in batches."""
     if isinstance(column, np.ndarray):
         for at in range(0, len(column), _BATCH):
             yield column[at : at + _BATCH].tolist()
@@ -315,21 +320,21 @@ def _column_of_values(values: Any, what: str) -> pa.Array:
             values = list(values)
         column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
     except (pa.ArrowException, TypeError) as error:
-        raise CorpusError(f"the {what} are no column of one type ({error})") from None
+        raise CorpusError(f"the {what} are not a column of one type ({error})") from None
     return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
 def _attached(parts: Iterable[Part], values: pa.Array, what: str) -> Iterator[Part]:
-    """Yield the parts with `values` as their labels or ids; there must be one for each document."""
+    """Yield the parts with `values` as their labels or ids; there must be one per document."""
     start = 0
     for part in parts:
         mine = values.slice(start, len(part.texts))
         start += len(part.texts)
         if start > len(values):
-            raise CorpusError(f"there are {len(values)} {what}, but more documents; each needs one")
+            raise CorpusError(f"there are {len(values)} {what}, but more documents; give one per document")
         yield part._replace(**{what: mine})
     if start < len(values):
-        raise CorpusError(f"there are {len(values)} {what}, but {start} documents; each needs one")
+        raise CorpusError(f"there are {len(values)} {what}, but {start} documents; give one per document")
 
 
 def _numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
@@ -361,13 +366,13 @@ def _resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
         waiting.append(part)
         size += _text_bytes(part.texts) + 8 * len(part.texts)
         if size >= block_bytes / 2:
-            yield from _cut(_joined(waiting), block_bytes)
+            yield from _cut(_concatenated(waiting), block_bytes)
             waiting, size = [], 0
     if waiting:
-        yield from _cut(_joined(waiting), block_bytes)
+        yield from _cut(_concatenated(waiting), block_bytes)
 
 
-def _joined(parts: list[Part]) -> Part:
+def _concatenated(parts: list[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     *columns, consumed = zip(*parts, strict=True)

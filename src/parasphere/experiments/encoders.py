@@ -36,7 +36,7 @@ from ..baselines import (
 )
 from ..errors import ParasphereError, VectorsError
 from ..model import SphericalParagraphModel
-from ..text.tokens import Tokenizer
+from ..text import Tokenizer
 from ..vectors import GLOVE, JointVectors, WordVectors
 
 WORDS = Tokenizer.paper()

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..datasets import names as known_datasets
 from ..datasets.dataset import Dataset
 from ..errors import CorpusError

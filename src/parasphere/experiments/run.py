@@ -34,7 +34,7 @@ from ..datasets.dataset import Dataset
 from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
-from ..text.tokens import Tokenizer
+from ..text import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders

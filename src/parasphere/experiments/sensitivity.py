@@ -12,7 +12,7 @@ from ..datasets.corpora import newsgroups
 from ..datasets.dataset import Dataset
 from ..model import SphericalParagraphModel
 from ..storage import write_file
-from ..text.tokens import Tokenizer
+from ..text import Tokenizer
 from ..vectors import Word2Vec, WordVectors
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder

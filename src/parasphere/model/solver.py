@@ -6,8 +6,7 @@ In numpy a single text would spend its time between calls, and a million texts w
 from functools import cache
 from typing import Any
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Order
 

@@ -1,6 +1,7 @@
-"""What is kept on disk: saved folders and estimators, files written whole, checkpoints, the cache, and unpacking.
+"""Files and folders: saved estimators, atomic writes, checkpoints, the per-user cache, and decompression.
 
-It knows nothing of text or vectors; what they keep, they say by the protocol of :class:`Storable`.
+The package knows nothing of text or vectors. Classes that can be part of a saved estimator implement the protocol
+:class:`Storable`.
 """
 
 from .cache import Note, keep, key_of, recall
@@ -10,24 +11,28 @@ from .facts import check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, map_arrays, read_manifest, remove, save
 from .output import replacing, write_file
 from .tensors import Arrays
-from .unpacking import Reader
+from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
 __all__ = [
     "MANIFEST",
+    "PACKINGS",
     "VERSION",
     "Arrays",
+    "ByteReader",
     "Checkpoint",
     "Note",
-    "Reader",
     "Saved",
     "Storable",
+    "ahead",
     "check_target",
     "check_types",
+    "first_bytes",
     "is_saved",
     "keep",
     "key_of",
     "load",
     "map_arrays",
+    "packing_of",
     "read_manifest",
     "recall",
     "remove",

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of long work in a folder, so that a process that was killed can be followed by another."""
+"""Checkpoints: the state of long computations, so that an interrupted one can be resumed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +12,16 @@ from .tensors import Arrays
 
 
 class Checkpoint:
-    """A folder that holds the state of some work while it goes on, and is removed when the work is done.
+    """A folder with the state of a computation, which is removed when the computation is done.
 
     Parameters
     ----------
     folder : path
+        The folder, made if necessary.
     kind : str
-        What is being done; another kind of folder is refused.
+        The kind of computation; a folder of another kind is refused.
     key : dict
-        What the work was begun with, JSON-able. Work begun with anything else is not taken up.
+        What the result depends on, JSON-able. A checkpoint with another key is refused.
     """
 
     def __init__(self, folder: str | Path, kind: str, key: Mapping[str, Any]) -> None:
@@ -28,23 +29,23 @@ class Checkpoint:
         check_target(self.folder, kind)
 
     def resume(self) -> tuple[Arrays, dict[str, Any]] | None:
-        """Return the arrays and facts that were written last, or None if there are none."""
+        """Return the arrays and facts that were written last, or None if there is no checkpoint."""
         if not is_saved(self.folder):
             return None
         arrays, meta = load(self.folder, self.kind)
         other = [name for name, value in self.key.items() if meta["key"].get(name) != value]
         if other:
             raise StoreError(
-                f"{self.folder} is a checkpoint of other work (different: {', '.join(other)}). Go on with what it was "
-                "begun with, or choose another folder."
+                f"{self.folder} is the checkpoint of another computation (different: {', '.join(other)}). Use the "
+                "parameters and data that it was begun with, or choose another folder."
             )
         return arrays, meta["facts"]
 
     def write(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> None:
-        """Replace the state in one step."""
+        """Write the state, replacing the last one in one step."""
         save(self.folder, self.kind, arrays, {"key": self.key, "facts": dict(facts or {})})
 
     def remove(self) -> None:
-        """Remove the state: the work is done."""
+        """Remove the folder: the computation is done."""
         if is_saved(self.folder):
             remove(self.folder)

@@ -1,4 +1,4 @@
-"""Claims: files that one process at a time holds. A claim ends with its process, however that ends."""
+"""File locks that end with their process, however it ends."""
 
 import contextlib
 import os
@@ -13,9 +13,9 @@ if sys.platform != "win32":
 
 @contextmanager
 def claimed(path: Path) -> Iterator[int | None]:
-    """Open a file, made if need be, for this process alone; yields its descriptor, or None if another process has it.
+    """Open a file, made if necessary, exclusively; yield its descriptor, or None if another process holds it.
 
-    The file is neither emptied nor removed. Its permissions are those that the umask gives.
+    The file is neither truncated nor removed. Its permissions are those of the umask.
     """
     descriptor = _claim(path)
     try:
@@ -32,7 +32,7 @@ def _claim(path: Path) -> int | None:
             if not _locked(descriptor):
                 os.close(descriptor)
                 return None
-            # Whoever held the file before may have renamed or removed it between our opening and our locking it.
+            # The previous holder may have renamed or removed the file between our opening and our locking it.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), path.stat()):
                     return descriptor
@@ -45,18 +45,18 @@ def _claim(path: Path) -> int | None:
 def _release(descriptor: int) -> None:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing is not enough if a child process was forked meanwhile
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing is not enough if a child process was forked
     os.close(descriptor)
 
 
 def _locked(descriptor: int) -> bool:
-    """Lock a file without waiting. Where there are no locks writers are not kept apart; renaming is atomic still."""
+    """Lock a file without waiting. Without support for locks, writers are not separated, but renames are atomic."""
     if sys.platform == "win32":
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system that knows no locks
+    except OSError:  # a file system without locks
         return True
     return True

@@ -1,14 +1,14 @@
-"""Estimators on disk: parameters and what ``fit`` learned, nested estimators too; arrays and plain facts, no pickle.
+"""Saving and loading of estimators, nested ones included, as arrays and JSON; nothing is pickled.
 
-What is kept of a value:
+How values are saved:
 
 ==========================================  ==========================================================
 numbers, strings, booleans, None            as JSON
 arrays of numbers                           in the data file
 lists, tuples, dicts with string keys       item by item
 classes marked with :func:`storable`        by their ``to_saved`` and ``from_saved``
-estimators with :class:`Saved`              by their parameters and what they learned
-functions                                   not at all: whoever loads the estimator passes them again
+estimators with :class:`Saved`              by their parameters and learned attributes
+functions                                   not at all: they are passed to ``load`` again
 ==========================================  ==========================================================
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.layout import check_layouts
+from ..compiled import check_layouts
 from ..errors import ParasphereError, StoreError
 from .facts import WRONG_FACTS, check_types
 from .folder import load, save
@@ -31,16 +31,17 @@ Given = Mapping[str, Any]
 
 
 class Storable(Protocol):
-    """What a class offers whose instances can be part of a saved estimator."""
+    """The protocol of classes whose instances can be part of a saved estimator."""
 
     def to_saved(self) -> tuple[Facts, Arrays]:
-        """Return facts (values that can be saved themselves) and arrays that say all."""
+        """Return the state: facts, which are values that can be saved themselves, and arrays."""
 
     @classmethod
     def from_saved(cls, facts: Facts, arrays: Arrays, given: Given) -> Self:
-        """Make an instance of what :meth:`to_saved` returned, checked, and of what the caller of ``load`` gave.
+        """Return an instance of this state, which must be checked.
 
-        A ParasphereError says what does not fit, a StoreError what else would be needed.
+        ``given`` holds the arguments ``vectors`` and ``tokenizer`` of ``load``. A ParasphereError is raised if the
+        state is invalid, a StoreError if something else is missing.
         """
 
 
@@ -50,7 +51,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def storable(name: str) -> Callable[[Kind], Kind]:
-    """Mark a class as one whose instances can be part of a saved estimator, under a name that stays."""
+    """Register a class whose instances can be part of a saved estimator, under a name that must not change."""
 
     def mark(kind: Kind) -> Kind:
         _STORABLES[name] = kind
@@ -60,14 +61,14 @@ def storable(name: str) -> Callable[[Kind], Kind]:
 
 
 class Saved:
-    """Gives a scikit-learn estimator ``save`` and ``load``.
+    """Mixin with ``save`` and ``load`` for scikit-learn estimators.
 
-    Saved are its parameters and every attribute that ``fit`` made: those whose names end with an underscore.
+    The parameters and all learned attributes, whose names end with an underscore, are saved.
 
-    What is loaded is checked before it is used. A subclass says what fits: by the annotations of its parameters and
-    attributes, and by ``_layouts``, the layouts of its arrays (:mod:`parasphere.compiled.layout`), whose axes may be
-    named after a whole number among its parameters and attributes, or after a size that a part has (``words``, ``rows``
-    and ``dim``). The numbers of ``_positive`` must lie above 0, those of ``_not_negative`` not below it.
+    What is loaded is checked. Subclasses declare what is valid by the annotations of parameters and attributes, and by
+    ``_layouts``, the layouts of arrays (:mod:`parasphere.compiled.layout`). Axes may be named after an integer among
+    the parameters and attributes, or after a size of an attribute (``words``, ``rows`` and ``dim``). The numbers of
+    ``_positive`` must be above 0, those of ``_not_negative`` must not be below 0.
     """
 
     _layouts: ClassVar[Mapping[str, str]] = {}
@@ -83,12 +84,13 @@ class Saved:
         return f"estimator {cls.__name__}"
 
     def save(self, folder: str | Path) -> None:
-        """Write what was fitted to a folder, replacing an earlier save in one step; nothing is pickled.
+        """Write the fitted estimator to a folder, replacing an earlier save in one step; nothing is pickled.
 
         Parameters
         ----------
         folder : path
-            Made if need be. Word vectors that were loaded by name or path are referred to; others are written with it.
+            Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
+            written to the folder.
         """
         check_is_fitted(self)
         packing = _Packing()
@@ -97,17 +99,22 @@ class Saved:
 
     @classmethod
     def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
-        """Read what :meth:`save` wrote.
+        """Load an estimator that :meth:`save` wrote.
 
         Parameters
         ----------
         folder : path
+            The folder.
         vectors : path or WordVectors, default=None
-            Where the word vectors are now, if not where they were; their content must be the same.
+            The word vectors, if they were moved; their content must be the same.
         tokenizer : callable, default=None
-            The tokenizer, if it was a Python function: that is not saved.
+            The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, once per file; ``False`` maps them unread.
+            Compare the data with their checksum, once per file.
+
+        Returns
+        -------
+        estimator
         """
         arrays, facts = load(folder, cls._kind(), verify=verify)
         unpacking = _Unpacking(arrays, {"vectors": vectors, "tokenizer": tokenizer})
@@ -116,15 +123,15 @@ class Saved:
         except StoreError as error:
             raise StoreError(f"{folder}: {error}") from error
         except ParasphereError as error:
-            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error}): it is damaged.") from error
+            raise StoreError(f"{folder} holds no valid {cls.__name__} ({error}): it is damaged.") from error
         except WRONG_FACTS as error:
-            raise StoreError(f"{folder} lacks what a {cls.__name__} needs ({error!r}): it is damaged.") from error
+            raise StoreError(f"{folder} holds no valid {cls.__name__} ({error!r}): it is damaged.") from error
 
     def _check_parameters(self) -> None:
-        """Raise unless the parameters can be used; a subclass may know more than their types."""
+        """Raise unless the parameters are valid; subclasses may check more than their types."""
 
     def _check_learned(self) -> None:
-        """Raise unless what was loaded is all there, of the right types, and fits."""
+        """Raise unless all learned attributes are present, have the right types, and fit each other."""
         self._check_parameters()
         learned = vars(self)
         hints = {name: hint for name, hint in get_type_hints(type(self)).items() if _is_learned(name)}
@@ -152,11 +159,11 @@ def _learned_attributes(estimator: Any) -> Iterator[tuple[str, Any]]:
 
 
 class _Packing:
-    """Values on their way to a folder: JSON-able stand-ins for them, and the arrays that those refer to."""
+    """Turns values into JSON-able facts and the arrays that these refer to."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self.packed: dict[int, tuple[Any, Facts]] = {}  # objects that occur twice are written once
+        self.packed: dict[int, tuple[Any, Facts]] = {}  # by id; an object that occurs twice is written once
 
     def estimator(self, estimator: Any, path: str) -> Facts:
         parameters, learned = estimator.get_params(deep=False), dict(_learned_attributes(estimator))
@@ -166,7 +173,7 @@ class _Packing:
         }
 
     def value(self, value: Any, path: str) -> Any:
-        """Return a stand-in for a value, whose name is ``path``."""
+        """Return the facts of a value; ``path`` is its name."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
@@ -181,11 +188,11 @@ class _Packing:
         if isinstance(value, list | tuple):
             items = [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
             return {"tuple" if isinstance(value, tuple) else "list": items}
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             return {"dict": {key: self.value(item, f"{path}.{key}") for key, item in value.items()}}
         if isinstance(value, Saved):
             return {"estimator": type(value).__name__, "facts": self.estimator(value, f"{path}.")}
-        if isinstance(value, np.random.RandomState | np.random.Generator):  # spent: what it led to is in the arrays
+        if isinstance(value, np.random.RandomState | np.random.Generator):  # its state is not needed any more
             return None
         if callable(value):
             return {"function": getattr(value, "__qualname__", type(value).__name__)}
@@ -207,7 +214,7 @@ class _Packing:
 
 
 class _Unpacking:
-    """Values made again of what :class:`_Packing` wrote."""
+    """Turns the facts and arrays of :class:`_Packing` into values again."""
 
     def __init__(self, arrays: Arrays, given: Given) -> None:
         self.arrays, self.given = arrays, given
@@ -216,12 +223,12 @@ class _Unpacking:
     def estimator(self, kind: type, facts: Facts, path: str) -> Any:
         parameters = {name: self.value(fact, f"{path}{name}") for name, fact in facts["parameters"].items()}
         if self.given["vectors"] is not None and isinstance(parameters.get("vectors"), str):
-            parameters["vectors"] = self.given["vectors"]  # where they are now
+            parameters["vectors"] = self.given["vectors"]  # they were moved
         check_types(kind.__init__, parameters)  # type: ignore[misc]
         made = kind(**parameters)
         for name, fact in facts["learned"].items():
             if not _is_learned(name):
-                raise ParasphereError(f"{name!r} is no name of what fit makes")
+                raise ParasphereError(f"{name!r} is not the name of a learned attribute")
             setattr(made, name, self.value(fact, f"{path}{name}"))
         if facts["learned"]:
             made._check_learned()

@@ -1,4 +1,4 @@
-"""Plain facts from a folder, held against the annotations of what they are for."""
+"""Checks of values that were read from a folder against type annotations."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,18 +7,18 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParasphereError
 
-# What Python raises when facts from a folder are not what they should be.
+# What Python raises if facts from a folder are not as expected.
 WRONG_FACTS = (
     KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, AssertionError,
 )  # fmt: skip
 
 
 def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Raise unless values are what annotations say, as far as these are plain; NaN is no number."""
+    """Raise unless values agree with annotations, as far as these are plain types; NaN is not a number."""
     known = hints if isinstance(hints, Mapping) else get_type_hints(hints)
     for name, value in values.items():
         if not _is_a(value, known.get(name, Any)):
-            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which it cannot be")
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which is not possible")
 
 
 def _is_a(value: Any, hint: Any) -> bool:

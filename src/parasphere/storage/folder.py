@@ -1,18 +1,18 @@
-"""Saved folders: arrays and facts, replaced in one step, memory-mapped, never pickled.
+"""Saved folders: arrays and JSON-able facts, replaced in one step, memory-mapped, never pickled.
 
 A folder holds a manifest and the data file that it names::
 
     parasphere.json                       kind, version, facts, and the data file's name, size and checksum
     data-3f1c09ab55d2e871.safetensors     the arrays
 
-**Saving.** A data file never changes once it has its name, which is that of its content. It is written first and the
-manifest last, by a rename, which is the moment at which the folder changes. One process writes at a time: it claims
-``parasphere.lock`` and notes there every file that it is about to make or to replace. The lock ends with its process.
-Whoever claims it next removes what the note names and the manifest does not: the rest of a save that was killed.
-Nothing else in a folder is ever removed.
+**Saving.** A data file is named by its content and never changes. It is written first; then the manifest replaces the
+old one by a rename, which is the moment at which the folder changes. One process writes at a time: it locks
+``parasphere.lock`` and lists in it every file that it is about to make or to replace. The lock ends with its process.
+The next process that locks it removes the files that are listed, but not named in the manifest: those of a save that
+was killed. Nothing else in a folder is ever removed.
 
-**Loading** takes no lock. A data file that vanished because the folder was saved meanwhile sends the reader to the
-new manifest; one that is open stays readable.
+**Loading** takes no lock. If a data file is missing because the folder was saved meanwhile, the new manifest is read; a
+data file that is open stays readable.
 """
 
 import contextlib
@@ -54,19 +54,19 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     Parameters
     ----------
     folder : path
-        Made if need be. If it exists it must be empty or hold an earlier save of the same kind; files that parasphere
-        did not write stay as they are.
+        Made if necessary. If it exists, it must be empty or hold an earlier save of the same kind; files that
+        parasphere did not write are not changed.
     kind : str
-        What this is ("word-vectors", "bags", ...); :func:`load` insists on it.
+        What is saved ("word-vectors", "bags", ...); :func:`load` checks it.
     arrays : mapping of str to ndarray
-        Any shapes; numbers and booleans.
+        Numbers and booleans, of any shapes.
     meta : mapping
-        Anything JSON can hold.
+        JSON-able facts.
 
     Raises
     ------
     StoreError
-        If the folder must not or cannot be written to. It is then as it was.
+        If the folder must not or cannot be written to. It is then unchanged.
     """
     folder = Path(folder).expanduser()
     check_target(folder, kind)
@@ -105,13 +105,13 @@ def check_target(folder: str | Path, kind: str) -> None:
         return
     if _is_wreck(folder):
         return
-    found = _manifest_facts(folder)["kind"]
-    if found != kind:
-        raise StoreError(f"{folder} holds {found!r}, which {kind!r} must not replace. Choose another folder.")
+    held = _manifest_facts(folder)["kind"]
+    if held != kind:
+        raise StoreError(f"{folder} holds {held!r}, which {kind!r} must not replace. Choose another folder.")
 
 
 def remove(folder: str | Path) -> None:
-    """Remove what :func:`save` wrote, and the folder if nothing else is in it."""
+    """Remove the files that :func:`save` wrote, and the folder if nothing else is in it."""
     folder = Path(folder).expanduser()
     with writing(folder, "Some of it may be left."):
         with _only_writer(folder) as journal:
@@ -128,17 +128,19 @@ def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays,
     Parameters
     ----------
     folder : path
+        A folder that :func:`save` wrote.
     kind : str
         What the folder must hold.
     verify : bool, default=True
-        Compare the data file with its checksum. That is done once per file: while it stays as it was, later loads and
-        later processes trust it.
+        Compare the data file with its checksum. This is done once per file: while it does not change, later loads and
+        later processes skip it.
 
     Returns
     -------
     arrays : dict of str to read-only ndarray
-        Pages are read when touched, and shared between processes.
+        Memory-mapped; pages are shared between processes.
     meta : dict
+        The facts that were saved.
     """
     folder = Path(folder).expanduser()
     manifest = read_manifest(folder)
@@ -153,13 +155,13 @@ def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays,
             newer = read_manifest(folder)
             if newer == manifest:
                 raise StoreError(f"{path} is missing, though {MANIFEST} names it. Save the folder again.") from None
-            manifest = newer  # saved anew while we were reading
+            manifest = newer  # saved again while we were reading
         except OSError as error:
             raise StoreError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
 def is_saved(folder: str | Path, kind: str | None = None) -> bool:
-    """Tell whether a folder holds a save of ours (of this kind, if one is named)."""
+    """Tell whether a folder was written by :func:`save` (with this kind, if one is given)."""
     folder = Path(folder).expanduser()
     if not (folder / MANIFEST).is_file():
         return False
@@ -173,7 +175,7 @@ def map_arrays(path: str | Path) -> Arrays:
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of a saved folder: ``kind``, ``data``, ``size``, ``sha256`` and ``meta``, checked."""
+    """Return the checked manifest of a saved folder: ``kind``, ``data``, ``size``, ``sha256`` and ``meta``."""
     folder = Path(folder).expanduser()
     manifest = _manifest_facts(folder)
     if manifest["version"] > VERSION:
@@ -192,17 +194,17 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 def _load_data(file: BufferedReader, path: Path, manifest: dict[str, Any], verify: bool) -> Arrays:
     size = os.fstat(file.fileno()).st_size
     if size != manifest["size"]:
-        raise StoreError(f"{path} has {size:,} bytes where {manifest['size']:,} were written: it is damaged.")
+        raise StoreError(f"{path} has {size:,} bytes instead of {manifest['size']:,}: it is damaged.")
     if verify:
         verified.check(file, path, manifest["sha256"])
     return map_tensors(file, path)
 
 
 def _manifest_facts(folder: Path) -> dict[str, Any]:
-    """Return a manifest whose fields are of the right types; whether it was changed is not asked."""
+    """Return a manifest whose fields have the right types; its checksum is not checked."""
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise StoreError(f"{folder} is no folder; one that parasphere saved is needed.")
+        raise StoreError(f"{folder} is not a folder; a folder that parasphere saved is needed.")
     try:
         with _open_plain(path) as file:
             manifest = json.loads(file.read(_LARGEST_MANIFEST).decode("utf-8", "surrogatepass"))
@@ -217,14 +219,18 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
     for name, kind in _FIELDS.items():
         if type(manifest.get(name)) is not kind:
             shown = repr(manifest.get(name))[:60]
-            raise StoreError(f"{path} has {shown} as its {name!r}, which is no {kind.__name__}: it is damaged.")
+            raise StoreError(
+                f"{path} has {shown} as its {name!r}, which is not of type {kind.__name__}: it is damaged."
+            )
     if not _DATA.fullmatch(manifest["data"]):
-        raise StoreError(f"{path} names {manifest['data'][:60]!r} as its data file, which no save of ours does.")
+        raise StoreError(
+            f"{path} names {manifest['data'][:60]!r} as its data file, which is not a name that parasphere gives."
+        )
     return manifest
 
 
 def _is_wreck(folder: Path) -> bool:
-    """Tell whether a folder holds a manifest that cannot be read, and nothing else than data of ours."""
+    """Tell whether a folder holds an unreadable manifest and otherwise only data files of parasphere."""
     try:
         _manifest_facts(folder)
     except StoreError:
@@ -234,7 +240,7 @@ def _is_wreck(folder: Path) -> bool:
 
 
 def _data_files(folder: Path) -> set[str]:
-    """Return the names of the data files that a save leaves without a manifest."""
+    """Return the names of the data files that a save replaces."""
     if not (folder / MANIFEST).exists():
         return set()
     if _is_wreck(folder):
@@ -243,11 +249,11 @@ def _data_files(folder: Path) -> set[str]:
 
 
 def _open_plain(path: Path) -> BufferedReader:
-    """Open a file for reading, but nothing that one could wait for: no FIFO, no device."""
+    """Open a regular file for reading; a pipe or device, on which one could wait for ever, is refused."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StoreError(f"{path} is no plain file: it is damaged.")
+            raise StoreError(f"{path} is not a regular file: it is damaged.")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
@@ -263,14 +269,14 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
 
 
 class _Journal:
-    """What is noted in a folder's lock: files that may be removed once the manifest does not name them."""
+    """The list in the lock of a folder: files that may be removed unless the manifest names them."""
 
     def __init__(self, folder: Path, descriptor: int) -> None:
         self.folder, self.descriptor = folder, descriptor
         self.names = _journal_names(folder)
 
     def record(self, names: set[str]) -> None:
-        """Note the names of files before any of them is made or replaced."""
+        """List the names of files before any of them is made or replaced."""
         self.names = names
         os.ftruncate(self.descriptor, 0)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
@@ -278,7 +284,7 @@ class _Journal:
         os.fsync(self.descriptor)
 
     def clear(self) -> None:
-        """Remove the files noted that the manifest does not name, and then the lock itself."""
+        """Remove the listed files that the manifest does not name, and then the lock itself."""
         manifest = self.folder / MANIFEST
         current = _manifest_facts(self.folder)["data"] if manifest.exists() else None
         for name in sorted(self.names - {current}):
@@ -287,19 +293,19 @@ class _Journal:
 
 
 def _journal_names(folder: Path) -> set[str]:
-    """Return the names in a folder's lock, those alone that a save can have made."""
+    """Return the names in the lock of a folder, as far as a save can have made them."""
     try:
         with _open_plain(folder / LOCK) as file:
             names = json.loads(file.read(_LARGEST_MANIFEST))
     except (OSError, ValueError, RecursionError, StoreError):
-        return set()  # no lock, or one whose owner had noted nothing yet
+        return set()  # no lock, or an empty one
     known = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     return {name for name in known if _DATA.fullmatch(name) or _PART.fullmatch(name)}
 
 
 @contextmanager
 def _only_writer(folder: Path) -> Iterator[_Journal]:
-    """Make a folder and claim its lock; afterwards all that is noted there, but for the current save, is removed."""
+    """Make a folder and hold its lock; afterwards the listed files are removed, except the current save."""
     made = not folder.exists()
     try:
         with ExitStack() as stack:
@@ -307,7 +313,7 @@ def _only_writer(folder: Path) -> Iterator[_Journal]:
             try:
                 yield journal
             finally:
-                with contextlib.suppress(OSError, StoreError):  # what cannot be removed stays noted
+                with contextlib.suppress(OSError, StoreError):  # what cannot be removed stays listed
                     journal.clear()
     finally:
         if made:
@@ -316,7 +322,7 @@ def _only_writer(folder: Path) -> Iterator[_Journal]:
 
 
 def _lock(folder: Path, stack: ExitStack) -> int:
-    """Claim a folder's lock while the stack is open, waiting for other writers; return its descriptor."""
+    """Hold the lock of a folder while the stack is open, waiting for other writers; return its descriptor."""
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         folder.mkdir(parents=True, exist_ok=True)
@@ -331,7 +337,7 @@ def _lock(folder: Path, stack: ExitStack) -> int:
 
 
 def _replace(folder: Path, tensors: Tensors, manifest: bytes, data: str, journal: _Journal) -> None:
-    """Write the data, then the manifest; noted first is every file that this makes or leaves without a manifest."""
+    """List every file that is made or replaced, write the data, then the manifest."""
     parts = [folder / f"part-{secrets.token_hex(8)}" for _ in range(2)]
     journal.record({*journal.names, *_data_files(folder), data, *(part.name for part in parts)})
     tensors.write(parts[0])
@@ -339,6 +345,6 @@ def _replace(folder: Path, tensors: Tensors, manifest: bytes, data: str, journal
     parts[0].replace(folder / data)
     parts[1].write_bytes(manifest)
     flush(parts[1])
-    flush(folder)  # the data's name is on the disk before the manifest that names it
+    flush(folder)  # the data file is on the disk before the manifest that names it
     parts[1].replace(folder / MANIFEST)
     flush(folder)

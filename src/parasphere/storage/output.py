@@ -1,4 +1,4 @@
-"""Files out: each is written whole or not at all, with the permissions that the umask gives."""
+"""Atomic writes: a file is written completely or not at all, with the permissions of the umask."""
 
 import os
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from .claim import claimed
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a path to write to; when the block ends well, what was written becomes ``path`` in one step.
+    """Yield a path to write to; if the block succeeds, the written file replaces ``path`` in one step.
 
     Parameters
     ----------
     path : path
-        The file to write. Its folder is made if need be. If anything fails, it stays as it was.
+        The file to write. Its folder is made if necessary. If anything fails, the file is unchanged.
 
     Raises
     ------
     StoreError
-        If the file cannot be written: no room, no permission, a folder of that name.
+        If the file cannot be written.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def write_file(path: str | Path, content: bytes) -> None:
 
 @contextmanager
 def writing(path: Path, kept: str) -> Iterator[None]:
-    """Turn the system's errors into ours: the path, the reason, and what was kept."""
+    """Raise errors of the system as a StoreError with the path, the reason, and the state of what was there."""
     try:
         yield
     except OSError as error:
@@ -68,10 +68,10 @@ def writing(path: Path, kept: str) -> Iterator[None]:
 
 
 def _part(path: Path, stack: ExitStack) -> Path:
-    """Return an empty file beside ``path`` that is ours while the stack is open.
+    """Return an empty file next to ``path`` that is locked while the stack is open.
 
-    A process that was killed leaves its part behind. The next one that writes the same file finds it unclaimed and
-    takes it over, so that leftovers never gather.
+    A killed process leaves its part behind. The next one that writes the same file finds it unlocked and reuses it, so
+    that leftovers do not accumulate.
     """
     for number in count():
         part = path.with_name(f".{path.name}.part{number}")
@@ -83,7 +83,7 @@ def _part(path: Path, stack: ExitStack) -> Path:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file or a folder's entries are on the disk."""
+    """Wait until a file, or the entries of a folder, are on the disk."""
     if os.name == "nt" and path.is_dir():  # Windows opens no folders
         return
     descriptor = os.open(path, os.O_RDONLY)

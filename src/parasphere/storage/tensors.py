@@ -1,6 +1,6 @@
 """Arrays in one file, in the safetensors format: an eight-byte length, a JSON header, raw bytes.
 
-The safetensors library copies what it reads and lets only the owner read what it writes. The format itself asks for
+The safetensors library copies what it reads, and writes files that only their owner can read. The format requires
 neither, so files are written here in one pass and mapped into memory.
 """
 
@@ -25,12 +25,12 @@ _DTYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?",
 }  # fmt: skip
 _NAMES = {np.dtype(code).str: name for name, code in _DTYPES.items()}
-_ALIGNMENT = 64  # of the data, so that each array is aligned in memory
-_LONGEST_HEADER = 100 << 20  # as the safetensors library has it
+_ALIGNMENT = 64  # of the data, in bytes
+_LONGEST_HEADER = 100 << 20  # the limit of the safetensors library
 
 
 class Tensors:
-    """Arrays on their way to a file.
+    """Arrays to be written to a file.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Tensors:
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))  # so all are aligned
+        ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))  # so that all are aligned
         self.arrays = [_plain(name, array) for name, array in ordered]
         header: dict[str, Any] = {}
         at = 0
@@ -74,17 +74,19 @@ class Tensors:
 
 
 def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as it lies in the file: little-endian, row after row."""
+    """Return an array as it is written: little-endian, in C order."""
     little = array.dtype.newbyteorder("<")
     if little.str not in _NAMES:
-        raise StoreError(f"the array {name!r} is of type {array.dtype}, which cannot be saved; numbers can.")
+        raise StoreError(
+            f"the array {name!r} is of type {array.dtype}, which cannot be saved; only numbers and booleans can."
+        )
     return np.ascontiguousarray(array, little).reshape(array.shape)
 
 
 def map_tensors(file: BufferedReader, path: Path) -> Arrays:
     """Map every array of an open safetensors file, read-only; ``path`` is its name in messages.
 
-    The map outlives the file's removal and replacement: what was loaded stays as it was.
+    The map remains valid if the file is removed or replaced.
     """
     size = file.seek(0, 2)
     file.seek(0)
@@ -100,7 +102,7 @@ def map_tensors(file: BufferedReader, path: Path) -> Arrays:
 
 
 def _array(mapped: mmap.mmap, begin: int, entry: dict[str, Any]) -> NDArray[Any]:
-    """Return an array that lies where its entry says, if type, shape and place agree with each other and the file."""
+    """Return the array of a header entry, if its type, shape and offsets agree with each other and the file."""
     dtype, shape, (first, last) = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
     if not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
         raise ValueError(f"shape {shape} from {first} to {last}")

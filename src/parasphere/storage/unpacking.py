@@ -1,6 +1,6 @@
-"""The bytes of a file, unpacked whatever it is packed in: one reader for corpora and for word vectors.
+"""Decompression: one reader of bytes for corpora and for word vectors.
 
-A few kilobytes can hold gigabytes. So no step unpacks more than it was asked for, whatever the data say.
+A few kilobytes can decompress to gigabytes, so no step returns more bytes than requested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from ..errors import CorpusError, ParasphereError
 
-# What an extension says; word vectors are told by their first bytes instead.
+# By extension; word vectors are recognised by their first bytes instead.
 PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
 _MAGIC = (
     ("gzip", re.compile(rb"\x1f\x8b\x08")),
@@ -29,8 +29,8 @@ _MAGIC = (
     ("xz", re.compile(rb"\xfd7zXZ\0")),
     ("zip", re.compile(rb"PK(\x03\x04|\x05\x06)")),
 )
-Draw = Callable[[int], bytes]  # some bytes, at most so many; none at the end
-_PIECE = 1 << 16  # packed bytes drawn at a time
+Draw = Callable[[int], bytes]  # returns at most so many bytes, none at the end
+_PIECE = 1 << 16  # compressed bytes read at a time
 _XZ_MEMORY = 1 << 29  # a header may ask for 4 GiB; the highest preset of xz needs 65 MiB
 _DAMAGE = (
     zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error, RuntimeError, ValueError, OverflowError, MemoryError,
@@ -45,10 +45,10 @@ class _Inflate:
         self.needs_input = True
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        found = self._inner.decompress(self._inner.unconsumed_tail + data, most)
-        # Where the room was filled to the last byte, zlib may hold more of it back.
-        self.needs_input = len(found) < most and not self._inner.unconsumed_tail
-        return found
+        output = self._inner.decompress(self._inner.unconsumed_tail + data, most)
+        # If the output has the full size, zlib may hold back more of it.
+        self.needs_input = len(output) < most and not self._inner.unconsumed_tail
+        return output
 
     @property
     def eof(self) -> bool:
@@ -72,42 +72,42 @@ _ZIP_DECODERS: dict[int, Callable[[], Any] | None] = {
 
 
 def packing_of(head: bytes) -> str | None:
-    """Tell from a file's first 16 bytes what it is packed in, if in anything."""
+    """Return how a file is compressed, by its first 16 bytes; None if it is not."""
     return next((name for name, magic in _MAGIC if magic.match(head)), None)
 
 
 class _Streams:
-    """Packed bytes unpacked: one stream, or several end to end, and zeros that may pad the end.
+    """Decompressed bytes of one stream, or of several one after another, perhaps padded with zeros.
 
     Parameters
     ----------
     draw : callable
-        Returns packed bytes, at most as many as it is asked for, and none at the end.
+        Returns compressed bytes, at most as many as requested, and none at the end.
     make : callable
-        Makes the decompressor of a stream.
+        Returns a new decompressor.
     """
 
     def __init__(self, draw: Draw, make: Callable[[], Any]) -> None:
         self._draw, self._make = draw, make
-        self._decoder: Any = None  # of the stream that is open
-        self._waiting = b""  # packed bytes that it has not seen
+        self._decoder: Any = None  # of the current stream
+        self._waiting = b""  # compressed bytes that it has not been given
         self._begun = False
 
     def __call__(self, size: int) -> bytes:
-        """Return some bytes, at most `size`; none at the end."""
+        """Return at most `size` bytes; none at the end."""
         while self._decoder is not None or self._begin(size):
             data, self._waiting = self._waiting, b""
             if self._decoder.needs_input and not data and not (data := self._draw(min(size, _PIECE))):
                 raise EOFError
-            found: bytes = self._decoder.decompress(data, size)
+            output: bytes = self._decoder.decompress(data, size)
             if self._decoder.eof:
                 self._waiting, self._decoder = self._decoder.unused_data, None
-            if found:
-                return found
+            if output:
+                return output
         return b""
 
     def _begin(self, size: int) -> bool:
-        """Open the next stream, if there is one."""
+        """Begin the next stream, if there is one."""
         while not (data := self._waiting.lstrip(b"\0") if self._begun else self._waiting):
             if not (data := self._draw(min(size, _PIECE))):
                 return False
@@ -117,21 +117,21 @@ class _Streams:
 
 
 class _Member:
-    """The bytes of a file in a zip, compared at their end with the checksum there."""
+    """The bytes of a file in a zip, whose checksum is compared at the end."""
 
     def __init__(self, draw: Draw, info: zipfile.ZipInfo) -> None:
         make = _ZIP_DECODERS[info.compress_type]
         self._left = info.compress_size
         self._unpack = _Streams(partial(self._some, draw), make) if make else partial(self._some, draw)
-        self._due = (info.file_size, info.CRC)
-        self._found = (0, 0)
+        self._expected = (info.file_size, info.CRC)
+        self._actual = (0, 0)
 
     def __call__(self, size: int) -> bytes:
         data = self._unpack(size)
-        length, checksum = self._found
-        self._found = length + len(data), zlib.crc32(data, checksum)
-        if not data and self._found != self._due:
-            raise zipfile.BadZipFile("the size or the checksum is another than was noted")
+        length, checksum = self._actual
+        self._actual = length + len(data), zlib.crc32(data, checksum)
+        if not data and self._actual != self._expected:
+            raise zipfile.BadZipFile("the size or the checksum differs")
         return data
 
     def _some(self, draw: Draw, size: int) -> bytes:
@@ -140,26 +140,26 @@ class _Member:
         return data
 
 
-class Reader:
-    """A file's bytes, unpacked. Knows how many bytes of the file itself were used.
+class ByteReader:
+    """The decompressed bytes of a file.
 
     Parameters
     ----------
     path : Path or None
-        None is standard input.
+        The file; None is standard input.
     where : str
-        How messages name the file.
-    packing : {None, "gzip", "bzip2", "xz", "zip"}
-        What it is packed in.
-    member : str, optional
-        Which file of a zip; it may be left out where there is only one.
-    fault : type
-        What to raise if the file cannot be read.
+        The name of the file in messages.
+    packing : {None, "gzip", "bzip2", "xz", "zip"}, default=None
+        How it is compressed.
+    member : str, default=None
+        The file of a zip to read, if there are several.
+    fault : type, default=CorpusError
+        The error to raise if the file cannot be read.
 
     Attributes
     ----------
     consumed : int
-        Bytes of the file itself, packed as it may be, read so far.
+        Bytes of the file itself, before decompression, read so far.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Reader:
             self.__exit__()
             raise
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> ByteReader:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -192,7 +192,7 @@ class Reader:
             self._raw.close()
 
     def read(self, size: int) -> bytes:
-        """Return `size` bytes, or fewer at the end."""
+        """Return ``size`` bytes, or fewer at the end."""
         pieces: list[bytes] = []
         with self._faults("read"):
             while size and (piece := self._step(size)):
@@ -211,7 +211,7 @@ class Reader:
         return self._draw if self._packing is None else _Streams(self._draw, _DECODERS[self._packing])
 
     def _opened_member(self, name: str | None) -> Draw:
-        """Go to where the bytes of a zip's member begin, and return what reads them."""
+        """Seek to the data of a zip's member, and return what reads them."""
         with self._faults("read"), zipfile.ZipFile(self._raw) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")]
             shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
@@ -222,15 +222,15 @@ class Reader:
                 raise self._fault(f"{self.where} has no member {name!r}; it holds {shown}")
             info = archive.getinfo(name or names[0])
             if info.compress_type not in _ZIP_DECODERS:
-                raise NotImplementedError(f"method {info.compress_type} is not known: unpack it first")
-            archive.open(info).close()  # looks at the header in front of the data
+                raise NotImplementedError(f"method {info.compress_type} is not supported: unpack it first")
+            archive.open(info).close()  # checks the header before the data
             self._raw.seek(info.header_offset + 26)
-            self._raw.seek(sum(struct.unpack("<2H", self._raw.read(4))), 1)  # a name, and more
+            self._raw.seek(sum(struct.unpack("<2H", self._raw.read(4))), 1)  # the name and extra fields
             return _Member(self._draw, info)
 
     @contextmanager
     def _faults(self, what: str) -> Iterator[None]:
-        """Turn whatever the file, or the data in it, can raise into our own error."""
+        """Raise all errors of the file and its data as ``fault``."""
         try:
             yield
             return
@@ -239,7 +239,7 @@ class Reader:
         except EOFError:
             problem = f"ends in the middle of its compressed data, at byte {self.consumed:,}: it is truncated"
         except OSError as error:
-            if error.errno is not None:  # what bzip2 raises has no number
+            if error.errno is not None:  # errors of bzip2 have no number
                 raise self._fault(f"{self.where}: cannot be {what} ({error.strerror})") from None
             problem = self._damage(error)
         except _DAMAGE as error:
@@ -247,12 +247,12 @@ class Reader:
         raise self._fault(f"{self.where}: {problem}; copy or download it again")
 
     def _damage(self, error: Exception) -> str:
-        unsound = "" if self._packing is None else f"not sound {self._packing} data: "
-        return f"{unsound}cannot be read to its end, near byte {self.consumed:,} ({error or type(error).__name__})"
+        invalid = "" if self._packing is None else f"invalid {self._packing} data: "
+        return f"{invalid}cannot be read to its end, near byte {self.consumed:,} ({error or type(error).__name__})"
 
 
 def ahead(blocks: Iterator[bytes], hashed: Callable[[bytes], None]) -> Generator[bytes, None, None]:
-    """Draw and hash the next block in a second thread while this one is parsed."""
+    """Read and hash the next block in a second thread while the current one is used."""
 
     def draw() -> bytes | None:
         block = next(blocks, None)
@@ -268,7 +268,7 @@ def ahead(blocks: Iterator[bytes], hashed: Callable[[bytes], None]) -> Generator
 
 
 def first_bytes(blocks: Iterable[bytes], size: int) -> bytes:
-    """Draw blocks until there are ``size`` bytes of them, or no more."""
+    """Read blocks until they have ``size`` bytes, or to the end."""
     sample = bytearray()
     for block in blocks:
         sample += block

@@ -1,4 +1,4 @@
-"""Checksums, each compared once: while a file stays as it was, it is not read again."""
+"""Checksums of files, compared once: an unchanged file is not read again."""
 
 import contextlib
 import hashlib
@@ -10,27 +10,27 @@ from pathlib import Path
 from ..errors import StoreError
 from ..places import cache_folder
 
-# A file changed this recently could change again within one tick of the file system's clock, unnoticed.
+# A file that changed this recently could change again within one tick of the file system's clock.
 SETTLED_NS = 50_000_000
-REMEMBERED = 4 << 20  # bytes; comparing a smaller file takes no longer than remembering that it was compared
+REMEMBERED = 4 << 20  # bytes; for smaller files, comparing is as fast as reading a note
 
 _seen: set[str] = set()
 
 
 def check(file: BufferedReader, path: Path, expected: str) -> None:
-    """Compare an open file with its SHA-256, unless this very file was compared before.
+    """Compare an open file with its SHA-256, unless the same file was compared before.
 
-    A file is known again by its device, inode, size and times, in this process and, by a note in the user's cache, in
-    later ones.
+    Files are identified by device, inode, size and times, in this process and, by a note in the user's cache, in later
+    ones.
 
     Raises
     ------
     StoreError
-        If the checksum is another one.
+        If the checksums differ.
     """
-    found = os.fstat(file.fileno())
-    changed = max(found.st_mtime_ns, found.st_ctime_ns)
-    facts = (expected, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    status = os.fstat(file.fileno())
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    facts = (expected, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
     note = cache_folder() / "verified" / key
     if key in _seen or note.exists():
@@ -44,7 +44,7 @@ def check(file: BufferedReader, path: Path, expected: str) -> None:
         )
     if changed + SETTLED_NS < time.time_ns():
         _seen.add(key)
-        if found.st_size >= REMEMBERED:
-            with contextlib.suppress(OSError):  # without a note the file is only compared again
+        if status.st_size >= REMEMBERED:
+            with contextlib.suppress(OSError):  # without a note the file is compared again
                 note.parent.mkdir(parents=True, exist_ok=True)
                 note.touch()

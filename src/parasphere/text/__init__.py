@@ -1,29 +1,28 @@
-"""From texts to word ids: tokenizers, vocabularies, phrases, counts, and the compiled loops behind them."""
+"""From texts to word ids: tokenizers, vocabularies, phrases, n-grams, counts, and the compiled loops behind them."""
 
+from .counts import count_matrix, count_words
+from .lookup import Lookup
+from .ngrams import Ngrams, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
-from .tokens import (
-    AnyTokenizer,
-    Lookup,
-    Tokenizer,
-    WordCounter,
-    count_matrix,
-    count_words,
-    split_texts,
-    string_buffers,
-)
-from .vocabulary import DuplicateWordError, Vocabulary
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
+from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 __all__ = [
     "AnyTokenizer",
     "DuplicateWordError",
     "Lookup",
+    "Ngrams",
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
+    "WordIds",
     "count_matrix",
     "count_words",
     "find_phrases",
+    "first_rows",
+    "hashed_counts",
     "join_phrases",
+    "learn_ngrams",
     "phrase_rows",
     "phrase_table",
     "split_texts",

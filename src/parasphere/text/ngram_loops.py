@@ -1,14 +1,14 @@
-"""The compiled inner loops over n-grams: look runs of words up, hash them, put them in the order of texts and columns.
+"""The compiled inner loops over n-grams: look up runs of words, hash them, and count them per text and column.
 
-Texts lie end to end: ``words`` and ``nodes`` have an entry for each place, -1 for none, and ``ends`` says where each
-text ends. A table of runs is that of :mod:`parasphere.ngrams`.
+Texts are concatenated: ``words`` and ``nodes`` have one entry per place, -1 for none, and ``ends`` says where each text
+ends. The table of runs is :class:`parasphere.text.ngrams.RunTable`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, guarded
 
 _FNV_START = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -17,13 +17,14 @@ _SPACE = np.uint64(32)
 
 @compiled
 def _slot(key: Any, slots: Any, multiplier: Any, shift: Any) -> Any:
-    """Return where a key is, or where it would be."""
+    """Return the slot of a key, or the empty slot where it belongs."""
     slot = np.int64((np.uint64(key) * multiplier) >> shift)
     while slots[slot, 0] != key and slots[slot, 0] != -1:
         slot = (slot + 1) & (slots.shape[0] - 1)
     return slot
 
 
+@guarded(runs="i8[n]", slots="i8[capacity,2]")
 @compiled
 def enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> None:
     """Enter runs into an empty table."""
@@ -33,11 +34,12 @@ def enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> Non
         slots[slot, 1] = first + i
 
 
+@guarded(nodes="i4[n]", words="i4[n]", ends="i8[texts]", slots="i8[capacity,2]", longer="i4[n]")
 @compiled
 def look_up(
     nodes: Any, words: Any, ends: Any, size: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, longer: Any
 ) -> None:
-    """Write the node of the run of ``size`` words that begins at each place, given that of one word less."""
+    """Write the node of the run of ``size`` words at each place to ``longer``, given the node of one word less."""
     begin = 0
     for text in range(ends.shape[0]):
         for i in range(begin, ends[text]):
@@ -49,9 +51,10 @@ def look_up(
         begin = ends[text]
 
 
+@guarded(keys="i8[n]", counts="i8[n]")
 @compiled
 def merge(keys: Any, counts: Any) -> Any:
-    """Move distinct keys, which are in order, to the front, and write how often each occurs; return how many."""
+    """Move the distinct ones of sorted keys to the front, and write their counts; return their number."""
     size = 0
     for key in keys:
         if size > 0 and keys[size - 1] == key:
@@ -63,9 +66,10 @@ def merge(keys: Any, counts: Any) -> Any:
     return size
 
 
+@guarded(columns="i4[levels,n]", ends="i8[texts]", keys="i8[*]")
 @compiled
 def fill_keys(columns: Any, ends: Any, keys: Any) -> Any:
-    """Write the number of the text and the column of each n-gram as one number; return how many there are."""
+    """Write ``text << 32 | column`` for each n-gram; return how many there are."""
     count = 0
     for level in range(columns.shape[0]):
         begin = 0
@@ -78,9 +82,10 @@ def fill_keys(columns: Any, ends: Any, keys: Any) -> Any:
     return count
 
 
+@guarded(data="u1[bytes]", offsets="i8[words+1]", words="i4[n]", ends="i8[texts]", columns="i4[levels,n]")
 @compiled
 def hash_runs(data: Any, offsets: Any, words: Any, ends: Any, shortest: Any, n_columns: Any, columns: Any) -> None:
-    """Write the column of the run that begins at each place, by its length: (n_lengths, n_places)."""
+    """Write the column of the run of each length at each place: (n_lengths, n_places)."""
     begin = 0
     for text in range(ends.shape[0]):
         for i in range(begin, ends[text]):
@@ -100,7 +105,7 @@ def hash_runs(data: Any, offsets: Any, words: Any, ends: Any, shortest: Any, n_c
 
 @compiled
 def _mixed(bits: Any) -> Any:
-    """Let every bit depend on all (the last steps of MurmurHash3)."""
+    """Mix all bits (the last steps of MurmurHash3)."""
     bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return bits ^ (bits >> np.uint64(33))

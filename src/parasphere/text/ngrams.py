@@ -1,8 +1,8 @@
-"""N-grams: runs of neighbouring words, counted in each text, with a column for each or hashed to columns.
+"""N-grams: runs of neighbouring words, counted per text, with one column per n-gram or hashed to columns.
 
-Neighbours are words that follow each other in a text once stop words and words that are too short are gone, as in
-scikit-learn. Nothing is joined across the end of a text or across a word that is unknown; a stop word in a text that
-comes as a list of tokens is such a word, for tokens are taken as they are.
+As in scikit-learn, words are neighbours if they follow each other after stop words and words that are too short were
+removed. No n-gram extends across the end of a text or across an unknown word; a stop word in a list of tokens is such
+a word, since tokens are taken as they are.
 
 The n-grams of a vocabulary are a trie. A node is a run of words: the words themselves come first, in alphabetical
 order, then the runs of two words, ordered by their first and then by their second word, and so on.
@@ -21,25 +21,27 @@ from scipy import sparse
 
 from ..corpus import blocks, strings
 from ..errors import CorpusError, StoreError
-from .kernels import MAX_WORD_BYTES, STOP
+from .lookup import Lookup
 from .ngram_loops import enter, fill_keys, hash_runs, look_up, merge
-from .tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
+from .scanning import STOP
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import Vocabulary
+from .word_table import MAX_WORD_BYTES
 
 
 class Ngrams:
-    """N-grams that have a column each, and all it takes to find them in texts.
+    """N-grams with one column each, and the trie by which they are found in texts.
 
     Parameters
     ----------
     words : Vocabulary
-        All words that the n-grams consist of, in alphabetical order; the first nodes.
+        The words of the n-grams, in alphabetical order; they are the first nodes.
     longer : (n_nodes - n_words, 2) int32
-        Of each longer run, the node without its last word, and that word; in order.
+        For each longer run, the node without its last word, and that word; in order.
     columns : (n_nodes,) int32
-        The column of each node; -1 for one that is only the beginning, or a word, of others.
+        The column of each node; -1 for nodes that are only the beginning, or a word, of n-grams.
     ngram_range : (int, int)
-        How many words the shortest and the longest n-grams have.
+        Number of words of the shortest and the longest n-grams.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Ngrams:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What makes another like it: ``Ngrams(**parts)``."""
+        """The arguments that make an equal object: ``Ngrams(**parts)``."""
         return {name: getattr(self, name) for name in ("words", "longer", "columns", "ngram_range")}
 
     def count(self, source: Any, tokenizer: AnyTokenizer) -> sparse.csr_array:
@@ -78,47 +80,47 @@ class Ngrams:
 
     @cached_property
     def names(self) -> Vocabulary:
-        """The n-grams, by their columns, words joined by spaces."""
+        """The n-grams in the order of their columns, words joined by spaces."""
         words, (parents, lasts) = self.words.arrow, self.longer.T
         names, space = [words], pa.scalar(" ", words.type)
         named = begin = 0
         while begin < len(parents):
-            # The runs that go on from those of the last round.
+            # The runs that extend those of the last round.
             end = int(np.searchsorted(parents, named + len(names[-1])))
             before = names[-1].take(pa.array(parents[begin:end] - named))
             after = words.take(pa.array(lasts[begin:end]))
             named, begin = named + len(names[-1]), end
             names.append(pc.binary_join_element_wise(before, after, space))
-        chosen = np.argsort(self.columns)[len(self.columns) - self.n_columns :]  # after those that have no column
+        chosen = np.argsort(self.columns)[len(self.columns) - self.n_columns :]  # after those without a column
         return _vocabulary(pa.concat_arrays(names).take(pa.array(chosen)))
 
     @cached_property
-    def _table(self) -> "_Table":
-        return _Table.of(self.longer[:, 0] * np.int64(len(self.words)) + self.longer[:, 1], len(self.words))
+    def _table(self) -> "RunTable":
+        return RunTable.of(self.longer[:, 0] * np.int64(len(self.words)) + self.longer[:, 1], len(self.words))
 
     def _check(self) -> None:
-        """Insist that the arrays fit each other, wherever they come from."""
+        """Raise unless the arrays fit each other: they may come from a file."""
         kinds = {self.longer.dtype, self.columns.dtype}
         if self.longer.shape[1:] != (2,) or self.columns.ndim != 1 or kinds != {np.dtype(np.int32)}:
-            raise StoreError("the arrays of a table of n-grams are of another kind or shape: it is damaged.")
+            raise StoreError("the arrays of the n-grams have the wrong types or shapes: they are damaged.")
         (parents, lasts), n_words = self.longer.T, len(self.words)
         ordered = parents < n_words + np.arange(len(parents))
         ordered &= (np.diff(parents, prepend=0) >= 0) & (lasts >= 0) & (lasts < n_words)
         columns = np.bincount(np.minimum(self.columns[self.columns >= 0], self.n_columns), minlength=self.n_columns)
         if len(self.columns) != n_words + len(lasts) or not ordered.all() or not (columns == 1).all():
-            raise StoreError("the arrays of a table of n-grams do not fit each other: it is damaged.")
+            raise StoreError("the arrays of the n-grams do not fit each other: they are damaged.")
 
 
-class _Table(NamedTuple):
-    """An open table from runs, as ``parent * n_words + last word``, to their nodes.
+class RunTable(NamedTuple):
+    """A hash table from runs, as ``parent * n_words + last word``, to their nodes.
 
     Attributes
     ----------
     slots : (capacity, 2) int64
         A run and its node; -1 where there is none.
     multiplier, shift : uint64
-        What makes a slot's number of a run. The multiplier is odd and drawn at random, so that no one can choose texts
-        whose runs all meet; it changes no result.
+        The hash of a run is ``run * multiplier >> shift``. The multiplier is odd and random, so that nobody can choose
+        texts whose runs collide; results do not depend on it.
     """
 
     slots: NDArray[np.int64]
@@ -126,7 +128,7 @@ class _Table(NamedTuple):
     shift: np.uint64
 
     @classmethod
-    def of(cls, runs: NDArray[np.int64], first: int) -> "_Table":
+    def of(cls, runs: NDArray[np.int64], first: int) -> "RunTable":
         """Return the table of runs whose nodes are ``first`` and so on."""
         bits = max(1, (2 * len(runs)).bit_length())  # a shift by all 64 bits is not defined
         multiplier = np.uint64(int.from_bytes(os.urandom(8)) | 1)
@@ -138,17 +140,18 @@ class _Table(NamedTuple):
 def learn_ngrams(
     source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int] = (1, 1), max_columns: int | None = None
 ) -> tuple[Ngrams, sparse.csr_array]:
-    """Find the n-grams of texts, in one reading, and count them.
+    """Find and count the n-grams of texts, in one pass.
 
     Parameters
     ----------
-    source
+    source : iterable, table or Path
         Anything :func:`parasphere.corpus.blocks` takes.
     tokenizer : Tokenizer, callable or Hugging Face tokenizer
-    ngram_range : (int, int)
-        How many words the shortest and the longest have.
-    max_columns : int, optional
-        How many n-grams have a column.
+        Splits texts into words.
+    ngram_range : (int, int), default=(1, 1)
+        Number of words of the shortest and the longest n-grams.
+    max_columns : int, default=None
+        Keep the most frequent n-grams only; None keeps all.
 
     Returns
     -------
@@ -181,7 +184,7 @@ def learn_ngrams(
 def hashed_counts(
     source: Any, tokenizer: AnyTokenizer, ngram_range: tuple[int, int], n_columns: int
 ) -> sparse.csr_array:
-    """Count the n-grams of texts without a vocabulary: the column of each is a hash of its name.
+    """Count the n-grams of texts without a vocabulary: the column of an n-gram is a hash of its name.
 
     The hash is FNV-1a, 64 bits, of the UTF-8 bytes of the words, joined by spaces, then mixed by the last steps of
     MurmurHash3, modulo ``n_columns``. It is the same in every process, on every machine and in every version.
@@ -215,23 +218,23 @@ def _stacked(parts: Iterable[sparse.csr_array], n_columns: int) -> sparse.csr_ar
 
 
 def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
-    """Return the words of a corpus in alphabetical order, and its texts end to end as rows of these."""
+    """Return the words of a corpus in alphabetical order, and its texts as rows of these."""
     parts = [_split(block.texts, tokenizer) for block in blocks(source)]
     met = pa.concat_arrays([strings([]), *(words for words, _ in parts)]).dictionary_encode()
     order = pc.array_sort_indices(met.dictionary)
     places = np.empty(len(order), np.int32)
     places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
     rows = np.split(places[np.asarray(met.indices)], np.cumsum([len(words) for words, _ in parts])[:-1])
-    # Without any block there still is one empty row.
+    # Without any block there is still one empty row.
     ids = [np.empty(0, np.int32), *(_with_none(new)[words.ids] for new, (_, words) in zip(rows, parts, strict=False))]
     lengths = [np.empty(0, np.int64), *(np.diff(words.ends, prepend=0) for _, words in parts)]
     return _vocabulary(met.dictionary.take(order)), WordIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
 
 def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
-    """Return distinct words of some texts, stop words perhaps among them, and the texts as rows of these.
+    """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these.
 
-    Stop words are gone from the texts; what cannot be a word is -1.
+    The texts have no stop words; what cannot be a word is -1.
     """
     if isinstance(tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
         counter = WordCounter(tokenizer)
@@ -262,9 +265,9 @@ def _runs(
     nodes : (longest, n_places) int32
         As :meth:`Ngrams.nodes` returns them.
     runs : (n_nodes - n_words,) int64
-        Of each longer node, ``parent * n_words + last word``, rising.
+        For each longer node, ``parent * n_words + last word``, in ascending order.
     totals : (n_nodes,) int64
-        How often each occurs.
+        How often each node occurs.
     first : int
         The first node that is long enough to be an n-gram.
     """
@@ -279,7 +282,7 @@ def _runs(
         before, after = nodes[size - 2, : 1 - size], words.ids[size - 1 :]
         whole = (before >= 0) & (after >= 0) & (text[: 1 - size] == text[size - 1 :])
         new, counts = _distinct(before[whole].astype(np.int64) * n_words + after[whole])
-        look_up(nodes[size - 2], *words, size, n_words, *_Table.of(new, len(totals)), nodes[size - 1])
+        look_up(nodes[size - 2], *words, size, n_words, *RunTable.of(new, len(totals)), nodes[size - 1])
         first = len(totals) if size == shortest else first
         runs, totals = np.concatenate([runs, new]), np.concatenate([totals, counts])
     return nodes, runs, totals, first
@@ -288,11 +291,11 @@ def _runs(
 def _needed(
     words: Vocabulary, runs: NDArray[np.int64], columns: NDArray[np.int32], ngram_range: tuple[int, int]
 ) -> Ngrams:
-    """Return the table of the nodes that have a column, and of those and the words that it takes to find these."""
+    """Return the nodes that have a column, with the words and the shorter runs that lead to them."""
     n_words = len(words)
     longer = np.column_stack(np.divmod(runs, max(n_words, 1)))
     needed = columns >= 0
-    for _ in range(1, ngram_range[1]):  # what is needed goes up one level at a time
+    for _ in range(1, ngram_range[1]):  # parents are needed too, one level at a time
         needed[longer[needed[n_words:], 0]] = True
     longer = longer[needed[n_words:]]
     needed[longer[:, 1]] = True
@@ -302,7 +305,7 @@ def _needed(
 
 
 def _distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys that there are, rising, and how often each occurs; the keys are not kept."""
+    """Return the distinct keys in ascending order, and their counts; ``keys`` is overwritten."""
     keys.sort()
     counts = np.empty(len(keys), np.int64)
     size = merge(keys, counts)
@@ -310,12 +313,12 @@ def _distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _with_none(names: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return names of ids such that the id -1 has the name -1."""
+    """Append -1, so that indexing with -1 gives -1."""
     return np.append(names, np.int32(-1))
 
 
 def _vocabulary(words: pa.LargeStringArray) -> Vocabulary:
-    """Return words that are known to be distinct as a vocabulary."""
+    """Return a vocabulary of words that are known to be distinct."""
     data, offsets = string_buffers(words)
     return Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
 

@@ -1,8 +1,8 @@
-"""Entries of several words: a vocabulary's "new york" is one unit wherever a text says those two words in a row.
+"""Phrases: vocabulary entries of several words, such as "new york", which texts are matched against.
 
 An entry with a space in it is a phrase. Texts are looked up word by word; then, from left to right, the longest run of
-words that a phrase spells becomes that phrase. Words of which the vocabulary knows nothing, and the ends of texts, are
-never bridged; stop words are gone by then, and are. Tokens that come from elsewhere are taken as they are.
+words that spells a phrase is replaced by it. No phrase extends across an unknown word or the end of a text; stop words
+were removed before, so that phrases do extend across them. Tokens that are given are taken as they are.
 
 The table is a trie. A node is a run of words; the first nodes are the words themselves, by their rows.
 """
@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 from .vocabulary import Vocabulary
 
 SPACE = 32  # the byte
@@ -21,12 +20,12 @@ _EMPTY = -1
 
 
 class PhraseTable(NamedTuple):
-    """What the compiled loop searches.
+    """The trie of phrases, as a hash table.
 
     Attributes
     ----------
     keys, nodes : (capacity,) int64
-        An open table from ``node * n_words + row of the next word`` to the node they make; -1 where it is empty.
+        From ``node * n_words + row of the next word`` to the node of both, by open addressing; -1 where it is empty.
     entries : (n_nodes,) int32
         The row that a node spells, or -1 if no entry does.
     """
@@ -43,19 +42,19 @@ def phrase_rows(vocabulary: Vocabulary) -> NDArray[np.int64]:
 
 
 def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
-    """Return the table of a vocabulary's phrases; None if no text can have one.
+    """Return the table of the phrases of a vocabulary; None if no text can have one.
 
-    A phrase can only be met if each of its words is an entry of its own.
+    A phrase is only matched if each of its words is an entry too.
     """
     rows = phrase_rows(vocabulary)
     if not len(rows):
         return None
     spelled = [vocabulary.word(int(row)).split(" ") for row in rows]
-    found = vocabulary.get_many([word or " " for words in spelled for word in words])
+    parts = vocabulary.get_many([word or " " for words in spelled for word in words])
     ends = np.cumsum([len(words) for words in spelled])
     children: dict[tuple[int, int], int] = {}
     entries = list(range(len(vocabulary)))
-    for row, words in zip(rows.tolist(), np.split(found, ends[:-1]), strict=True):
+    for row, words in zip(rows.tolist(), np.split(parts, ends[:-1]), strict=True):
         if (words < 0).any():
             continue
         node, *rest = words.tolist()
@@ -76,7 +75,7 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
 
 @compiled(inline="always")
 def _slot(key: Any, keys: Any) -> Any:
-    """Return where a key is, or where it would be."""
+    """Return the slot of a key, or the empty slot where it belongs."""
     mask = keys.shape[0] - 1
     slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & mask
     while keys[slot] != _EMPTY and keys[slot] != key:
@@ -96,25 +95,25 @@ def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
 @guarded(ids="i4[n]", ends="i8[texts]", keys="i8[capacity]", nodes="i8[capacity]", entries="i4[nodes]", begins="i8[*]")
 @compiled
 def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entries: Any, begins: Any) -> Any:
-    """Put phrases in the place of their words, in place.
+    """Replace words by phrases, in place.
 
     Parameters
     ----------
     ids : (n,) int32
-        Rows, or -1 for unknown words, of texts end to end.
+        Rows, or -1 for unknown words, of concatenated texts.
     ends : (n_texts,) int64
-        Where each text ends; moved along.
+        Where each text ends; updated.
     n_words : int
         Size of the vocabulary.
-    keys, nodes, entries
-        A :class:`PhraseTable`.
+    keys, nodes, entries : arrays
+        The fields of a :class:`PhraseTable`.
     begins : (n,) int64, or empty
-        Written to unless it is empty: where each unit's first word was.
+        Unless it is empty, the place of the first word of each unit is written to it.
 
     Returns
     -------
     int
-        How many units there are now.
+        The number of units.
     """
     count, begin = 0, 0
     for text in range(ends.shape[0]):
@@ -144,21 +143,22 @@ def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entri
 def find_phrases(
     ids: NDArray[np.int32], ends: NDArray[np.int64], words: list[str], longest: int, min_count: int, min_score: float
 ) -> list[str]:
-    """Return the phrases that texts use often, each at most ``longest`` words.
+    """Return the frequent phrases of texts.
 
     Parameters
     ----------
     ids, ends : (n,) and (n_texts,)
-        Texts end to end, as rows of ``words`` or -1.
+        Concatenated texts, as rows of ``words`` or -1, and where each text ends.
     words : list of str
+        The words.
     longest : int
-        Phrases of two words are found first; of these and further words, or of two of these, longer ones.
+        Largest number of words. Phrases of two words are found first; longer ones are made of these and further words.
     min_count : int
-        How often its two parts must follow each other.
+        How often the two parts of a phrase must follow each other.
     min_score : float
-        How much more often than by chance: the normalised pointwise mutual information,
-        ``log(p_ab / (p_a p_b)) / -log p_ab``, which is 0 for parts that are independent and 1 for parts that are
-        never apart. -1 asks for the count alone.
+        How much more often than by chance: the least normalised pointwise mutual information,
+        ``log(p_ab / (p_a p_b)) / -log p_ab``, which is 0 for independent parts and 1 for parts that always occur
+        together. With -1 only the count matters.
 
     Examples
     --------
@@ -195,8 +195,8 @@ def find_phrases(
 def _pairs(
     ids: NDArray[np.int32], ends: NDArray[np.int64], n_units: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which known units follow each other within a text, as ``left * n_units + right``, and how often."""
+    """Return the pairs of known units that follow each other in a text, as ``left * n_units + right``, and counts."""
     apart = np.zeros(len(ids) + 1, bool)
-    apart[ends] = True  # the next begins another text
+    apart[ends] = True  # the next unit begins another text
     follows = (ids[:-1] >= 0) & (ids[1:] >= 0) & ~apart[1 : len(ids)]
     return np.unique(ids[:-1][follows].astype(np.int64) * n_units + ids[1:][follows], return_counts=True)

@@ -1,14 +1,17 @@
-"""Word vectors: formats, cache and export, and the learners that make them."""
+"""Word vectors: formats, cache and export, and the learners that make them from texts."""
 
 from ..places import GLOVE
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .loading import SkippedRowsWarning
 from .word2vec import Word2Vec
-from .wordvectors import Coverage, WordVectors
+from .wordvectors import KIND, Coverage, WordVectors
+from .writing import EXTENSIONS
 
 __all__ = [
+    "EXTENSIONS",
     "GLOVE",
+    "KIND",
     "Coverage",
     "JointVectors",
     "Resolved",

@@ -1,4 +1,4 @@
-"""Word vectors learned from the texts they are for, by the model's own leave-out likelihood."""
+"""Word vectors learned from texts by the leave-out likelihood of the Spherical Paragraph Model."""
 
 from numbers import Integral, Real
 from pathlib import Path
@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..places import GLOVE
 from ..storage import Checkpoint, Saved
-from ..text.tokens import AnyTokenizer, Tokenizer
+from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
 from .learning_texts import known_words, read_texts, with_phrases
 from .wordvectors import WordVectors
@@ -21,58 +21,59 @@ CHECKPOINT = "joint-learning-checkpoint"
 
 
 class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
-    """Word vectors, and a weight per word, learned from texts without labels.
+    """Word vectors and word weights, learned from texts without labels.
 
-    Words are held out of each text and predicted from the SPM posterior of the rest; vectors, weights and
-    concentrations follow the gradient of that likelihood. A learner is given to a model in place of vectors:
-    ``SphericalParagraphModel(JointVectors(dim=300))`` learns them inside ``fit``.
+    Words are held out of each text and predicted from the SPM posterior of the other words. Vectors, weights and
+    concentrations follow the gradient of that likelihood. Models take a learner in place of vectors:
+    ``SphericalParagraphModel(JointVectors(dim=300))`` learns the vectors inside ``fit``.
 
     Parameters
     ----------
     dim : int, default=None
-        Dimension of the vectors; None is that of ``start``, or 100. If it is larger than that of ``start``, known
-        words begin with random further coordinates.
+        Dimension of the vectors; None is that of ``start``, or 100. If it is larger than that of ``start``, the
+        further coordinates of known words are initialised at random.
     start : str, path, WordVectors or None, default="glove-6b-50d"
-        Where known words begin; other words begin near the mean of those. None begins at random.
+        Initial vectors. Words without one are initialised near the mean of the others; None initialises all words at
+        random.
     tokenizer : Tokenizer or callable, default=None
-        What counts as a word. None is runs of Unicode letters, lower-cased, stop words kept (that they say little is
-        learned), or the tokenizer of the model that the learner is part of.
+        Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
+        ``Tokenizer()``: runs of Unicode letters, lower-cased, with stop words (which get small weights).
     epochs : int, default=40
         Passes over the texts.
     rate : float, default=0.2
-        Length of the first steps; it falls to zero, linearly.
+        Length of the first steps; it decreases linearly to zero.
     min_count : int, default=2
         Rarer words are not learned.
     ngrams : int, default=1
-        Learn frequent phrases of up to so many words as units of their own; 1 is words alone. Needs a
-        :class:`Tokenizer` and texts, rather than a function or lists of tokens.
+        Largest number of words of a phrase; frequent phrases are learned as one unit. 1 learns words only. Phrases
+        need texts and a :class:`Tokenizer`, rather than lists of tokens or a function.
     weigh : bool, default=True
-        Learn a weight per word; if not, all words count alike.
+        Learn a weight per word; otherwise all words have the weight 1.
     random_state : int, RandomState or None, default=0
-        The same number gives the same bits.
+        Seed of initial vectors and sampling; the same integer gives the same bits.
     device : str, default=None
-        None is one CPU core, compiled. A torch device such as "cuda" (extra ``torch``) moves a row once per batch, so
-        that several times the epochs are needed.
+        None runs compiled code on one CPU core. A torch device such as "cuda" (extra ``torch``) moves rows once per
+        batch, so that several times the epochs are needed.
     checkpoint : path, default=None
-        A folder in which the state is kept after each epoch: learning that was killed goes on from it and ends with
+        A folder that keeps the state after each epoch: learning that was interrupted continues from it and ends with
         the same result. It is removed at the end.
     verbose : bool, default=False
-        Show progress.
+        Show a progress bar.
 
     Attributes
     ----------
     vectors_ : WordVectors
-        Unit rows; ``vectors_.weights`` are the words' weights, 1 in the mean over the texts.
+        Unit rows; ``vectors_.weights`` are the weights of the words, with mean 1 over the texts.
     tokenizer_ : Tokenizer or callable
-        What the texts were read with.
+        The tokenizer that was used.
     concentration_, prior_concentration_ : float
-        kappa and kappa0 as learned with the vectors.
+        The concentrations kappa and kappa0, as learned with the vectors.
     mean_direction_ : (dim,) float32
-        mu0 as learned with the vectors.
+        The mean direction mu0, as learned with the vectors.
     losses_, held_out_losses_ : (epochs,) float64
-        Loss per held-out word after each epoch, in the texts learned from and in the 5 % that were not: minus the log
-        of its share among itself and the drawn words. More words are drawn for the second, so each can be compared
-        over time, but not the two with each other.
+        Loss per held-out word after each epoch, on the texts learned from and on the 5 % that were not: minus the log
+        of the word's share among itself and the drawn words. More words are drawn for the second, so the two cannot
+        be compared with each other.
 
     Examples
     --------
@@ -131,13 +132,14 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from texts.
+        """Learn word vectors from texts.
 
         Parameters
         ----------
-        X : texts, token lists, columns or a Path
+        X : iterable, table or Path
             Anything :func:`parasphere.corpus.blocks` takes. Word ids are held in memory.
-        y : ignored
+        y : None
+            Ignored.
         """
         self._validate_params()
         start = self._start()
@@ -148,7 +150,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         texts = read_texts(X, self.tokenizer_, settings.min_count, {})
         if settings.ngrams > 1:
             if not texts.joinable:
-                raise ValueError("phrases need texts and a Tokenizer; tokens that are given are taken as they are.")
+                raise ValueError("phrases (ngrams > 1) need texts and a Tokenizer; given tokens are taken as they are.")
             texts = with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score)
         learning = Learning(known_words(texts), start, dim, settings, self.device)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
@@ -167,7 +169,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         if self.dim is None:
             return 100 if start is None else start.dim
         if start is not None and self.dim < start.dim:
-            raise ValueError(f"dim={self.dim} is less than the {start.dim} dimensions of the start, {start.name}.")
+            raise ValueError(f"dim={self.dim} is less than the {start.dim} dimensions of start, {start.name}.")
         return int(self.dim)
 
 

@@ -1,4 +1,4 @@
-"""Where an estimator's word vectors come from: a name, a path, vectors at hand, or a learner."""
+"""The ``vectors`` parameter of estimators: a name, a path, word vectors, or a learner."""
 
 from typing import Any, NamedTuple
 
@@ -9,28 +9,29 @@ from .wordvectors import WordVectors
 
 
 class Resolved(NamedTuple):
-    """Word vectors that are ready, and what makes words of texts."""
+    """Word vectors, and the tokenizer to read texts with."""
 
     vectors: WordVectors
     tokenizer: AnyTokenizer
 
 
 def is_learner(vectors: Any) -> bool:
-    """Tell whether this is a learner: an estimator whose ``fit(texts)`` makes ``vectors_``."""
+    """Tell whether an object is a learner: an estimator whose ``fit(texts)`` sets ``vectors_``."""
     return hasattr(vectors, "fit") and hasattr(vectors, "get_params") and not isinstance(vectors, type)
 
 
 def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any) -> Resolved:
-    """Return word vectors: loaded, as given, or learned from texts by a clone of a learner.
+    """Return word vectors that are loaded, given, or learned from texts by a clone of a learner.
 
     Parameters
     ----------
     vectors : str, path, WordVectors or learner
-    tokenizer : Tokenizer or callable or None
-        What makes words of texts. None is the learner's own, or else runs of Unicode letters, lower-cased, without
-        English stop words. A learner that has none is given this one.
-    texts
-        What a learner learns from; it must be possible to read them more than once.
+        A name or path is loaded; a learner is cloned and fitted.
+    tokenizer : Tokenizer, callable or None
+        Splits texts into words. A learner without a tokenizer uses this one. None is the tokenizer of the learner, or
+        else :func:`default_tokenizer`.
+    texts : iterable, table or Path
+        The texts that a learner learns from; the caller must be able to read them again.
     """
     if is_learner(vectors):
         learner = clone(vectors)
@@ -43,5 +44,5 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any) -> Resolve
 
 
 def default_tokenizer() -> Tokenizer:
-    """Return what makes words of texts where nobody says otherwise."""
+    """Return the default tokenizer: runs of Unicode letters, lower-cased, without English stop words."""
     return Tokenizer(stop_words="english")

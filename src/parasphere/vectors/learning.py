@@ -1,7 +1,7 @@
-"""Word vectors learned together with text vectors: words held out of a text, predicted from the rest of it.
+"""Joint learning of word vectors: words are held out of a text and predicted from the rest of it.
 
-What is maximised is SPM's own leave-out predictive likelihood (:mod:`parasphere.vectors.learning_loop`): the vectors are
-those with which the closed-form posterior of a text predicts its other words best. Labels play no part.
+The objective is the leave-out predictive likelihood of the Spherical Paragraph Model, see
+:mod:`parasphere.vectors.learning_loop`. Labels are not used.
 """
 
 import hashlib
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
-from ..text.phrases import phrase_rows
-from ..text.vocabulary import Vocabulary
+from ..text import Vocabulary, phrase_rows
 from .learning_loop import KAPPA, KAPPA0, Cutting, Drawing, Parameters, predict_pass
 from .learning_texts import Texts, first_vectors
 from .learning_torch import Device
@@ -27,31 +26,32 @@ JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicte
 
 @dataclass(frozen=True)
 class Settings:
-    """How to learn.
+    """The settings of learning.
 
     Attributes
     ----------
     epochs, rate : int and float
-        Passes over the texts, and the length of the first steps; it falls to zero, linearly.
+        Passes over the texts, and the length of the first steps, which decreases linearly to zero.
     min_count : int
         Rarer words are not learned.
     ngrams : int
-        Learn phrases of up to so many words as units of their own; 1: words alone.
+        Largest number of words of a phrase that is learned as one unit; 1 learns words only.
     ngram_count, ngram_score : int and float
         How often a phrase must occur, and how much more often than by chance; see
-        :func:`parasphere.text.phrases.find_phrases`.
+        :func:`parasphere.text.find_phrases`.
     sample : float
-        Occurrences of words whose share of the text is above this are left out at random, as in word2vec; 0 keeps all.
-    context, targets, share
-        A text is shuffled and cut into pieces of at most ``context + targets`` words, of each of which a ``share``
-        (at least one word, at most ``targets``) is held out and predicted.
+        Words whose share of the text is above this are subsampled, as in word2vec; 0 keeps all.
+    context, targets, share : int, int and float
+        A text is shuffled and cut into pieces of at most ``context + targets`` words. A ``share`` of each piece (at
+        least one word, at most ``targets``) is held out and predicted.
     negatives, power : int and float
-        Words drawn for a piece, with probabilities that go with this power of their counts.
-    weigh, pull
-        Whether words have concentrations of their own, and how strongly these are drawn to their mean.
+        Words drawn per piece, with probabilities proportional to this power of their counts.
+    weigh, pull : bool and float
+        Whether a weight per word is learned, and how strongly weights are regularised towards 1.
     held_out : float
-        The part of the texts that is not learned from but judges every epoch.
+        The share of the texts that is not learned from, but on which the loss of every epoch is measured.
     seed : int
+        Seed of all random numbers.
     """
 
     epochs: int = 40
@@ -73,16 +73,19 @@ class Settings:
 
 
 class Learning:
-    """The state of learning; everything that changes is an array, so that it can be put down and taken up again.
+    """The state of learning, in arrays that a checkpoint can keep.
 
     Parameters
     ----------
     texts : Texts
+        What is learned from.
     start : WordVectors or None
-        Where known words begin.
+        Initial vectors of known words.
     dim : int
+        Dimension of the vectors.
     settings : Settings
-    device : str or None
+        How to learn.
+    device : str, default=None
         A torch device, or None for compiled code on one core.
     """
 
@@ -93,7 +96,7 @@ class Learning:
     ) -> None:
         self.texts, self.settings = texts, settings
         share = texts.counts / texts.counts.sum()
-        with np.errstate(divide="ignore"):  # a word that only phrases have
+        with np.errstate(divide="ignore"):  # a word that only occurs within phrases
             often = settings.sample / share if settings.sample else np.ones(len(share))
         self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
         q = (share * self.keep) ** settings.power
@@ -102,7 +105,7 @@ class Learning:
         self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
         self.matrix = first_vectors(texts.words, start, dim, settings.seed)
         mean = share @ self.matrix
-        length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction is as good
+        length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction will do
         self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
         self.squares, self.weight_squares = np.zeros((2, len(share)), np.float32)
         self.weights = np.ones(len(share), np.float32)
@@ -117,15 +120,15 @@ class Learning:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What the result depends on, for a checkpoint to compare."""
+        """What the result depends on; a checkpoint with another key is not resumed."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.texts.ids, self.texts.ends, self.matrix):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        on_device = self.device is not None  # which learns otherwise
+        on_device = self.device is not None
         return {"texts and start": digest.hexdigest(), "device": on_device, **asdict(self.settings)}
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
-        """Go through all epochs, or those that a checkpoint has left."""
+        """Run all epochs, or those that remain after a checkpoint."""
         settings = self.settings
         if checkpoint is not None:
             self._resume(checkpoint)
@@ -135,10 +138,10 @@ class Learning:
                 order = np.random.default_rng([settings.seed, epoch + 1]).permutation(self.learned_from)
                 rate = settings.rate * (1 - epoch / settings.epochs)
                 if self.device is None:
-                    learned = self._go_through(order, self.state, rate)
+                    learned = self._pass(order, self.state, rate)
                 else:
                     learned = self.device.learn(order, epoch, rate)
-                judged = self._go_through(self.held_out, np.array([99], np.uint64), 0.0)
+                judged = self._pass(self.held_out, np.array([99], np.uint64), 0.0)
                 self.losses.append([learned, judged])
                 advance(1)
                 if checkpoint is not None:
@@ -147,7 +150,7 @@ class Learning:
         if checkpoint is not None:
             checkpoint.remove()
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
-            raise VectorsError(f"learning diverged with rate={settings.rate}; choose a smaller one.")
+            raise VectorsError(f"learning diverged with rate={settings.rate}; choose a smaller rate.")
         self._place_unseen()
 
     def _resume(self, checkpoint: Checkpoint) -> None:
@@ -156,8 +159,8 @@ class Learning:
                 setattr(self, name, np.array(state[0][name]))
             self.losses = state[0]["losses"].tolist()
 
-    def _go_through(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
-        """Return the mean loss per held-out word of these texts, which are learned from if the rate is above 0."""
+    def _pass(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
+        """Return the mean loss per held-out word of some texts; learn from them if the rate is above 0."""
         settings, learn = self.settings, rate > 0
         parameters = Parameters(
             self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers, settings.weigh
@@ -171,7 +174,7 @@ class Learning:
         return loss / count if count else float("nan")
 
     def _place_unseen(self) -> None:
-        """Put each word that occurs in phrases alone, and so was not learned, where its phrases are."""
+        """Give each word that only occurs within phrases, and so was not learned, the mean of its phrases."""
         unseen = np.flatnonzero(self.texts.counts == 0)
         if not len(unseen):
             return
@@ -180,23 +183,23 @@ class Learning:
             for part in self.texts.words[row].split(" "):
                 phrases.setdefault(part, []).append(row)
         for word in unseen:
-            own = phrases.get(self.texts.words[word], [])
-            total = self.matrix[own].sum(0)
-            if own and (length := float(np.linalg.norm(total))) > 0:
-                self.matrix[word], self.weights[word] = total / length, self.weights[own].mean()
+            rows = phrases.get(self.texts.words[word], [])
+            total = self.matrix[rows].sum(0)
+            if rows and (length := float(np.linalg.norm(total))) > 0:
+                self.matrix[word], self.weights[word] = total / length, self.weights[rows].mean()
 
     @property
     def scale(self) -> float:
-        """The weights' mean over the text, which belongs to kappa."""
+        """The mean weight over all texts, which is made part of kappa."""
         return float(self.texts.counts @ self.weights / self.texts.counts.sum())
 
     @property
     def concentrations(self) -> tuple[float, float]:
-        """Kappa and kappa0."""
+        """The concentrations kappa and kappa0."""
         return float(self.numbers[KAPPA]) * self.scale, float(self.numbers[KAPPA0])
 
     def vectors(self, name: str) -> WordVectors:
-        """Return what was learned: unit rows, and weights of mean 1 over the text."""
+        """Return the learned vectors: unit rows, and weights of mean 1 over all texts."""
         rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)
         weights = (self.weights / self.scale).astype(np.float64)
         return WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), weights=weights, name=name)

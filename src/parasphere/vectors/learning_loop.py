@@ -1,4 +1,4 @@
-"""The compiled loop of joint learning: some words of a text are predicted from the direction of the others.
+"""The compiled loop of joint learning: words of a text are predicted from the direction of the others.
 
 For a piece of a text, cut at random into context words and target words, the SPM posterior of the context has the
 direction d of ``eta = kappa0 mu0 + kappa sum a_c w_c``, and a word v follows with the probability
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled.jit import compiled
+from ..compiled import compiled
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
 EVERY = 256  # pieces after which the concentrations are moved
@@ -22,9 +22,9 @@ _TINY = np.float32(1e-8)
 
 
 class Cutting(NamedTuple):
-    """How documents are cut: shuffled, then into pieces of at most ``context + targets`` words.
+    """How documents are cut: they are shuffled and cut into pieces of at most ``context + targets`` words.
 
-    Of each piece a ``share`` (at least one word, at most ``targets``) is held out.
+    A ``share`` of each piece (at least one word, at most ``targets``) is held out.
     """
 
     context: int
@@ -33,20 +33,20 @@ class Cutting(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What is drawn at random.
+    """How words are sampled.
 
     Attributes
     ----------
     keep : (n_vocabulary,) float32
-        The probability that an occurrence of a word is looked at.
-    table : int32 array
-        Words as often as they are to be drawn for the estimate of the sum.
+        The probability that an occurrence of a word is used.
+    table : (n,) int32
+        Words, as often as they are to be drawn for the estimate of the sum.
     log_q : (n_vocabulary,) float32
-        The logarithms of the probabilities with which they are drawn.
+        The logarithms of the probabilities with which words are drawn.
     negatives : int
         Words drawn per piece.
     state : (1,) uint64
-        Of the random numbers.
+        The state of the random numbers.
     """
 
     keep: Any
@@ -57,16 +57,16 @@ class Drawing(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What is learned.
+    """The parameters that are learned.
 
     Attributes
     ----------
     matrix, squares : (n_vocabulary, dim) and (n_vocabulary,) float32
-        Unit rows, and Adagrad's sums.
+        Unit rows w, and the sums of squares of Adagrad.
     weights, weight_squares : (n_vocabulary,) float32
-        The words' weights a, and Adagrad's sums.
+        The weights a of the words, and the sums of squares of Adagrad.
     mean : (dim,) float32
-        mu0.
+        The mean direction mu0.
     numbers : (6,) float64
         kappa, kappa0 and their running gradients.
     weigh : bool
@@ -110,7 +110,7 @@ def _add(into: Any, row: Any, factor: Any) -> None:
 
 @compiled(fastmath=True, inline="always")
 def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
-    """Go down the gradient along the sphere; ``along`` is the part of the gradient in the row's own direction."""
+    """Step down the gradient along the sphere; ``along`` is the inner product of gradient and row."""
     step = np.float32(step)
     squared = np.float32(0.0)
     for x in range(row.shape[0]):
@@ -124,14 +124,14 @@ def _move(row: Any, gradient: Any, along: Any, step: Any) -> None:
 
 @compiled(fastmath=True, inline="always")
 def _step(w: Any, factor: Any, squared: Any, squares: Any, rate: Any) -> Any:
-    """Return how far row w goes, after its gradient's squared length has joined those of its earlier ones."""
-    squares[w] += max(squared, np.float32(0.0))  # of a row along its own direction, rounding may say less
+    """Return the step length of row w, after adding the squared length of its gradient to ``squares``."""
+    squares[w] += max(squared, np.float32(0.0))  # rounding may make it negative
     return rate * factor / np.sqrt(squares[w] + _TINY)
 
 
 @compiled(fastmath=True, inline="always")
 def _weigh(w: Any, gradient: Any, weights: Any, weight_squares: Any, rate: Any, pull: Any) -> None:
-    """Move a word's weight down the gradient by its logarithm, and a little towards 1."""
+    """Move the logarithm of a weight down the gradient, and a little towards 0."""
     gradient += pull * np.log(weights[w])
     weight_squares[w] += gradient * gradient
     weights[w] *= np.exp(np.float32(-0.5 * rate) * gradient / np.sqrt(weight_squares[w] + np.float32(1e-6)))
@@ -139,7 +139,7 @@ def _weigh(w: Any, gradient: Any, weights: Any, weight_squares: Any, rate: Any, 
 
 @compiled(fastmath=True, inline="always")
 def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: Any) -> None:
-    """Move a concentration by its logarithm, a fiftieth at the most or so, by the sign of its recent gradients."""
+    """Move the logarithm of a concentration by about 0.02 at most, against its recent gradients."""
     numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
     numbers[square] = 0.99 * numbers[square] + 0.01 * gradient * gradient
     numbers[value] *= np.exp(-0.02 * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
@@ -149,29 +149,31 @@ def _concentrate(numbers: Any, value: Any, slope: Any, square: Any, gradient: An
 def predict_pass(
     ids: Any, ends: Any, order: Any, cutting: Any, drawing: Any, parameters: Any, rate: Any, pull: Any, learn: Any
 ) -> Any:
-    """Go once through documents, predict held-out words and, if told to ``learn``, move every vector concerned.
+    """Make one pass over documents, predict held-out words and, if ``learn``, update the parameters.
 
     Parameters
     ----------
     ids, ends : (n_words,) int32 and (n_docs + 1,) int64
         Documents as word ids, and where each begins and ends.
-    order : (n,) ints
+    order : (n,) int64
         The documents, in the order in which they are visited.
     cutting : Cutting
+        How documents are cut.
     drawing : Drawing
-        Its ``state`` is changed.
+        How words are sampled; its ``state`` changes.
     parameters : Parameters
-        Changed, if ``learn``.
+        Updated, if ``learn``.
     rate, pull : float
-        Step length, and how strongly weights are drawn to 1.
+        Step length, and how strongly weights are regularised towards 1.
     learn : bool
+        Whether to update the parameters.
 
     Returns
     -------
     loss : float
-        Minus the log-probability of the held-out words, added up.
+        Minus the log-probability of the held-out words, summed.
     count : int
-        How many they were.
+        The number of held-out words.
     """
     context, targets, share = cutting
     keep, table, log_q, negatives, state = drawing
@@ -209,7 +211,7 @@ def predict_pass(
             for x in range(dim):
                 direction[x] /= length
             pulled[:] = 0.0
-            top = -1e300  # and no infinity, which compiled arithmetic of this kind must not meet
+            top = -1e300  # not infinity, which fastmath excludes
             for j in range(negatives):
                 w = table[_next(state) % table.shape[0]]
                 drawn[j] = w
@@ -243,7 +245,7 @@ def predict_pass(
                 continue
             for j in range(negatives):
                 pull_of = masses[j] * total
-                if pull_of < 1e-5:  # it would not move
+                if pull_of < 1e-5:  # no noticeable step
                     continue
                 w, cosine = drawn[j], cosines[j]
                 force = np.float32(pull_of * kappa * weights[w])
@@ -253,7 +255,7 @@ def predict_pass(
                     _weigh(w, force * cosine, weights, weight_squares, rate, pull)
                 step = _step(w, force, force * force * (1 - cosine * cosine), squares, rate)
                 _move(matrix[w], direction, cosine, step)
-            # Through the direction to what it was made of: only what is across it counts.
+            # The gradient with respect to the sum behind the direction: only its tangential part counts.
             _add(pulled, direction, -_dot(pulled, direction))
             for x in range(dim):
                 pulled[x] /= length

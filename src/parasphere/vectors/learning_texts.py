@@ -1,32 +1,50 @@
-"""What joint learning learns from: texts as ids of words and phrases, and where each of these begins."""
+"""The texts of joint learning, as ids of words and phrases, and the initial vectors of these."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus.source import blocks
+from ..corpus import blocks
 from ..errors import VectorsError
-from ..text.phrases import find_phrases, join_phrases, phrase_rows, phrase_table
-from ..text.tokens import AnyTokenizer, Lookup, Tokenizer, WordCounter
-from ..text.vocabulary import Vocabulary
+from ..text import (
+    AnyTokenizer,
+    Lookup,
+    Tokenizer,
+    Vocabulary,
+    WordCounter,
+    find_phrases,
+    join_phrases,
+    phrase_rows,
+    phrase_table,
+)
 from .wordvectors import WordVectors
 
-SPREAD = 0.5, 0.6  # random part of a new word's start, and of a known word's in dimensions that it lacks
+SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
 
 
 class Texts(NamedTuple):
-    """Texts as ids of the words, and phrases, that are learned."""
+    """Texts as ids of the words, and phrases, that are learned.
+
+    Attributes
+    ----------
+    words, counts : list of str and (n_words,) int64
+        The words and phrases, and how often each occurs.
+    ids, ends : (n,) int32 and (n_texts + 1,) int64
+        The concatenated texts, as ids or -1, and where each text begins and ends.
+    joinable : bool
+        Whether neighbouring words may be joined to phrases.
+    """
 
     words: list[str]
     counts: NDArray[np.int64]
     ids: NDArray[np.int32]
-    ends: NDArray[np.int64]  # (n_texts + 1,), from 0
-    joinable: bool = True  # whether words that stand side by side may become a phrase
+    ends: NDArray[np.int64]
+    joinable: bool = True
 
 
 def read_texts(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
-    """Read a corpus once, and turn its frequent words into ids; -1 for the others."""
+    """Read a corpus once, and return its frequent words as ids; other words are -1."""
     tokenizer = Tokenizer() if tokenizer is None else tokenizer
     held = list(blocks(corpus, **columns))
     counter = WordCounter(tokenizer)
@@ -35,20 +53,22 @@ def read_texts(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, colu
     words, counts = counter.words_and_counts()
     n_words = int(np.searchsorted(-counts, -min_count, side="right"))
     if n_words < 2:
-        raise VectorsError(f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more")
+        raise VectorsError(
+            f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more texts"
+        )
     joinable = isinstance(tokenizer, Tokenizer) and not any(block.tokenised for block in held)
     lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
     ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
     for block in held:
-        found = lookup.ids(block.texts)
-        ids.append(found.ids)
-        ends.append(total + found.ends)
-        total += len(found.ids)
+        block_ids, block_ends = lookup.ids(block.texts)
+        ids.append(block_ids)
+        ends.append(total + block_ends)
+        total += len(block_ids)
     return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends), joinable)
 
 
 def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -> Texts:
-    """Find phrases, and put them in the place of their words."""
+    """Find phrases, and replace words by them."""
     phrases = find_phrases(texts.ids, texts.ends[1:], texts.words, longest, min_count, min_score)
     words = [*texts.words, *phrases]
     table = phrase_table(Vocabulary(words))
@@ -60,13 +80,13 @@ def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -
 
 
 def known_words(texts: Texts) -> Texts:
-    """Leave out the words that are not learned."""
+    """Remove the words that are not learned."""
     known = texts.ids >= 0
     return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
 
 
 def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
-    """Return (n_words, dim) unit rows to begin with."""
+    """Return the initial unit rows, (n_words, dim)."""
     rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
     if start is not None:
         places = start.vocabulary.get_many(words)

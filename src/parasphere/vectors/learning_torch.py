@@ -1,7 +1,7 @@
-"""Joint learning on a torch device: the objective of :mod:`parasphere.vectors.learning_loop`, a batch of pieces at a time.
+"""Joint learning on a torch device: the objective of :mod:`parasphere.vectors.learning_loop`, in batches.
 
-The words that are drawn to estimate the sum over the vocabulary are shared by a batch. A row moves once a batch rather
-than once a piece, so that more passes are needed for the same; each takes a fraction of the time.
+The words that are drawn to estimate the sum over the vocabulary are shared by a batch. A row moves once per batch
+rather than once per piece, so that more passes are needed; each takes a fraction of the time.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from ..errors import MissingExtraError
 from .learning_loop import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0
 
 BATCH = 256  # pieces
-SHARED = 16  # words drawn for a batch, as a multiple of those for a piece
+SHARED = 16  # words drawn per batch, as a multiple of those per piece
 TINY = 1e-8
 
 
 class Pieces(NamedTuple):
-    """Pieces of texts: (n, length) word ids, -1 after the last, (n,) sizes, (n,) how many of the last are held out."""
+    """Pieces of texts: (n, length) word ids padded with -1, (n,) sizes, (n,) numbers of held-out words at the end."""
 
     ids: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -42,8 +42,8 @@ def cut(
     --------
     >>> ids, ends = np.arange(5, dtype=np.int32), np.array([0, 3, 5])
     >>> how = {"context": 2, "targets": 1, "share": 0.2}
-    >>> found = cut(ids, ends, np.ones(5, np.float32), np.random.default_rng(0), **how)
-    >>> np.sort(found.ids).tolist(), found.sizes, found.held_out
+    >>> pieces = cut(ids, ends, np.ones(5, np.float32), np.random.default_rng(0), **how)
+    >>> np.sort(pieces.ids).tolist(), pieces.sizes, pieces.held_out
     ([[0, 1, 2], [-1, 3, 4]], array([3, 2]), array([1, 1]))
     """
     longest = context + targets
@@ -68,13 +68,14 @@ def cut(
 
 
 class Device:
-    """What is learned, on a torch device, and one pass of learning.
+    """Learning on a torch device.
 
     Parameters
     ----------
-    learning
-        The state of :mod:`parasphere.vectors.learning`; :meth:`learn` changes its arrays.
+    learning : Learning
+        The state, whose arrays :meth:`learn` changes.
     device : str
+        The name of the device.
     """
 
     def __init__(self, learning: Any, device: str) -> None:
@@ -87,12 +88,12 @@ class Device:
             self.device = torch.zeros(1, device=device).device
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
-            raise ValueError(f"device={device!r} cannot be used here ({reason}); None always can") from None
+            raise ValueError(f"device={device!r} cannot be used here ({reason}); device=None always can") from None
         self.table = torch.from_numpy(learning.table.astype(np.int64)).to(self.device)
         self.log_q = torch.from_numpy(learning.log_q).to(self.device)
 
     def learn(self, order: NDArray[np.int64], epoch: int, rate: float) -> float:
-        """Go once through these texts; return the mean loss of a held-out word."""
+        """Make one pass over some texts; return the mean loss per held-out word."""
         torch, state = self.torch, self.learning
         generator = torch.Generator(self.device).manual_seed(int(state.settings.seed) * 1_000_003 + epoch)
         names = ("matrix", "squares", "weights", "weight_squares", "mean")
@@ -100,8 +101,8 @@ class Device:
         tensors["numbers"] = torch.from_numpy(state.numbers).to(self.device)
         loss, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
         for batch in self._batches(order, epoch):
-            found, words = self._step(tensors, batch, generator, rate)
-            loss += found
+            batch_loss, words = self._step(tensors, batch, generator, rate)
+            loss += batch_loss
             count += words
         for name in (*names, "numbers"):
             setattr(state, name, tensors[name].cpu().numpy())
@@ -133,8 +134,8 @@ class Device:
         target = (column >= sizes - held) & (column < sizes)
         known = ids.clamp(min=0)
         rows = torch.nn.functional.embedding(known, matrix)
-        own = torch.nn.functional.embedding(known, weights[:, None])[..., 0]
-        context = own * (column < sizes - held)
+        word_weights = torch.nn.functional.embedding(known, weights[:, None])[..., 0]
+        context = word_weights * (column < sizes - held)
         eta = kappas[1] * mean + kappas[0] * (context[..., None] * rows).sum(1)
         direction = eta / (eta.norm(dim=1, keepdim=True) + TINY)
         drawn = self.table[
@@ -143,7 +144,7 @@ class Device:
         noise = torch.nn.functional.embedding(drawn, matrix)
         noise_weights = torch.nn.functional.embedding(drawn, weights[:, None])[:, 0]
         others = (kappas[0] * noise_weights * (direction @ noise.T) - self.log_q[drawn]).logsumexp(1, keepdim=True)
-        logits = kappas[0] * own * (rows @ direction[..., None])[..., 0] - self.log_q[known]
+        logits = kappas[0] * word_weights * (rows @ direction[..., None])[..., 0] - self.log_q[known]
         losses = torch.where(target, torch.logaddexp(logits, others) - logits, 0.0)
         loss = losses.sum()
         loss.backward()
@@ -157,7 +158,7 @@ class Device:
         return loss.detach().double(), int(batch.held_out.sum())
 
     def _move(self, tensors: dict[str, Any], rate: float) -> None:
-        """Take a step of Adagrad along the sphere, and one of the words' weights."""
+        """Take a step of Adagrad along the sphere, and one of the weights."""
         settings = self.learning.settings
         matrix, weights, mean = (tensors[name] for name in ("matrix", "weights", "mean"))
         gradient = matrix.grad - (matrix.grad * matrix).sum(1, keepdim=True) * matrix

@@ -1,8 +1,7 @@
-"""The rows of word-vector files: compiled loops that take thousands at once, and the slow reading of a single one.
+"""Parsing the rows of word-vector files: compiled loops over many rows, and a slow parser of single rows.
 
-The loops only mark the rows that are not plainly good. :func:`text_row` reads such a row again and either
-understands it after all or says in a sentence what is wrong with it; :func:`check` does so for a row whose numbers
-are known.
+The loops mark the rows that are not plainly good. :func:`text_row` parses such a row again and either accepts it or
+says what is wrong with it; :func:`check` does the same for a row whose numbers are known.
 """
 
 import re
@@ -13,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 
 _GAP = re.compile(rb"([ \t]+)")
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -26,7 +24,7 @@ _TEN_TO_THE = np.array([float(f"1e{power}") for power in range(309)])
 
 
 class RowError(Exception):
-    """What is wrong with one row: a reason to count it under, and a sentence."""
+    """A faulty row: a reason, by which faults are counted, and a sentence."""
 
     def __init__(self, reason: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -34,7 +32,7 @@ class RowError(Exception):
 
 
 def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
-    """Read any row that can be read, or say what is wrong with it; a blank line is none."""
+    """Parse any valid row that is not blank; raise a RowError for others."""
     parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even places, the gaps between them at odd ones
     fields = parts[::2]
     if not fields[0]:
@@ -43,12 +41,12 @@ def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
     if len(fields) <= dim or numbers > dim:
         raise RowError(
             "wrong width",
-            f"the row of {_shown(fields[0])} has {len(fields) - 1 if len(fields) <= dim else numbers} numbers where "
-            f"{dim} are due. Is the file cut short?",
+            f"the row of {_shown(fields[0])} has {len(fields) - 1 if len(fields) <= dim else numbers} numbers "
+            f"instead of {dim}. Is the file cut short?",
         )
     for place, number in enumerate(fields[-dim:], start=1):
         if not _NUMBER.fullmatch(number):
-            raise RowError("not a number", f"{_shown(number)} stands where number {place} of {dim} is due.")
+            raise RowError("not a number", f"{_shown(number)} is in the place of number {place} of {dim}.")
     with np.errstate(over="ignore"):
         values = np.array([float(number) for number in fields[-dim:]]).astype(np.float32)
     word = b"".join(parts[: -2 * dim])
@@ -63,7 +61,7 @@ def is_row(line: bytes, dim: int) -> bool:
 
 
 def check(word: bytes, values: NDArray[np.float32]) -> None:
-    """Raise the fault of a row that was read, if it has one."""
+    """Raise a RowError if a parsed row is faulty."""
     if not word:
         raise RowError("empty word", "the row's word is empty.")
     if not _is_utf8(word):
@@ -80,15 +78,15 @@ def _shown(field: bytes) -> str:
 
 
 def usable(codes: NDArray[np.uint8], spans: NDArray[np.int64], matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mark, (n,), the rows in which :func:`check` would find no fault."""
-    with np.errstate(invalid="ignore"):  # a NaN that signals would warn
+    """Return a mask, (n,), of the rows that :func:`check` accepts."""
+    with np.errstate(invalid="ignore"):  # a signalling NaN would warn
         good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
     good[not_utf8(codes, spans)] = False
     return good
 
 
 def not_utf8(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> list[int]:
-    """Rows whose word is not UTF-8; Arrow checks them all at once, and only if it objects is each looked at."""
+    """Return the rows whose word is not UTF-8; Arrow checks all at once, and only if that fails each is checked."""
     data, offsets = gather(codes, spans)
     try:
         column = pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(data))
@@ -108,10 +106,10 @@ def _is_utf8(word: bytes) -> bool:
 
 
 def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Bring the words at ``spans`` end to end; return the bytes and the (n + 1,) places where words begin."""
+    """Concatenate the words at ``spans``; return the bytes and the (n + 1,) offsets at which words begin."""
     offsets = np.zeros(len(spans) + 1, np.int64)
     np.cumsum(spans[:, 1] - spans[:, 0], out=offsets[1:])
-    if len(spans) and (spans[1:, 0] == spans[:-1, 1]).all():  # they are end to end already
+    if len(spans) and (spans[1:, 0] == spans[:-1, 1]).all():  # they are contiguous already
         return codes[spans[0, 0] : spans[-1, 1]], offsets
     data = np.empty(offsets[-1], np.uint8)
     _gather(codes, spans, data)
@@ -121,34 +119,34 @@ def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[
 @guarded(codes="u1[bytes]", spans="i8[n,*]", data="u1[room]")
 @compiled
 def _gather(codes: Any, spans: Any, data: Any) -> None:
-    """Copy the bytes at ``spans`` end to end."""
+    """Copy the bytes at ``spans`` one after another."""
     at = 0
     for row in range(spans.shape[0]):
-        for k in range(spans[row, 0], spans[row, 1]):  # not slices, whose errors take numba four seconds to compile
+        for k in range(spans[row, 0], spans[row, 1]):  # not a slice, which takes numba four seconds to compile
             data[at] = codes[k]
             at += 1
 
 
 def most_rows(size: int, dim: int) -> int:
-    """Return how many rows `size` bytes of text could hold, and one more: a row spells a word and dim numbers."""
+    """Return one more than the number of rows that ``size`` bytes of text can hold."""
     return size // (2 * dim + 2) + 1
 
 
 @guarded(text="u1[bytes]", matrix="f4[room,dim]", spans="i8[rows,3]", slots="i8[rows]", good="b1[rows]")
 @compiled
 def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None:
-    """Read a word without spaces and dim plain numbers from each line; mark the lines that are just that.
+    """Parse a word without spaces and dim plain numbers from each line; mark the lines that are just that.
 
-    A line too short for a row takes no place in the matrix, (most_rows, dim): the next one is written over it. A
-    blank line has the slot -1. The text must end with a newline, where every search ends.
+    A line too short for a row takes no place in the matrix, (most_rows, dim): the next line overwrites it. A blank
+    line has the slot -1. The text must end with a newline, at which every search ends.
     """
     if spans.shape[0] and (not text.shape[0] or text[text.shape[0] - 1] != _NEWLINE):
         raise ValueError("the text must end with a newline")
-    i = np.uint64(0)  # unsigned, so that no access asks whether the index counts from the end: twice as fast
+    i = np.uint64(0)  # unsigned: numba need not check for negative indices, which is twice as fast
     slot = 0
     for row in range(spans.shape[0]):
         if i >= np.uint64(text.shape[0]) or slot >= matrix.shape[0]:
-            raise ValueError("the text has fewer lines, or the matrix fewer rows, than are due")
+            raise ValueError("the text has fewer lines, or the matrix fewer rows, than expected")
         begin = i
         while text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN:
             i += _ONE
@@ -187,7 +185,7 @@ def scan_text(text: Any, matrix: Any, spans: Any, slots: Any, good: Any) -> None
 
 @compiled(inline="always")
 def _decimal(text: Any, i: Any) -> Any:
-    """Read a decimal: (value, where it ends, whether value is surely the float32 of the double nearest to it)."""
+    """Parse a decimal: (value, where it ends, whether value is surely the float32 of the nearest double)."""
     negative = text[i] == 45
     if negative or text[i] == 43:
         i += _ONE
@@ -211,9 +209,9 @@ def _decimal(text: Any, i: Any) -> Any:
         return np.float32(0), i, False
     value = mantissa * _TEN_TO_THE[exponent] if exponent >= 0 else mantissa / _TEN_TO_THE[-exponent]
     value = -value if negative else value
-    # Up to 2^53 and 10^22 both operands are exact, so the one operation rounds as it should (Clinger 1990).
-    # Beyond, at most four roundings and the dropped digits put value off by less than one part in 2^50; where
-    # no border between two float32 lies that near, that does not matter.
+    # Up to 2^53 and 10^22 both operands are exact, so the one operation rounds correctly (Clinger 1990). Beyond, at
+    # most four roundings and the dropped digits make a relative error below 2^-50, which does not matter unless a
+    # boundary between two float32 is that near.
     exact = dropped == 0 and mantissa <= 2**53 and abs(exponent) <= 22
     return np.float32(value), i, exact or np.float32(value * (1 - 2**-50)) == np.float32(value * (1 + 2**-50))
 
@@ -237,7 +235,7 @@ def _digits(text: Any, i: Any, number: Any) -> Any:
 @guarded(codes="u1[bytes]", raw="u1[rows,width]", spans="i8[rows,*]")
 @compiled
 def scan_binary(codes: Any, raw: Any, spans: Any) -> Any:
-    """Take all whole rows (word, space, float32 bytes, perhaps a newline); return how many, and the bytes used."""
+    """Parse all whole rows (word, space, float32 bytes, optional newline); return their number and the bytes used."""
     row = used = 0
     while row < len(raw):
         begin = used

@@ -1,4 +1,4 @@
-"""Word2vec on one's own texts, by gensim."""
+"""Word vectors learned by gensim's word2vec."""
 
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -21,33 +21,40 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
     """Word vectors learned by gensim's word2vec (extra ``gensim``).
 
     A learner like :class:`JointVectors`: ``SphericalParagraphModel(Word2Vec(dim=100))`` learns the vectors inside
-    ``fit``. Its words have no weights.
+    ``fit``. They have no weights.
 
     Parameters
     ----------
     dim : int, default=50
         Dimension of the vectors.
     tokenizer : Tokenizer or callable, default=None
-        What counts as a word. None is runs of Unicode letters, lower-cased, or the tokenizer of the model that the
-        learner is part of.
+        Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
+        ``Tokenizer()``: runs of Unicode letters, lower-cased.
     window, negative, min_count, epochs : int, default=5
-        Words of context on each side, noise words per word, least count of a word, passes over the texts.
+        Words of context on each side, noise words per word, smallest count of a word, passes over the texts.
     sample : float, default=1e-4
-        Threshold above which frequent words are dropped at random.
+        Words whose share of the texts is above this are subsampled.
     skip_gram : bool, default=True
         Skip-gram; otherwise CBOW.
     rate : float, default=0.025
-        First learning rate.
+        Initial learning rate.
     random_state : int, RandomState or None, default=0
-        The same number gives the same bits, with one worker.
+        Seed; with ``n_jobs=1`` the same integer gives the same bits.
     n_jobs : int, default=1
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The learned vectors.
     tokenizer_ : Tokenizer or callable
-        What the texts were read with.
+        The tokenizer that was used.
+
+    Examples
+    --------
+    >>> texts = ["cats purr and meow", "dogs bark and growl"] * 50
+    >>> Word2Vec(8).fit(texts).vectors_
+    WordVectors('word2vec', 7 words, 8 dimensions)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -94,7 +101,15 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from texts, or whatever :func:`parasphere.corpus.blocks` takes; they are held in memory as Arrow."""
+        """Learn word vectors from texts.
+
+        Parameters
+        ----------
+        X : iterable, table or Path
+            Anything :func:`parasphere.corpus.blocks` takes. Texts are held in memory.
+        y : None
+            Ignored.
+        """
         self._validate_params()
         try:
             from gensim.models import Word2Vec as Gensim
@@ -111,14 +126,16 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         model.build_vocab(sentences)
         if not len(model.wv):
-            raise VectorsError(f"no word occurs {self.min_count} times in these texts; lower min_count or give more.")
+            raise VectorsError(
+                f"no word occurs {self.min_count} times in these texts; lower min_count or give more texts."
+            )
         model.train(sentences, total_examples=model.corpus_count, epochs=self.epochs)
         self.vectors_ = WordVectors.from_arrays(model.wv.index_to_key, model.wv.vectors, name="word2vec")
         return self
 
 
 class _Sentences:
-    """Texts as lists of words, as often as gensim asks for them."""
+    """Texts as lists of words, which gensim iterates over several times."""
 
     def __init__(self, texts: Any, tokenizer: AnyTokenizer) -> None:
         self.blocks = list(blocks(texts))

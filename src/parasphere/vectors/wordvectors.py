@@ -1,4 +1,4 @@
-"""Word vectors: words, a unit vector for each, and perhaps a weight."""
+"""Word vectors: words with a unit vector and, optionally, a weight each."""
 
 import hashlib
 from collections.abc import Iterable
@@ -11,21 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import storage
-from ..compiled import compiled, guarded
 from ..errors import ParasphereError, StoreError, VectorsError
 from ..places import GLOVE
 from ..storage import check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_words
-from . import formats, writing
-from .formats import Errors, Skipped
+from . import writing
+from .checks import check_unit, checked_numbers, shaped_rows
+from .table import Errors, Skipped, table_of
 
 KIND = "word-vectors"
-_UNIT = 1e-3  # how far the squared length of a unit row may be from 1
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a text the vectors know: words counted, words known, and the commonest unknown ones."""
+    """How much of a corpus the vectors cover.
+
+    Attributes
+    ----------
+    tokens, known : int
+        Words in the corpus, and how many of them have a vector.
+    unknown : list of (str, int)
+        The most frequent words without a vector, and their counts.
+    """
 
     tokens: int
     known: int
@@ -33,50 +40,54 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The known part of all words, from 0 to 1; 0 where there are none."""
+        """The share of known words, from 0 to 1; 0 if there are no words."""
         return self.known / self.tokens if self.tokens else 0.0
 
 
 @storable(KIND)
 class WordVectors:
-    """Words, a point on the unit sphere for each, and perhaps a weight. Made by :meth:`load` or :meth:`from_arrays`.
+    """Words with a point on the unit sphere and, optionally, a weight each.
+
+    They are usually made by :meth:`load` or :meth:`from_arrays`.
 
     Parameters
     ----------
     vocabulary : Vocabulary
+        The words; the index of a word is its row.
     matrix : (n_words, dim) array
-        Rows of unit length; converted to float32 in C order if it is anything else.
+        Rows of unit length; converted to float32 in C order.
     norms : (n_words,) array, default=None
-        How long the rows were; None is 1 for each.
+        The lengths of the rows before they were normalised; None is 1 for each.
     weights : (n_words,) array, default=None
-        How much each word counts; None counts all alike.
+        How much each word counts in a text; None counts all words alike.
     name : str, default="vectors"
-        Where they come from, for people.
+        A name for messages.
     source : str, default=None
-        The name or path by which :meth:`load` finds the very same vectors again.
-    skipped : dict, default=None
-        See below.
+        The name or path by which :meth:`load` finds the same vectors again.
+    skipped : dict of str to Skipped, default=None
+        Rows that were left out, by reason.
     fingerprint : str, default=None
-        What :attr:`fingerprint` would be, if it is known.
+        The value of :attr:`fingerprint`, if it is known.
     check_now : bool, default=True
-        Look at every row now, rather than when the matrix is first asked for.
+        Check that all rows have unit length now, rather than when the matrix is first used.
 
     Attributes
     ----------
     vocabulary : Vocabulary
-        The words; a word's index is its row.
+        The words; the index of a word is its row.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
     norms : (n_words,) float64, read-only
-        How long the rows were.
+        The lengths of the rows before they were normalised.
     weights : (n_words,) float64, read-only, or None
-        How much each word counts.
+        How much each word counts in a text.
     name : str
-        Where they come from, for people.
+        A name for messages.
     source : str or None
-        The name or path that they were loaded by. Saved models refer to it; vectors without one are saved with them.
+        The name or path that the vectors were loaded from. Saved models refer to it; vectors without a source are
+        saved together with the model.
     skipped : dict of str to Skipped
-        Rows left out by ``errors="skip"``: a count and the first few examples for each reason.
+        Rows left out by ``errors="skip"``: a count and the first few examples per reason.
 
     Examples
     --------
@@ -104,9 +115,9 @@ class WordVectors:
     ) -> None:
         n_words = len(vocabulary)
         self.vocabulary, self.name, self.source, self.skipped = vocabulary, name, source, skipped or {}
-        self._rows, self._checked = _shaped_rows(matrix, n_words), False
-        self.norms = _checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
-        self.weights = None if weights is None else _checked_numbers(weights, n_words, "weight")
+        self._rows, self._checked = shaped_rows(matrix, n_words), False
+        self.norms = checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
+        self.weights = None if weights is None else checked_numbers(weights, n_words, "weight")
         if check_now:
             self.matrix  # noqa: B018
         if fingerprint is not None:
@@ -122,6 +133,7 @@ class WordVectors:
         member: str | None = None,
         trust: bool = False,
         verify: bool = True,
+        verbose: bool = False,
     ) -> "WordVectors":
         """Load word vectors.
 
@@ -134,35 +146,49 @@ class WordVectors:
             - a folder that :meth:`save` wrote;
             - a gensim ``KeyedVectors``, or a gensim model that has one as ``wv``.
         errors : {"raise", "skip"}, default="raise"
-            Whether a row at fault is raised or left out, counted in ``skipped`` and warned of.
+            Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.
         cache : bool, default=True
-            Keep what was parsed and map it into memory next time. The folder is the user's cache folder for
-            "parasphere", or the environment variable PARASPHERE_CACHE.
+            Keep the parsed vectors in the user's cache folder for "parasphere" (or in the folder that the environment
+            variable PARASPHERE_CACHE names) and memory-map them next time.
         member : str, default=None
-            Which file of a zip to read.
+            The file of a zip to read, if there are several.
         trust : bool, default=False
-            Open gensim's ``.kv`` files too. They are pickles, and those can run any code.
+            Open gensim's ``.kv`` files too. They are pickles, which can run any code.
         verify : bool, default=True
-            Compare the data of a saved folder with its checksum, once per file; ``False`` maps it unread.
+            Compare the data of a saved folder with its checksum, once per file.
+        verbose : bool, default=False
+            Show a progress bar while a file is parsed.
         """
         from .loading import load
 
-        return load(source, errors=errors, cache=cache, member=member, trust=trust, verify=verify)
+        return load(source, errors=errors, cache=cache, member=member, trust=trust, verify=verify, verbose=verbose)
 
     @classmethod
     def from_arrays(
         cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors", errors: Errors = "raise"
     ) -> "WordVectors":
-        """Make word vectors of words and a matrix (n_words, dim), which is copied and normalised."""
+        """Make word vectors of words and a matrix.
+
+        Parameters
+        ----------
+        words : iterable of str
+            The words, each once.
+        matrix : (n_words, dim) array
+            One row per word, of any length but 0; it is copied and normalised.
+        name : str, default="vectors"
+            A name for messages.
+        errors : {"raise", "skip"}, default="raise"
+            Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.
+        """
         from .loading import of_table, warned
 
-        return warned(of_table(formats.table_of(list(words), matrix, errors=errors, name=name), name))
+        return warned(of_table(table_of(list(words), matrix, errors=errors, name=name), name))
 
     @property
     def matrix(self) -> NDArray[np.float32]:
         """The (n_words, dim) unit rows, read-only."""
         if not self._checked:
-            _check_unit(self._rows, self.name)
+            check_unit(self._rows, self.name)
             self._checked = True
         return self._rows
 
@@ -178,7 +204,7 @@ class WordVectors:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the words, the matrix and the weights: equal for equal vectors, wherever they were loaded from."""
+        """A hash of words, matrix and weights: equal for equal vectors, wherever they were loaded from."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights):
             if array is not None:
@@ -187,15 +213,15 @@ class WordVectors:
         return digest.hexdigest()
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes that a saved estimator's arrays may be named after."""
+        """Return the sizes that the layouts of a saved estimator may refer to."""
         return {"rows": len(self), "dim": self.dim}
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "WordVectors":
-        """Return these very vectors: nothing of them changes, and scikit-learn's ``clone`` copies deeply."""
+        """Return the same object: it does not change, and scikit-learn's ``clone`` copies deeply."""
         return self
 
     def __reduce__(self) -> Any:
-        """Pickle vectors that can be loaded as a reference, others with all their numbers."""
+        """Pickle vectors with a source as a reference to it, others with all their numbers."""
         facts, arrays = self.to_saved()
         return _unpickled, (facts, {name: np.array(array) for name, array in arrays.items()})
 
@@ -236,9 +262,18 @@ class WordVectors:
         return [(self.vocabulary.word(int(i)), float(np.clip(cosines[i], -1, 1))) for i in best]
 
     def coverage(self, texts: Any, tokenizer: AnyTokenizer | None = None, *, top: int = 10, **columns: Any) -> Coverage:
-        """Count which part of a corpus these vectors know, and the ``top`` words that they lack.
+        """Count the words of a corpus that have a vector.
 
-        ``columns`` are passed to :func:`parasphere.corpus.blocks`.
+        Parameters
+        ----------
+        texts : iterable, table or Path
+            Anything :func:`parasphere.corpus.blocks` takes.
+        tokenizer : Tokenizer or callable, default=None
+            Splits texts into words; None is ``Tokenizer()``.
+        top : int, default=10
+            How many of the most frequent unknown words to return.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
 
         Examples
         --------
@@ -264,7 +299,7 @@ class WordVectors:
         return WordVectors(Vocabulary(words), self.matrix[rows], self.norms[rows], weights=weights, name=self.name)
 
     def with_weights(self, weights: ArrayLike | None) -> "WordVectors":
-        """Return these vectors with other weights, (n_words,), or with none.
+        """Return the same vectors with other weights, (n_words,), or with none.
 
         Examples
         --------
@@ -275,21 +310,21 @@ class WordVectors:
         return WordVectors(self.vocabulary, self._rows, self.norms, weights=weights, name=self.name, check_now=False)
 
     def without_source(self) -> "WordVectors":
-        """Return these vectors as they would be if they came from nowhere, so that models are saved with them."""
+        """Return the same vectors without a source, so that models are saved together with them."""
         return WordVectors(
             self.vocabulary, self._rows, self.norms, weights=self.weights, name=self.name, check_now=False,
             fingerprint=self.fingerprint,
         )  # fmt: skip
 
     def save(self, folder: str | Path) -> None:
-        """Write the vectors to a folder; ``WordVectors.load(folder)`` maps them into memory."""
+        """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
         skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
         facts = {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
         storage.save(folder, KIND, self._arrays(), facts)
 
     @classmethod
     def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> "WordVectors":
-        """Map what :meth:`save` wrote into memory; they have no ``source``."""
+        """Map a folder that :meth:`save` wrote into memory; unlike with :meth:`load`, ``source`` is None."""
         arrays, meta = storage.load(folder, KIND, verify=verify)
         try:
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
@@ -300,25 +335,30 @@ class WordVectors:
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
 
-    def write(self, path: str | Path) -> None:
-        """Write the vectors to a file that other programs read: as long as their weights, or else as they were.
+    def write(self, path: str | Path, *, verbose: bool = False) -> None:
+        """Write the vectors to a file that other programs read.
+
+        The length of each row is the weight of the word or, if there are no weights, its original norm.
 
         Parameters
         ----------
         path : path
-            Its extension says how: ``.txt`` or ``.vec`` is word2vec text, ``.bin`` word2vec binary. It is replaced
-            in one step. No word may have white space in it.
+            The file, which is replaced in one step. The extension ``.txt`` or ``.vec`` is word2vec text, ``.bin``
+            word2vec binary. No word may contain white space.
+        verbose : bool, default=False
+            Show a progress bar.
         """
-        writing.write(path, self.vocabulary, self.matrix, self.norms if self.weights is None else self.weights)
+        lengths = self.norms if self.weights is None else self.weights
+        writing.write(path, self.vocabulary, self.matrix, lengths, verbose=verbose)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a saved estimator keeps of these vectors: how they are loaded, or all of them."""
+        """Return what a saved estimator keeps: the source, or all numbers if there is none."""
         facts = {"name": self.name, "fingerprint": self.fingerprint, "source": self.source}
         return facts, {} if self.source is not None else self._arrays()
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
-        """Make vectors of what :meth:`to_saved` returned, or load them from where they are."""
+        """Return vectors of saved numbers, or load them from their source or from what was given to ``load``."""
         check_types({"name": str, "fingerprint": str, "source": str | None}, facts)
         if arrays and given.get("vectors") is None:
             return _of_arrays(arrays, {"name": facts["name"], "fingerprint": facts["fingerprint"]})  # type: ignore[return-value]
@@ -332,7 +372,7 @@ class WordVectors:
         if vectors.fingerprint != facts["fingerprint"]:
             raise StoreError(
                 f"the word vectors were {facts['name']} ({facts['fingerprint'][:12]}…); {vectors.name} "
-                f"({vectors.fingerprint[:12]}…) are others."
+                f"({vectors.fingerprint[:12]}…) are different."
             )
         return vectors  # type: ignore[return-value]
 
@@ -343,10 +383,10 @@ class WordVectors:
 
 
 def _of_arrays(arrays: dict[str, NDArray[Any]], facts: dict[str, Any], **more: Any) -> WordVectors:
-    """Make vectors of arrays that were read from a folder, once they are seen to fit each other."""
+    """Make vectors of arrays that were read from a folder, which are checked."""
     data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
     if matrix.dtype != np.float32 or norms.dtype != np.float64:
-        raise VectorsError("the rows or norms are of the wrong types")
+        raise VectorsError("the rows or norms have the wrong types")
     check_types({"name": str, "fingerprint": str}, facts)
     vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
     vocabulary.check_utf8()
@@ -355,57 +395,3 @@ def _of_arrays(arrays: dict[str, NDArray[Any]], facts: dict[str, Any], **more: A
 
 def _unpickled(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WordVectors:
     return WordVectors.from_saved(facts, arrays, {})
-
-
-def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
-    """Return a matrix as compiled code takes it, (n_words, dim), or raise what is wrong with it."""
-    given = np.asarray(matrix)
-    if given.ndim != 2 or len(given) != n_words or not given.shape[1] or given.dtype.kind not in "fiu":
-        raise VectorsError(
-            f"{n_words:,} words need a matrix of numbers with a row for each, not {given.dtype} of shape {given.shape}"
-        )
-    return _read_only(np.ascontiguousarray(given, np.float32))
-
-
-def _check_unit(rows: NDArray[np.float32], name: str) -> None:
-    bad = int(_first_not_unit(rows))
-    if bad >= 0:
-        with np.errstate(all="ignore"):
-            length = float(np.linalg.norm(rows[bad].astype(np.float64)))
-        raise VectorsError(
-            f"the rows of {name} must have unit length, and row {bad:,} has length {length:.6g}; "
-            "WordVectors.from_arrays normalises"
-        )
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that cannot be written to; the one that was given stays as it is."""
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
-def _checked_numbers(numbers: ArrayLike, n_words: int, what: str) -> NDArray[np.float64]:
-    """Return one number per word, or raise what is wrong with them."""
-    given = np.asarray(numbers)
-    if given.shape != (n_words,) or given.dtype.kind not in "fiu":
-        raise VectorsError(f"{n_words:,} words need a {what} each, not {given.dtype} of shape {given.shape}")
-    array = np.ascontiguousarray(given, np.float64)
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if len(bad):
-        raise VectorsError(f"{what}s must be finite and not negative; {what} {bad[0]:,} is {array[bad[0]]}")
-    return _read_only(array)
-
-
-@guarded(matrix="f4[n,dim]")
-@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
-def _first_not_unit(matrix: Any) -> Any:
-    """Return the first row whose length is not about 1, or -1; one that is not finite is none."""
-    for row in range(matrix.shape[0]):
-        total = np.float32(0.0)
-        for column in range(matrix.shape[1]):
-            total += matrix[row, column] * matrix[row, column]
-        if not abs(total - np.float32(1.0)) <= np.float32(_UNIT):
-            return row
-    return -1

@@ -1,4 +1,4 @@
-"""Word vectors to the files that other programs read: word2vec text and word2vec binary, told by the extension."""
+"""Writing word vectors to files that other programs read: word2vec text and word2vec binary."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import replacing
-from ..text.vocabulary import Vocabulary
+from ..text import Vocabulary
 
-_NUMBERS = 1 << 20  # spelled at a time
+_NUMBERS = 1 << 20  # formatted at a time
 _LARGEST = np.finfo(np.float32).max
 
 
-def write(path: str | Path, vocabulary: Vocabulary, matrix: NDArray[np.float32], norms: NDArray[np.float64]) -> None:
+def write(
+    path: str | Path,
+    vocabulary: Vocabulary,
+    matrix: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    *,
+    verbose: bool = False,
+) -> None:
     r"""Write words and their vectors, the rows of ``matrix`` times ``norms``, replacing the file in one step.
 
     Parameters
@@ -25,9 +32,13 @@ def write(path: str | Path, vocabulary: Vocabulary, matrix: NDArray[np.float32],
     path : path
         Ends in ``.txt`` or ``.vec`` for word2vec text, in ``.bin`` for word2vec binary.
     vocabulary : Vocabulary
-        The words; one with white space in it cannot be written.
+        The words; none may contain white space.
     matrix : (n_words, dim) float32
+        The rows.
     norms : (n_words,) float64
+        What each row is multiplied by.
+    verbose : bool, default=False
+        Show a progress bar.
 
     Examples
     --------
@@ -38,8 +49,8 @@ def write(path: str | Path, vocabulary: Vocabulary, matrix: NDArray[np.float32],
     '2 2\nsea 3 4\nlake 0 0.1\n'
     """
     path = Path(path)
-    spell = _SPELLINGS.get(path.suffix.lower())
-    if spell is None:
+    formatted = _FORMATS.get(path.suffix.lower())
+    if formatted is None:
         raise VectorsError(f"{path}: the name must end in .txt or .vec (word2vec text) or .bin (word2vec binary).")
     _check_words(vocabulary, path)
     n, dim = matrix.shape
@@ -47,13 +58,13 @@ def write(path: str | Path, vocabulary: Vocabulary, matrix: NDArray[np.float32],
     with (
         replacing(path) as part,
         part.open("wb") as file,
-        progress(f"writing {path.name}", n, unit="rows") as advance,
+        progress(f"writing {path.name}", n, unit="rows", shown=verbose) as advance,
     ):
         file.write(f"{n} {dim}\n".encode())
         for begin in range(0, n, step):
             rows = slice(begin, begin + step)
             values = _scaled(matrix[rows], norms[rows])
-            file.write(_lines(vocabulary.arrow[rows], spell(values)))
+            file.write(_lines(vocabulary.arrow[rows], formatted(values)))
             file.write(b"\n")  # after binary rows too, as the first word2vec did
             advance(len(values))
 
@@ -64,29 +75,29 @@ def _check_words(vocabulary: Vocabulary, path: Path) -> None:
     if len(blank):
         row = int(np.searchsorted(vocabulary.offsets, blank[0], "right")) - 1
         raise VectorsError(
-            f"{path}: the word {vocabulary.word(row)!r} (row {row:,}) has white space in it, which ends a word in "
+            f"{path}: the word {vocabulary.word(row)!r} (row {row:,}) contains white space, which ends a word in "
             "these formats. Leave it out, or save a folder."
         )
 
 
 def _scaled(matrix: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Give rows (n, dim) their lengths back; the largest float32 may not become infinite by a rounding."""
+    """Multiply rows (n, dim) by their norms; the largest float32 must not become infinite by rounding."""
     return np.clip(matrix * norms[:, None], -_LARGEST, _LARGEST).astype(np.float32)
 
 
 def _text(values: NDArray[np.float32]) -> pa.LargeBinaryArray:
-    """Spell the numbers of each row (n, dim) with the fewest digits that give the same float32 back."""
+    """Format the numbers of each row (n, dim) with the fewest digits that give the same float32 again."""
     flat = values.ravel()
     numbers = pa.array(flat).cast(pa.large_string())
-    # Most programs read a double and round it to float32, and rounding twice can, very rarely, go wrong.
+    # Most programs read a double and round it to float32; rounding twice can, very rarely, give another number.
     same = numbers.cast(pa.float64()).to_numpy().astype(np.float32) == flat
     if not same.all():
         numbers = pc.if_else(same, numbers, pa.array(flat.astype(np.float64)).cast(pa.large_string()))
-    return _joined(numbers, np.arange(0, len(flat) + 1, values.shape[1]), " ").cast(pa.large_binary())
+    return _join(numbers, np.arange(0, len(flat) + 1, values.shape[1]), " ").cast(pa.large_binary())
 
 
 def _binary(values: NDArray[np.float32]) -> pa.LargeBinaryArray:
-    """Take the bytes of each row (n, dim) as they are."""
+    """Return the bytes of each row (n, dim)."""
     raw = pa.py_buffer(np.ascontiguousarray(values, "<f4"))
     rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(4 * values.shape[1]), len(values), [None, raw])
     return rows.cast(pa.large_binary())
@@ -96,16 +107,16 @@ def _lines(words: pa.LargeStringArray, numbers: pa.LargeBinaryArray) -> pa.Buffe
     """Put each word before its numbers, and newlines between the rows."""
     space = pa.scalar(b" ", pa.large_binary())
     lines = pc.binary_join_element_wise(words.cast(pa.large_binary()), numbers, space)
-    return _joined(lines, np.array([0, len(lines)]), b"\n")[0].as_buffer()
+    return _join(lines, np.array([0, len(lines)]), b"\n")[0].as_buffer()
 
 
-def _joined(pieces: pa.Array, offsets: NDArray[np.int64], between: str | bytes) -> pa.Array:
+def _join(pieces: pa.Array, offsets: NDArray[np.int64], between: str | bytes) -> pa.Array:
     """Join the pieces from each offset to the next."""
     lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pieces)
     return pc.binary_join(lists, pa.scalar(between, pieces.type))
 
 
-_SPELLINGS: dict[str, Callable[[NDArray[np.float32]], pa.LargeBinaryArray]] = {
+_FORMATS: dict[str, Callable[[NDArray[np.float32]], pa.LargeBinaryArray]] = {
     ".txt": _text, ".vec": _text, ".bin": _binary
 }  # fmt: skip
-EXTENSIONS = tuple(_SPELLINGS)
+EXTENSIONS = tuple(_FORMATS)

@@ -11,15 +11,14 @@ import pyarrow as pa
 import pytest
 from numba.core.registry import CPUDispatcher
 from parasphere.compiled.jit.layout import LayoutError, layout
-from parasphere.compiled.jit.rows import sum_lifted_rows, sum_rows
 from scipy import sparse
 
 import parasphere
 from parasphere import Bags, CorpusError, JointSphericalModel, MovMF, Own, SphericalParagraphModel, WordVectors
+from parasphere.compiled.rows import sum_lifted_rows, sum_rows
 from parasphere.errors import ParasphereError, VectorsError
 from parasphere.features.facets import Facets
-from parasphere.text.tokens import string_buffers
-from parasphere.text.vocabulary import Vocabulary
+from parasphere.text import Vocabulary, string_buffers
 
 WORDS = ["north", "east", "west", "up"]
 TEXTS = ["north east", "up west west", "north", "east up north"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parasphere.corpus.source import Block, blocks
+from parasphere.corpus import Block, blocks
 from parasphere.errors import CorpusError
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", "two\nlines"]

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere.errors import VectorsError
-from parasphere.text.tokens import WordCounter
-from parasphere.text.vocabulary import DuplicateWordError, Vocabulary, first_rows
+from parasphere.text import DuplicateWordError, Vocabulary, WordCounter, first_rows
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 

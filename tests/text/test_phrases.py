@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.text.phrases import find_phrases, phrase_rows, phrase_table
-from parasphere.text.tokens import Lookup, count_matrix
-from parasphere.text.vocabulary import Vocabulary
+from parasphere.text import Lookup, Vocabulary, count_matrix, find_phrases, phrase_rows, phrase_table
 
 ENTRIES = ["new", "york", "city", "hall", "new york", "new york city hall", "times", "york times"]
 

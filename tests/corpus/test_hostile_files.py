@@ -21,13 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere.corpus import columns
-from parasphere.corpus.files import SkippedFilesWarning
-from parasphere.corpus.source import blocks
+from parasphere.corpus import SkippedFilesWarning, blocks, columns
 from parasphere.errors import CorpusError, VectorsError
-from parasphere.storage.unpacking import Reader
-from parasphere.vectors import formats
-from parasphere.vectors.wordvectors import WordVectors
+from parasphere.vectors import WordVectors, formats
 
 
 def documents(source, **options):
@@ -167,16 +163,16 @@ def test_streams_one_after_another(tmp_path, packing, compress, size):
     path = tmp_path / "x"
     data = bytes(range(256)) * 20
     path.write_bytes(compress(data) + compress(b"") + bytes(8) + compress(b"end") + bytes(4))
-    with Reader(path, "x", packing) as reader:
+    with ByteReader(path, "x", packing) as reader:
         pieces = list(iter(lambda: reader.read(size), b""))
         assert reader.consumed == path.stat().st_size
     assert b"".join(pieces) == data + b"end"
     assert {len(piece) for piece in pieces[:-1]} <= {size}
     path.write_bytes(compress(data)[:-3])
-    with Reader(path, "x", packing) as reader, pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"):
+    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"):
         reader.read(1 << 20)
     path.write_bytes(compress(data) + b"garbage, and more of it")
-    with Reader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: not sound {packing} data"):
+    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: not sound {packing} data"):
         reader.read(1 << 20)
 
 

@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from parasphere.text.kernels import MAX_WORD_BYTES
+from parasphere.text import Lookup, Tokenizer, Vocabulary, WordCounter, count_matrix, count_words, split_texts
 from parasphere.text.stopwords import ENGLISH
-from parasphere.text.tokens import Lookup, Tokenizer, WordCounter, count_matrix, count_words, split_texts
-from parasphere.text.vocabulary import Vocabulary
+from parasphere.text.word_table import MAX_WORD_BYTES
 
 anything = st.text(st.characters(exclude_categories=["Cs"]))
 # Mostly words, so that runs of letters of every length around eight bytes occur.

@@ -18,7 +18,7 @@ import parasphere
 from parasphere.places import CacheWarning, cache_folder
 
 SOURCE = """
-from parasphere.compiled.jit import compiled
+from parasphere.compiled import compiled
 
 @compiled
 def double(x):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parasphere.vectors.joint_torch import cut
+from parasphere.vectors.predictive import KAPPA, KAPPA0, predict_pass
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -21,8 +23,6 @@ from parasphere import (
 )
 from parasphere.vectors import joint
 from parasphere.vectors.joint import Settings, learn_vectors
-from parasphere.vectors.joint_torch import cut
-from parasphere.vectors.predictive import KAPPA, KAPPA0, predict_pass
 
 FEW = Settings(epochs=10, sample=0, held_out=0)
 

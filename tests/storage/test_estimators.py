@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parasphere.storage.kept import Kept
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from parasphere import StoreError, Tokenizer, WordVectors, storage
 from parasphere.baselines import BagOfWords, MeanOfVectors
 from parasphere.baselines.tfidf import TfIdf
-from parasphere.storage.kept import Kept
 
 TEXTS = ["The cat sat", "dogs ran", "", "ÄPFEL cat"]
 

@@ -23,7 +23,7 @@ from hypothesis.extra import numpy as hnp
 
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
 from parasphere.storage.cache import CacheWarning
-from parasphere.text.tokens import Tokenizer
+from parasphere.text import Tokenizer
 from parasphere.vectors import formats
 from parasphere.vectors import wordvectors as vectors
 from parasphere.vectors.wordvectors import Coverage, SkippedRowsWarning, WordVectors

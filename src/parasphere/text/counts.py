@@ -1,0 +1,87 @@
+"""Word counts of a corpus, and per document."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..corpus import blocks
+from .lookup import Lookup
+from .tokens import AnyTokenizer, WordCounter, WordIds
+from .vocabulary import Vocabulary
+
+
+def count_words(
+    source: Any, tokenizer: AnyTokenizer | None = None, **columns: Any
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Count the words of a corpus.
+
+    Parameters
+    ----------
+    source : iterable, table or Path
+        Anything :func:`parasphere.corpus.blocks` takes.
+    tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
+        Splits texts into words; None is ``Tokenizer()``.
+    **columns
+        Passed to :func:`parasphere.corpus.blocks`.
+
+    Returns
+    -------
+    words : list of str
+        Most frequent first, ties in alphabetical order.
+    counts : (n_words,) int64
+
+    Examples
+    --------
+    >>> count_words(["to be", "or not to be"])
+    (['be', 'to', 'not', 'or'], array([2, 2, 1, 1]))
+    """
+    counter = WordCounter(tokenizer)
+    for block in blocks(source, **columns):
+        counter.add(block.texts)
+    return counter.words_and_counts()
+
+
+def count_matrix(
+    source: Any, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, **columns: Any
+) -> sparse.csr_array:
+    """Count the words of a vocabulary in each document of a corpus.
+
+    Parameters
+    ----------
+    source : iterable, table or Path
+        Anything :func:`parasphere.corpus.blocks` takes.
+    vocabulary : Vocabulary
+        The words to count; one per column.
+    tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
+        Splits texts into words; None is ``Tokenizer()``.
+    **columns
+        Passed to :func:`parasphere.corpus.blocks`.
+
+    Returns
+    -------
+    (n_docs, n_words) sparse array of int32, with sorted indices
+
+    Examples
+    --------
+    >>> count_matrix(["to be", "or not to be be"], Vocabulary(["be", "or"])).toarray()
+    array([[1, 0],
+           [2, 1]], dtype=int32)
+    """
+    lookup = Lookup(vocabulary, tokenizer)
+    parts = [_counts(lookup.ids(block.texts), len(vocabulary)) for block in blocks(source, **columns)]
+    if not parts:
+        return sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
+    return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+
+
+def _counts(words: WordIds, n_words: int) -> sparse.csr_array:
+    known = words.ids >= 0
+    ends = np.concatenate([[0], np.cumsum(known)])[np.concatenate([[0], words.ends])]
+    ids = words.ids[known]
+    if len(ids) < 2**31:  # liblinear and others take no wider indices
+        ends = ends.astype(np.int32)
+    counts = sparse.csr_array((np.ones(len(ids), np.int32), ids, ends), shape=(len(words.ends), n_words))
+    counts.sum_duplicates()
+    return counts

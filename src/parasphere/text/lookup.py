@@ -1,0 +1,105 @@
+"""Texts to ids of a given vocabulary."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..corpus import strings
+from .phrases import join_phrases, phrase_table
+from .scanning import STOP, ids_of_texts
+from .tokens import AnyTokenizer, Tokenizer, WordIds, split_texts, string_buffers
+from .vocabulary import Vocabulary
+from .word_table import ids_of_words
+
+
+class Lookup:
+    """Turns texts into word ids: a tokenizer bound to a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The words that have an id.
+    tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
+        A :class:`Tokenizer` runs compiled. Any other callable is called with each text and returns its words. None is
+        ``Tokenizer()``.
+    phrases : bool, default=True
+        Replace words by vocabulary entries of several words, such as "new york" (see
+        :mod:`parasphere.text.phrases`). Token lists, and the words of a tokenizer that is not ours, are never joined.
+
+    Examples
+    --------
+    >>> lookup = Lookup(Vocabulary(["cat", "mat"]), Tokenizer(stop_words=["the", "on"]))
+    >>> lookup.ids(pa.array(["The cat sat", "on the mat"], pa.large_string()))
+    WordIds(ids=array([ 0, -1,  1], dtype=int32), ends=array([2, 3]))
+    """
+
+    def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, *, phrases: bool = True) -> None:
+        self.vocabulary = vocabulary
+        self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        self._words = vocabulary
+        self._names = vocabulary.rows
+        if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
+            self._words, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+        self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
+
+    def ids(self, texts: pa.Array) -> WordIds:
+        """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
+        if pa.types.is_large_list(texts.type):
+            return self._ids_of_lists(texts)
+        if not isinstance(self.tokenizer, Tokenizer):
+            return self._ids_of_lists(split_texts(texts, self.tokenizer))
+        return self._with_phrases(self._ids(texts, self.tokenizer))[0]
+
+    def units(self, text: str) -> list[tuple[str, int]]:
+        """Return the words and phrases of a text in order, each with its row or -1."""
+        lists = split_texts(strings([text]), self.tokenizer)
+        words = lists[0].as_py()
+        (ids, _), begins = self._with_phrases(self._ids_of_lists(lists))
+        if begins is None:
+            return list(zip(words, ids.tolist(), strict=True))
+        return [
+            (self.vocabulary.word(row) if row >= 0 else words[at], row)
+            for row, at in zip(ids.tolist(), begins, strict=True)
+        ]
+
+    def _with_phrases(self, words: WordIds) -> tuple[WordIds, NDArray[np.int64] | None]:
+        """Replace words by phrases, if the vocabulary has any, and return where each unit began among the words."""
+        if self._phrases is None:
+            return words, None
+        begins = np.empty(len(words.ids), np.int64)
+        count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
+        return WordIds(words.ids[:count], words.ends), begins[:count]
+
+    def _ids(self, texts: pa.Array, tokenizer: Tokenizer) -> WordIds:
+        data, offsets = string_buffers(texts)
+        ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
+        ends = np.empty(len(texts), np.int64)
+        count = ids_of_texts(data, offsets, tokenizer.folding, self._words.table, self._names, ids, ends)
+        return WordIds(ids[:count], ends)
+
+    def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
+        data, offsets = string_buffers(lists.flatten())
+        ids = np.empty(len(offsets) - 1, np.int32)
+        # Tokens are taken as they are: a stop word among them stays.
+        ids_of_words(data, offsets, self.vocabulary.table, self.vocabulary.rows, ids)
+        begins = np.asarray(lists.offsets)
+        return WordIds(ids, begins[1:] - begins[0])
+
+
+def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Return a vocabulary extended by the stop words, and the id of each of its rows, which is STOP for those."""
+    stop = sorted(stop_words)
+    rows = vocabulary.get_many(stop)
+    new = [word for word, row in zip(stop, rows, strict=True) if row < 0]
+    extended = vocabulary
+    if new:
+        data, offsets = string_buffers(pa.array(new, pa.large_string()))
+        extended = Vocabulary.from_buffers(
+            np.concatenate([vocabulary.data, data[: offsets[-1]]]),
+            np.concatenate([vocabulary.offsets, vocabulary.offsets[-1] + offsets[1:]]),
+        )
+    names = np.concatenate([vocabulary.rows, np.full(len(new), STOP, np.int32)])
+    names[rows[rows >= 0]] = STOP
+    return extended, names
