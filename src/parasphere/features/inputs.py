@@ -4,13 +4,16 @@ import os
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..corpus import blocks
 from .bags import Bags
 
 
 def is_numeric(x: Any) -> bool:
-    """Tell whether x is a table of numbers, rather than texts or tokens."""
+    """Tell whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
+    if sparse.issparse(x):
+        return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
     if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
