@@ -270,9 +270,9 @@ def _tokens(lists: pa.LargeListArray, tokenizer: AnyTokenizer) -> tuple[pa.Large
     if isinstance(tokenizer, Tokenizer) and tokenizer.stop_words:
         stop = pc.is_in(met.dictionary, pa.array(tokenizer.stop_words, pa.large_string()))
         usable &= ~stop.to_numpy(zero_copy_only=False)
-    rows = np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(-1))
+    rows = np.where(usable, np.cumsum(usable, dtype=np.int32) - np.int32(1), np.int32(-1))
     begins = np.asarray(lists.offsets)
-    return met.dictionary, WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
+    return met.dictionary.filter(pa.array(usable)), WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
 
 
 def _runs(
