@@ -28,7 +28,7 @@ class SkipThought(TextEncoder):
     """Texts as states of a GRU that was trained to foretell neighbouring sentences (uni-skip, Kiros et al. 2015).
 
     A GRU reads a sentence word by word. From its last state, two others write the sentence before and the one after;
-    all weights are learned from how well they do. Needs the extra ``neural``.
+    all weights are learned from how well they do. Needs the extra ``torch``.
 
     Parameters
     ----------
