@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
 
-# Real corpora, where they are at hand, through the environment variables of the libraries that read them.
+# Real corpora, if available, through the environment variables of the libraries that read them.
 ifneq ($(wildcard $(DATA)/scikit_learn_data),)
 export SCIKIT_LEARN_DATA ?= $(abspath $(DATA)/scikit_learn_data)
 endif
@@ -20,10 +20,10 @@ VECTORS ?= glove-6b-50d
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-demo: .venv/installed-plots ## the main job on embedded data, in seconds
+demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seconds
 	$(BIN)/parasphere demo
 
-test: .venv/installed-test ## every test and every docstring example
+test: .venv/installed-test ## all tests and docstring examples
 	$(BIN)/pytest -n auto
 
 lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
@@ -31,24 +31,24 @@ lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fix: .venv/installed-lint ## let ruff mend and format the code
+fix: .venv/installed-lint ## fix and format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 fuzz: .venv/installed-test ## mutated files until stopped, or for FUZZ_SECONDS (FUZZ_SEED, FUZZ_TARGET, FUZZ_CASE)
 	$(BIN)/python tests/fuzz/fuzzing.py
 
-bench: .venv/installed-bench ## speed and memory beside peers; writes benchmarks/results/
+bench: .venv/installed-bench ## speed and memory compared with peers; writes benchmarks/results/ and the README's tables
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.picture
+	$(BIN)/python -m benchmarks.readme
 
-reproduce: .venv/installed-experiments ## the paper's experiments; writes results/ (needs the corpora, see the error if not)
+reproduce: .venv/installed-experiments ## the paper's experiments; writes results/ (needs the corpora)
 	$(BIN)/parasphere reproduce --vectors '$(VECTORS)'
 
 clean: ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# One environment; each stamp adds an extra to it. The stamps are remade when pyproject.toml changes.
+# One environment; each stamp file adds an extra to it, again whenever pyproject.toml changes.
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -19,7 +19,7 @@ from parasphere.baselines.sentences import OrderedText
 from parasphere.text import Vocabulary
 
 DIM, MIN_COUNT, NEGATIVE, SAMPLE = 100, 5, 5, 1e-3
-BAR = 0.5  # of word2vec's words a second
+BAR = 0.5  # of word2vec's words per second
 
 
 def run() -> dict[str, Any]:
@@ -68,8 +68,8 @@ def report(result: dict[str, Any]) -> str:
     return "\n\n".join([
         f"{result['corpus']}: {result['sentences']:,} sentences of {result['mean_length']:.1f} words, "
         f"{result['vocabulary']:,} different ones. One pass, {DIM} dimensions, {NEGATIVE} noise words, one thread; "
-        f"bar: FastSent learns at least {BAR} times as many words a second as word2vec.",
-        table(["", "s", "words a second", "time over FastSent's"], rows),
+        f"bar: FastSent learns at least {BAR} times as many words per second as word2vec.",
+        table(["", "s", "words per second", "time over FastSent's"], rows),
     ])  # fmt: skip
 
 

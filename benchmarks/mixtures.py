@@ -82,7 +82,7 @@ def run() -> dict[str, Any]:
     ours = MovMF(COMPONENTS, random_state=SEED)
     shared = MovMF(COMPONENTS, kappa="shared", random_state=SEED)
     kmeans = KMeans(COMPONENTS, n_init=1, random_state=SEED)
-    found = {
+    fits = {
         "parasphere MovMF, free": timed(ours, rows),
         "parasphere MovMF, shared": timed(shared, rows),
         "scikit-learn KMeans": timed(kmeans, rows),
@@ -108,7 +108,7 @@ def run() -> dict[str, Any]:
         "corpus": name,
         "shape": list(rows.shape),
         "nonzero": int(rows.nnz),
-        "fits": found,
+        "fits": fits,
         "iteration_seconds": iterations,
         "equal": {
             "ours": {**settled, "log_likelihood": float(from_seeds.log_likelihood_[-1])},

@@ -1,4 +1,4 @@
-"""Text in, document vectors out: SPM beside gensim's PV-DBOW, LDA and LSI; and what an EM iteration costs.
+"""Raw text to document vectors by SPM and by gensim's PV-DBOW, LDA and LSI; and the cost of an EM iteration.
 
 Run with ``python -m benchmarks.model``. The texts are the 11,314 training texts of 20 Newsgroups where scikit-learn's
 cache has them, else the embedded docstrings. Every system starts from the same Python list of raw strings.
@@ -147,7 +147,14 @@ def report(result: dict[str, Any]) -> str:
         ]
         for row in result["em"]
     ]  # fmt: skip
-    columns = ["documents x 50", "ms an iteration", "ms of two products", "ratio", "ns a document", "bytes a document"]
+    columns = [
+        "documents x 50",
+        "ms per iteration",
+        "ms of two products",
+        "ratio",
+        "ns per document",
+        "bytes per document",
+    ]
     return "\n\n".join([
         f"{result['corpus']}: {result['documents']:,} raw texts to vectors, reading and learning included.",
         table(["text to vectors", "s", "time over ours", "bar"], rows),

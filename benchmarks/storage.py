@@ -60,60 +60,60 @@ def saves_for_ever(folder: Path, first: int) -> None:
 
 def kills(folder: Path, count: int, rng: random.Random) -> dict[str, int]:
     """Kill a process that saves, at a random moment; then load, and save again."""
-    found = dict.fromkeys(("runs", "broken loads", "refused saves", "files left over"), 0)
+    counts = dict.fromkeys(("runs", "broken loads", "refused saves", "files left over"), 0)
     save(folder, 0)
     for run in range(count):
         pid = child(lambda run=run: saves_for_ever(folder, 1 + 1_000 * run))
         time.sleep(rng.uniform(0.0, 0.03))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        found["runs"] += 1
+        counts["runs"] += 1
         try:
-            found["broken loads"] += not whole(folder)
+            counts["broken loads"] += not whole(folder)
         except StoreError:
-            found["broken loads"] += 1
+            counts["broken loads"] += 1
         try:
             save(folder, -run)
         except StoreError:
-            found["refused saves"] += 1
-        found["files left over"] += len(list(folder.iterdir())) - 2
-    return found
+            counts["refused saves"] += 1
+        counts["files left over"] += len(list(folder.iterdir())) - 2
+    return counts
 
 
 def pairs(folder: Path, count: int) -> dict[str, int]:
     """Let two processes save to one folder at once."""
-    found = dict.fromkeys(("runs", "refused saves", "broken folders", "files left over"), 0)
+    counts = dict.fromkeys(("runs", "refused saves", "broken folders", "files left over"), 0)
     for run in range(count):
         pids = [child(lambda number=number: save(folder, number)) for number in (2 * run, 2 * run + 1)]
-        found["runs"] += 1
-        found["refused saves"] += sum(os.waitpid(pid, 0)[1] != 0 for pid in pids)
+        counts["runs"] += 1
+        counts["refused saves"] += sum(os.waitpid(pid, 0)[1] != 0 for pid in pids)
         try:
-            found["broken folders"] += not whole(folder)
+            counts["broken folders"] += not whole(folder)
         except StoreError:
-            found["broken folders"] += 1
-        found["files left over"] += len(list(folder.iterdir())) - 2
-    return found
+            counts["broken folders"] += 1
+        counts["files left over"] += len(list(folder.iterdir())) - 2
+    return counts
 
 
 def loads(folder: Path, count: int) -> dict[str, int]:
     """Load again and again while two other processes save."""
-    found = dict.fromkeys(("runs", "failed loads", "different saves seen"), 0)
+    counts = dict.fromkeys(("runs", "failed loads", "different saves seen"), 0)
     save(folder, 0)
     pids = [child(lambda number=number: saves_for_ever(folder, number)) for number in (1, 10**6)]
     seen = set()
     for _ in range(count):
-        found["runs"] += 1
+        counts["runs"] += 1
         try:
             arrays, meta = storage.load(folder, KIND)
             seen.add(meta["number"])
-            found["failed loads"] += not all((array == meta["number"]).all() for array in arrays.values())
+            counts["failed loads"] += not all((array == meta["number"]).all() for array in arrays.values())
         except StoreError:
-            found["failed loads"] += 1
+            counts["failed loads"] += 1
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    found["different saves seen"] = len(seen)
-    return found
+    counts["different saves seen"] = len(seen)
+    return counts
 
 
 @contextlib.contextmanager
@@ -136,21 +136,21 @@ def little_room(folder: Path, room: int) -> Iterator[str]:
 
 def full(folder: Path, count: int, rng: random.Random) -> dict[str, Any]:
     """Save what does not fit, beside an earlier save that must stay as it is."""
-    found: dict[str, Any] = dict.fromkeys(("runs", "told by an error of ours", "broken loads", "files left over"), 0)
-    with little_room(folder, 1 << 20) as found["by"]:
+    counts: dict[str, Any] = dict.fromkeys(("runs", "told by an error of ours", "broken loads", "files left over"), 0)
+    with little_room(folder, 1 << 20) as counts["by"]:
         save(folder / "a", 1, 50_000)
         for _ in range(count):
-            found["runs"] += 1
+            counts["runs"] += 1
             try:
                 save(folder / "a", 2, rng.randrange(131_000, 1_000_000))
             except StoreError as error:
-                found["told by an error of ours"] += "What it held before is unchanged" in str(error)
+                counts["told by an error of ours"] += "What it held before is unchanged" in str(error)
             try:
-                found["broken loads"] += not whole(folder / "a")
+                counts["broken loads"] += not whole(folder / "a")
             except StoreError:
-                found["broken loads"] += 1
-            found["files left over"] += len(list((folder / "a").iterdir())) - 2
-    return found
+                counts["broken loads"] += 1
+            counts["files left over"] += len(list((folder / "a").iterdir())) - 2
+    return counts
 
 
 def run() -> dict[str, Any]:

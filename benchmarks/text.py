@@ -1,8 +1,10 @@
-"""Text to bags of word vectors, beside scikit-learn, gensim and model2vec on the same texts and the same words.
+"""Text to sums of word vectors, compared with scikit-learn, gensim and model2vec on the same texts and vocabulary.
 
 Run with ``python -m benchmarks.text``. The texts are 20 Newsgroups, raw, where scikit-learn's cache has them, else the
-embedded docstrings several times over. All are given a Python list of strings; one core; the best of several repeats.
+embedded docstrings, five times. All start from a Python list of strings; one core; the best of several repeats.
 """
+
+from benchmarks.measure import best, table
 
 import subprocess
 import sys
@@ -24,11 +26,11 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
 
-from benchmarks.measure import best, table
-from parasphere import Bags, WordVectors, datasets
-from parasphere.features.bags import Bagger
+from parasphere import Bags, WordVectors, count_matrix, datasets
+from parasphere import Tokenizer as Words
 from parasphere.compiled.rows import sum_rows
-from parasphere.text import count_matrix, string_buffers
+from parasphere.features import Reader
+from parasphere.text import string_buffers
 
 LETTERS = r"[^\W\d_]+"
 BARS = {
@@ -84,15 +86,15 @@ def _read(data: NDArray[np.uint8]) -> int:
 
 def floor(vectors: WordVectors, texts: pa.Array) -> float:
     """Return the seconds of only reading the text and gathering the same rows: what no tokenizer can beat."""
-    bagger = Bagger(vectors)
-    ids, ends = bagger.lookup.ids(texts)
-    out = bagger.empty(len(texts))
+    reader = Reader(vectors, Words())
+    ids, ends = reader.lookup.ids(texts)
+    out = reader.empty(len(texts))
     data, _ = string_buffers(texts)
 
     def gather() -> None:
         _read(data)
         sum_rows(
-            ids, ends, bagger.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown, out.squared_weights
+            ids, ends, vectors.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown, out.squared_weights
         )
 
     gather()

@@ -55,7 +55,7 @@ def best(tasks: dict[str, Callable[[], Any]]) -> dict[str, float]:
             began = time.perf_counter()
             task()
             times[name].append(time.perf_counter() - began)
-    return {name: min(found) for name, found in times.items()}
+    return {name: min(values) for name, values in times.items()}
 
 
 def mapped(path: Path, cache: Path) -> tuple[float, float]:

@@ -1,27 +1,58 @@
-"""What the documentation shows runs as it stands."""
+"""The documentation's code runs as it is printed, but for fewer epochs, and its links lead somewhere."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 
 
-def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "tutorial.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 6
+def run_page(page: Path, shorter: dict[str, str]) -> None:
+    """Run all Python of a page, one block after the other, with some calls made shorter."""
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    for long, short in shorter.items():
+        assert code.count(long) == 1
+        code = code.replace(long, short)
+    exec(compile(code, page.name, "exec"), {"__name__": page.stem})
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(blocks), "tutorial.md", "exec"), {"__name__": "tutorial"})
+
+
+def test_the_readme_runs(tmp_path: Path) -> None:
+    run_page(ROOT / "README.md", {"JointVectors(dim=300)": "JointVectors(dim=300, epochs=1)"})
+    assert (tmp_path / "my-model" / "parasphere.json").is_file()
+
+
+def test_the_tutorial_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    run_page(DOCS / "tutorial.md", {"epochs=10": "epochs=2"})
     assert (tmp_path / "map.png").stat().st_size > 10_000
     assert (tmp_path / "docstrings-model" / "parasphere.json").is_file()
-    told = capsys.readouterr().out
-    assert "scipy.signal" in told  # what is like "smooth a noisy signal"
+    assert "scipy.signal" in capsys.readouterr().out  # what is similar to "smooth a noisy signal"
+
+
+def test_the_page_on_learning_runs() -> None:
+    run_page(DOCS / "learning.md", {"JointVectors(dim=50, epochs=2)": "JointVectors(dim=50, epochs=1)"})
+
+
+def test_every_page_with_code_is_run() -> None:
+    pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
+    assert sorted(pages) == ["README.md", "learning.md", "tutorial.md"]
 
 
 def test_links_lead_somewhere() -> None:
-    root = DOCS.parent
-    for page in [root / "README.md", root / "CONTRIBUTING.md", root / "results/README.md", *DOCS.glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+    for page in [*ROOT.glob("*.md"), ROOT / "results/README.md", *DOCS.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
+
+
+def test_the_readme_has_the_tables_that_a_script_fills() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in ("speed", "accuracy"):
+        begin, end = text.index(f"<!-- {name} -->\n|"), text.index(f"|\n<!-- /{name} -->")
+        assert begin < end

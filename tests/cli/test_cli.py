@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import typed
+from parasphere.features.own import Own
 
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.cli import demo
 from parasphere.cli import model as cli_model
-from parasphere.features.own import Own
 
 
 def run(*arguments: object, code: int = 0) -> str:

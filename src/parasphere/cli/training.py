@@ -101,7 +101,7 @@ def skip_thought(
     """Train skip-thought: a recurrent network whose state after a sentence foretells the sentences around it.
 
     At 2,400 dimensions this wants a GPU (--device cuda --minutes 20); on a CPU, try --dim 128 --word-dim 64 first. An
-    interruption (Ctrl-C) writes the checkpoint, if one is named. Needs the extra 'neural'.
+    interruption (Ctrl-C) writes the checkpoint, if one is named. Needs the extra 'torch'.
     """
     from ..baselines.skipthought import SkipThought
     from ..experiments.encoders import trained_folder

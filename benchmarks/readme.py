@@ -1,0 +1,85 @@
+"""Write the README's tables of speed and accuracy, from ``benchmarks/results`` and ``results``.
+
+Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``parasphere reproduce``.
+"""
+
+from benchmarks.measure import table
+
+import json
+from pathlib import Path
+from typing import Any
+
+from parasphere.experiments import published
+from parasphere.experiments.report import read_results
+
+HERE = Path(__file__).parent
+ENCODERS = {
+    "spm": "`SphericalParagraphModel(vectors)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
+    "spm-union": "the same, `dim=300`, and tf-idf (`FeatureUnion`)", "tfidf-best": "tf-idf of words and pairs",
+    "tfidf": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
+    "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
+}  # fmt: skip
+
+
+def main() -> None:
+    for name, text in (("speed", _speeds(_result("text"))), ("accuracy", _accuracies())):
+        readme = HERE.parent / "README.md"
+        before, _, rest = readme.read_text().partition(f"<!-- {name} -->\n")
+        _, _, after = rest.partition(f"<!-- /{name} -->")
+        readme.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
+
+
+def _accuracies() -> str:
+    """Return the README's table of accuracies on the paper's six corpora, from the committed results.
+
+    Encoders that were run in several dimensions are shown in 50. "–" stands for corpora that were not run.
+    """
+    runs = sorted(read_results(HERE.parent / "results")["runs"], key=lambda run: run["dim"] == published.DIMENSION)
+    by_name = {(run["encoder"], run["dataset"]): run for run in runs}
+    rows = [["SPM in the paper", "50", *(f"{published.in_table('spm', name):.1f}" for name in published.DATASETS)]]
+    for encoder, title in ENCODERS.items():
+        row = [by_name.get((encoder, name)) for name in published.DATASETS]
+        sizes = [run["dimensions"] for run in row if run is not None]
+        if sizes:
+            size = f"{sizes[0]:,}" if len(set(sizes)) == 1 else f"{min(sizes):,} to {max(sizes):,}"
+            rows.append([title, size, *("–" if run is None else f"{100 * run['accuracy']:.1f}" for run in row)])
+    return table(["accuracy, %", "features", *published.DATASETS.values()], rows)
+
+
+def _result(name: str) -> Any:
+    return json.loads((HERE / "results" / f"{name}.json").read_text())["result"]
+
+
+def _speeds(text: Any) -> str:
+    """Return the README's table of speeds; each row was measured by one run of one benchmark."""
+    seconds, model, vectors = text["seconds"], _result("model"), _result("vectors")
+    numerics = {row["dim"]: row for row in _result("vmf")["rows"]}
+    learned = model["seconds"]
+    million = model["em"][-1]
+    rows = [
+        ["text to summed vectors", f"{text['megabytes'] / seconds['parasphere']:.0f} MB/s", ", ".join(
+            f"{seconds[peer] / seconds['parasphere']:.0f}x as fast as {name}" for name, peer in [
+                ("scikit-learn", "scikit-learn CountVectorizer + sparse product"),
+                ("gensim", "gensim simple_preprocess + mean"), ("model2vec", "model2vec encode"),
+            ])],
+        [f"{model['documents']:,} texts to fitted vectors", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
+            f"{learned[peer] / learned['parasphere SPM, 50-d']:.0f}x as fast as {name}" for name, peer in [
+                ("PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
+                ("LDA", "gensim LDA, 50 topics, one pass"), ("LSI", "gensim LSI, 50"),
+            ])],
+        ["one EM iteration, one million documents", f"{1e3 * million['iteration_seconds']:.0f} ms",
+         f"{million['iteration_seconds'] / million['products_seconds']:.1f}x the cost of two products with the sums"],
+        ["one short text, with a loaded model", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
+        ["400,000 word vectors from text", f"{vectors['parasphere']:.1f} s",
+         f"{vectors['gensim'] / vectors['parasphere']:,.0f}x as fast as gensim"],
+        ["the same, cached", f"{vectors['parasphere, mapped']:.2f} s",
+         f"{vectors['gensim'] / vectors['parasphere, mapped']:,.0f}x as fast as gensim"],
+        ["one million Bessel ratios, 300 dimensions", f"{numerics[300]['mean_length_ms']:.0f} ms",
+         f"{numerics[300]['scipy_over_mean_length']:.0f}x as fast as scipy, which returns NaN for "
+         f"{numerics[300]['scipy_nan_share']:.0%}"],
+    ]  # fmt: skip
+    return table([f"one core, {text['corpus']}", "parasphere", "compared with"], rows)
+
+
+if __name__ == "__main__":
+    main()
