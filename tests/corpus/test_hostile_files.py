@@ -169,7 +169,10 @@ def test_streams_one_after_another(tmp_path, packing, compress, size):
     assert b"".join(pieces) == data + b"end"
     assert {len(piece) for piece in pieces[:-1]} <= {size}
     path.write_bytes(compress(data)[:-3])
-    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"):
+    with (
+        ByteReader(path, "x", packing) as reader,
+        pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"),
+    ):
         reader.read(1 << 20)
     path.write_bytes(compress(data) + b"garbage, and more of it")
     with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: not sound {packing} data"):
