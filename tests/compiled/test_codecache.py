@@ -184,7 +184,6 @@ import warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np
-    from parasphere import SphericalParagraphModel
     from parasphere.compiled.rows import weighted_sum
     for kind in (np.float32, np.float64):
         weighted_sum(np.ones((1, 2), kind), np.ones(1), np.zeros(2))

@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import lzma
-import subprocess
+import os
 import sys
 import tempfile
 import tracemalloc
@@ -22,7 +22,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parasphere.corpus import blocks
+from parasphere.cli import common
+from parasphere.corpus import STANDARD_INPUT, blocks
 from parasphere.errors import CorpusError
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
@@ -292,10 +293,25 @@ def test_an_empty_folder_is_an_empty_corpus(tmp_path):
     assert list(blocks(tmp_path)) == []
 
 
-@pytest.mark.parametrize("source", ["-", Path("-")])
-def test_standard_input_is_lines_of_text(monkeypatch, source):
+def test_standard_input_is_lines_of_text(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("é\n\nb".encode())))
-    assert documents(source, block_bytes=1) == ["é", "", "b"]
+    assert documents(STANDARD_INPUT, block_bytes=1) == ["é", "", "b"]
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CorpusError, match="standard input: cannot be read"):
+        documents(STANDARD_INPUT)
+
+
+def test_a_dash_is_standard_input_on_the_command_line_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"not this")))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError, match="one str is not a corpus"):
+        documents("-")
+    with pytest.raises(CorpusError, match="-: there is no such file or folder"):
+        documents(Path("-"))
+    Path("-").write_text("a file of this name")
+    assert documents(Path("-"), format="txt") == ["a file of this name"]
+    assert common.documents(Path("-")) is STANDARD_INPUT
+    assert common.documents(Path("./x")) == Path("./x")
 
 
 @pytest.mark.parametrize("extension", [".jsonl", ".csv", ".parquet"])
@@ -303,15 +319,16 @@ def test_standard_input_in_another_format(tmp_path, monkeypatch, extension):
     texts = [*TEXTS, "x" * 300_000]
     raw = write(tmp_path / f"corpus{extension}", texts).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(raw)))
-    assert documents("-", format=extension[1:], block_bytes=1 << 16) == texts
+    assert documents(STANDARD_INPUT, format=extension[1:], block_bytes=1 << 16) == texts
 
 
-def test_standard_input_through_a_pipe():
-    program = "from parasphere.corpus import blocks; print([b.texts.to_pylist() for b in blocks('-')])"
-    run = subprocess.run(
-        [sys.executable, "-c", program], input=b"one\r\ntwo\n", capture_output=True, check=True, timeout=300
-    )
-    assert run.stdout.split() == b"[['one', 'two']]".split()
+def test_standard_input_through_a_pipe(monkeypatch):
+    end, begin = os.pipe()
+    os.write(begin, b"one\r\ntwo\n")
+    os.close(begin)
+    with os.fdopen(end) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert documents(STANDARD_INPUT) == ["one", "two"]
 
 
 def test_the_format_can_be_named(tmp_path):

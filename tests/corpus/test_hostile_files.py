@@ -23,6 +23,7 @@ import pytest
 
 from parasphere.corpus import SkippedFilesWarning, blocks, columns
 from parasphere.errors import CorpusError, VectorsError
+from parasphere.storage import ByteReader
 from parasphere.vectors import WordVectors, formats
 
 
@@ -37,8 +38,8 @@ ALLOWED = 50  # megabytes that one may take: the reader and a few blocks
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from parasphere import columns, formats
-from parasphere.corpus import blocks
+from parasphere.corpus import blocks, columns
+from parasphere.vectors import formats
 from parasphere.errors import ParasphereError
 
 def peak(anew=False):  # in megabytes, since it was last counted anew
@@ -175,7 +176,7 @@ def test_streams_one_after_another(tmp_path, packing, compress, size):
     ):
         reader.read(1 << 20)
     path.write_bytes(compress(data) + b"garbage, and more of it")
-    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: not sound {packing} data"):
+    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: invalid {packing} data"):
         reader.read(1 << 20)
 
 

@@ -303,9 +303,9 @@ BINARY = as_binary(["sea", "lake", "fire"], EXPECTED)
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (gzip.compress(b""), "is empty"),
-        (b"5 3\n", "promises 5 rows of 3 numbers, but then comes"),
+        (b"5 3\n", "promises 5 rows of 3 numbers, but the next line begins"),
         (b"5 0\nsea 1 2\n", "promises 5 rows of 0 numbers"),
-        (b"5 4\n" + GOOD, "promises 5 rows of 4 numbers, but then comes b'sea"),
+        (b"5 4\n" + GOOD, "promises 5 rows of 4 numbers, but the next line begins b'sea"),
         (b"Call me Ishmael.\nSome years ago\n", "is not a word-vector file: it begins b'Call me"),
         (b"%PDF-1.4\n\x00\x01", "is not a word-vector file"),
         (b"\x80\x04\x95abc", "a Python pickle .* trust=True"),
@@ -383,7 +383,7 @@ def test_rows_in_memory_are_checked_too() -> None:
         table_of(words, matrix)
     with pytest.raises(VectorsError, match="'a' is at row 0 and again at row 1"):
         table_of(["a", "a"], np.ones((2, 2)))
-    with pytest.raises(VectorsError, match=r"2 words need a matrix .* shape \(3, 2\)"):
+    with pytest.raises(VectorsError, match=r"2 words need a matrix .* shape is \(3, 2\)"):
         table_of(["a", "b"], np.ones((3, 2)))
     with pytest.raises(VectorsError, match="row 1: the word is 7; a str is needed"):
         table_of(["a", 7], np.ones((2, 2)))  # type: ignore[list-item]
