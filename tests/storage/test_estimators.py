@@ -116,8 +116,9 @@ def test_an_object_that_occurs_twice_is_written_once(vectors: WordVectors, tmp_p
     fitted = Scaler(vectors=vectors, part=Scaler(vectors=vectors)).fit(vectors_=vectors, both_=[vectors, vectors])
     fitted.save(tmp_path)
     arrays, _ = storage.load(tmp_path, KIND)
-    assert sorted(arrays) == ["scale_", "vectors.data", "vectors.matrix", "vectors.norms", "vectors.offsets",
-                              "vocabulary_.data", "vocabulary_.offsets"]  # fmt: skip
+    assert sorted(name.rpartition(".")[2] for name in arrays) == [
+        "data", "data", "matrix", "norms", "offsets", "offsets", "scale_"
+    ]  # fmt: skip
     found = Scaler.load(tmp_path)
     assert found.vectors is found.vectors_ is found.both_[0] is found.both_[1] is found.part.vectors
     assert found.vectors.fingerprint == vectors.fingerprint
@@ -143,7 +144,7 @@ def test_vectors_are_written_or_referred_to(
     assert moved.vectors_.source == str(tmp_path / "moved")
     assert saved_and_loaded(moved, Path("third")).vectors_.fingerprint == named.fingerprint
     for others in (vectors, vectors.subset(["cat"])):  # other weights, other words
-        with pytest.raises(StoreError, match="second: the word vectors were .* are different"):
+        with pytest.raises(StoreError, match=r"second: the word vectors were .* are different"):
             Scaler.load("second", vectors=others)
     embedded = Scaler().fit(vectors_=vectors)
     assert saved_and_loaded(embedded, Path("embedded"), vectors=vectors).vectors_ is vectors

@@ -3,26 +3,25 @@
 import copy
 import gzip
 import json
-import multiprocessing
 import os
 import pickle
 import shutil
-import signal
-import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import is_mapped
+from conftest import Child, is_mapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from parasphere import storage
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
 from parasphere.places import CacheWarning
 from parasphere.progress import progress
@@ -461,39 +460,34 @@ def test_a_failed_parse_or_save_leaves_nothing(file: Path, cache: Path, monkeypa
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
-KILLED = """
-import sys, time
-from parasphere import storage, vectors
-def hang(*_):
-    print("saving", flush=True)
-    time.sleep(60)
-storage.folder.flush = hang  # all is written, and nothing has its name yet
-vectors.WordVectors.load(sys.argv[1])
-"""
-
-
 def test_a_kill_leaves_no_half_written_entry(file: Path, cache: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED, file], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "saving\n"
-        process.send_signal(signal.SIGKILL)
+    def load_and_hang(tell: Callable[[object], None]) -> None:
+        def hang(_: Path) -> None:
+            tell("saving")
+            time.sleep(60)
+
+        storage.folder.flush = hang  # type: ignore[attr-defined]  # all is written, and nothing has its name yet
+        WordVectors.load(file)
+
+    with Child(load_and_hang) as process:
+        assert process.out.readline() == "saving\n"
     assert sorted(path.name[:5] for path in cache.glob("entries/*/*")) == ["paras", "part-"]
     assert WordVectors.load(file).words == ["sea", "lake", "fire"]
     assert sorted(path.name[:5] for path in cache.glob("entries/*/*")) == ["data-", "paras"]
 
 
-def load_it(path: Path) -> tuple[str, bool]:
-    found = WordVectors.load(path)
-    return found.fingerprint, is_mapped(found.matrix)
-
-
 def test_processes_may_load_at_once(tmp_path: Path, cache: Path, rng: np.random.Generator) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"w{i} {row[0]} {row[1]}\n" for i, row in enumerate(rng.normal(size=(2000, 2)))))
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        found = pool.map(load_it, [path] * 4, chunksize=1)
-    assert len(set(found)) == 1
-    assert found[0][1]
+
+    def load_it(tell: Callable[[object], None]) -> None:
+        vectors = WordVectors.load(path)
+        tell((vectors.fingerprint, is_mapped(vectors.matrix)))
+
+    with ExitStack() as stack:
+        processes = [stack.enter_context(Child(load_it)) for _ in range(4)]
+        told = {process.out.readline() for process in processes}
+    assert told == {f"{(WordVectors.load(path).fingerprint, True)}\n"}
     assert len(list((cache / "entries").iterdir())) == 1
 
 
