@@ -78,8 +78,8 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> texts = ["cats purr and cats meow", "dogs bark and dogs growl"] * 50
-    >>> learner = JointVectors(dim=8, start=None, epochs=20).fit(texts)
+    >>> texts = ["cats purr, cats meow", "dogs bark, dogs growl"] * 50
+    >>> learner = JointVectors(dim=8, start=None).fit(texts)
     >>> sorted(word for word, _ in learner.vectors_.nearest("purr", 2))
     ['cats', 'meow']
     """
