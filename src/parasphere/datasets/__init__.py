@@ -35,8 +35,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        "docstrings" (part of the package), "20news-different", "20news-similar", "20news-same", "20news" (all 20 groups),
-        "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
+        "docstrings" (part of the package), "20news-different", "20news-similar", "20news-same", "20news" (all 20
+        groups), "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
 
     Examples
     --------
