@@ -272,5 +272,5 @@ def test_extras_are_imported_only_when_needed(monkeypatch: pytest.MonkeyPatch) -
             module = getattr(node, "module", None) or ""
             assert not {"torch", "gensim", "sentence_transformers"} & {module.split(".")[0], *names}, path
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"parasphere\[neural\]"):
+    with pytest.raises(MissingExtraError, match=r"parasphere\[torch\]"):
         SkipThought().fit(["a", "b"])

@@ -23,7 +23,7 @@ def torch_for(purpose: str) -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtraError("torch", "neural", purpose) from None
+        raise MissingExtraError("torch", "torch", purpose) from None
     return torch
 
 

@@ -14,8 +14,7 @@ from scipy.special import psi
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 from ..errors import MissingExtraError
 from ..progress import progress
 from ..text import AnyTokenizer

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.jit import compiled
-from ..compiled.layout import check_layouts, guarded
+from ..compiled import check_layouts, compiled, guarded
 
 LOSS_EVERY = 16  # the loss is computed for every sixteenth sentence: logarithms are slow
 LONGEST = 512  # words of a sentence that are learned from

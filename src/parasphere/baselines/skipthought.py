@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.layout import check_layouts
+from ..compiled import check_layouts
 from ..corpus import blocks
 from ..errors import ParasphereError, VectorsError
 from ..features import as_texts, held_texts
@@ -32,7 +32,7 @@ class SkipThought(WordEncoder):
     """Texts as states of a GRU that was trained to predict neighbouring sentences (uni-skip, Kiros et al. 2015).
 
     A GRU reads a sentence word by word. From its last state, two others generate the sentence before and the one after;
-    all weights are trained on the likelihood of these. Needs the extra ``neural``.
+    all weights are trained on the likelihood of these. Needs the extra ``torch``.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled.jit import compiled
+from ..compiled import compiled
 from ..errors import CorpusError, ParasphereError
 from ..features import as_texts
 from ..text import AnyTokenizer, Vocabulary

@@ -42,7 +42,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.polynomial import chebyshev
 
-from ..compiled.jit import compiled
+from ..compiled import compiled
 
 Array: TypeAlias = Any
 """A Python scalar or an array of numpy, torch or cupy; what comes back is of the same kind."""

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 from ..compiled.memory import address, prefetch
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
-from ..compiled.jit import compiled
-from ..compiled.layout import guarded
+from ..compiled import compiled, guarded
 
 Floats = NDArray[np.float64]
 
