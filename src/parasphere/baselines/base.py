@@ -1,37 +1,60 @@
-"""What rivals share: texts of every kind in, words counted once, save and load."""
+"""What the baselines share: how they read texts, validate parameters, keep what was fitted, and are saved."""
 
-from typing import Any
+import os
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
+from sklearn.utils._param_validation import HasMethods, Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
-from ..features.inputs import held_texts
+from ..features import as_texts, held_texts
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
-from ..vectors import WordVectors
+from ..vectors import WordVectors, default_tokenizer, is_learner, resolve
+
+# Constraints that several baselines have.
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+PATH: list[Any] = [str, os.PathLike]
+VECTORS: list[Any] = [*PATH, WordVectors, HasMethods(["fit", "get_params"])]
+TOKENIZER: list[Any] = [callable, None]
 
 
 class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
 
-    A subclass has a parameter ``tokenizer`` (by default runs of Unicode letters, lower-cased, without English stop
-    words), ``fit`` and ``transform``; what it fits is kept in attributes that :class:`~parasphere.storage.Saved` can save.
+    A subclass declares what its parameters may be in ``_parameter_constraints``, and calls :meth:`_begin_fit` first in
+    ``fit``. Its ``_fixed`` names the parameters that ``transform`` depends on: ``fit`` keeps the value of ``name`` as
+    ``name_``, and ``transform`` reads that one, so that ``set_params`` does not change what was fitted.
     """
 
-    tokenizer: AnyTokenizer | None
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _fixed: ClassVar[tuple[str, ...]] = ()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then transform the same texts; a stream that can be read only once is held in memory."""
         held = held_texts(X)
         return self.fit(held, y).transform(held)
 
-    def _words(self) -> AnyTokenizer:
-        return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
+    def _begin_fit(self) -> None:
+        self._validate_params()
+        for name in self._fixed:
+            setattr(self, f"{name}_", getattr(self, name))
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        fixed = {name: getattr(self, f"{name}_") for name in self._fixed}
+        validate_parameter_constraints(self._parameter_constraints, fixed, type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -40,10 +63,25 @@ class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
 
-class CountEncoder(TextEncoder):
-    """A text encoder that looks at counts of words.
+class WordEncoder(TextEncoder):
+    """A text encoder that splits texts into words, by a parameter ``tokenizer``."""
 
-    A subclass also has a parameter ``max_words``: the most frequent words of the training texts that are counted (ties
+    tokenizer: AnyTokenizer | None
+    tokenizer_: AnyTokenizer
+
+    def _begin_fit(self) -> None:
+        super()._begin_fit()
+        self.tokenizer_ = self._default_tokenizer() if self.tokenizer is None else self.tokenizer
+
+    @staticmethod
+    def _default_tokenizer() -> Tokenizer:
+        return default_tokenizer()
+
+
+class CountEncoder(WordEncoder):
+    """A text encoder of word counts.
+
+    A subclass has a parameter ``max_words``: how many words are counted, the most frequent of the training texts (ties
     in alphabetical order), or None for all.
     """
 
@@ -51,37 +89,52 @@ class CountEncoder(TextEncoder):
     vocabulary_: Vocabulary
 
     def _fit_counts(self, X: Any) -> sparse.csr_array:
-        """Choose the words and return how often each occurs in each text, (n_docs, n_words) int32."""
-        if self.max_words is not None and self.max_words < 1:
-            raise ValueError(f"max_words must be at least 1 or None, not {self.max_words!r}")
-        held = held_texts(X)
-        words, _ = count_words(held, self._words())
+        """Choose the words and return the counts of the training texts, (n_docs, n_words) int32."""
+        self._begin_fit()
+        texts = held_texts(X)
+        words, _ = count_words(texts, self.tokenizer_)
         if not words:
             raise CorpusError("none of the texts has a word; at least one must")
         self.vocabulary_ = Vocabulary(words[: self.max_words])
-        return count_matrix(held, self.vocabulary_, self._words())
+        return count_matrix(texts, self.vocabulary_, self.tokenizer_)
 
     def _counts(self, X: Any) -> sparse.csr_array:
-        """Return how often each of the chosen words occurs in each text, (n_docs, n_words) int32."""
-        check_is_fitted(self, "vocabulary_")
-        return count_matrix(X, self.vocabulary_, self._words())
+        """Return the counts of texts, (n_docs, n_words) int32."""
+        check_is_fitted(self)
+        return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
+
+
+class VectorEncoder(WordEncoder):
+    """A text encoder of word vectors, which a parameter ``vectors`` names, holds or learns."""
+
+    vectors: Any
+    vectors_: WordVectors
+
+    def _fit_vectors(self, X: Any) -> Any:
+        """Load or learn the word vectors; return texts that can still be read."""
+        self._begin_fit()
+        learned = is_learner(self.vectors)
+        if learned and X is None:
+            raise ValueError("the word vectors are to be learned: fit needs texts")
+        texts = held_texts(X) if learned else X
+        self.vectors_, self.tokenizer_ = resolve(self.vectors, self.tokenizer, texts)
+        return texts
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.vectors_.dim
 
 
 def smoothed_idf(counts: sparse.csr_array) -> NDArray[np.float64]:
-    """Return how rare each word of counts, (n_docs, n_words), is: ``1 + log((1 + n) / (1 + df))``, (n_words,).
+    """Return the inverse document frequency of each column of counts, ``1 + log((1 + n) / (1 + df))``, (n_words,).
 
-    ``df`` of the ``n`` texts have the word. The ones stand for one more text with every word in it, so that a word
-    which no text has weighs the most, and not infinitely much.
+    ``df`` of the ``n`` texts have the word. The ones stand for one more text that has every word: a word of no text has
+    the largest, but a finite, idf.
     """
     n_docs, n_words = counts.shape
     return np.asarray(1 + np.log((1 + n_docs) / (1 + np.bincount(counts.indices, minlength=n_words))))
 
 
 def unit_length(rows: Any) -> Any:
-    """Scale rows, (n, dim), dense or sparse, to unit length in place; zeros stay, and so do no rows at all."""
+    """Scale rows, (n, dim), dense or sparse, to unit length in place; rows of zeros stay."""
     return normalize(rows, copy=False) if rows.shape[0] else rows
-
-
-def loaded(vectors: Any) -> WordVectors:
-    """Return word vectors, loaded if they are given by name or path."""
-    return vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)

@@ -1,6 +1,6 @@
-"""Bag of words: how often each of the commonest words occurs."""
+"""Bag of words: counts of the most frequent words."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..text import AnyTokenizer
-from .base import CountEncoder, unit_length
+from .base import COUNT, TOKENIZER, CountEncoder, unit_length
 
 
 class BagOfWords(CountEncoder):
@@ -16,15 +16,17 @@ class BagOfWords(CountEncoder):
 
     Parameters
     ----------
-    max_words : int or None
-        How many words have a column: those most frequent in the training texts, ties in alphabetical order.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    max_words : int, default=5000
+        How many words have a column: the most frequent of the training texts, ties in alphabetical order; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The words that have a column, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
 
     Notes
     -----
@@ -40,12 +42,14 @@ class BagOfWords(CountEncoder):
            [0. , 0. ]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"max_words": [COUNT, None], "tokenizer": TOKENIZER}
+
     def __init__(self, max_words: int | None = 5000, tokenizer: AnyTokenizer | None = None) -> None:
         self.max_words = max_words
         self.tokenizer = tokenizer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Choose the words; labels are not looked at."""
+        """Choose the words; ``y`` is ignored."""
         self._fit_counts(X)
         return self
 
@@ -55,6 +59,6 @@ class BagOfWords(CountEncoder):
         return rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
-        """Return the words, one a column."""
-        check_is_fitted(self, "vocabulary_")
+        """Return the words, one per column."""
+        check_is_fitted(self)
         return np.array(self.vocabulary_.words, dtype=object)

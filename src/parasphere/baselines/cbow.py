@@ -1,62 +1,64 @@
 """cBow: the mean of a text's word vectors."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..features.bags import Bags
+from ..features import Bags, Reader
 from ..text import AnyTokenizer
-from ..vectors import GLOVE, WordVectors
-from .base import TextEncoder, loaded
+from ..vectors import GLOVE
+from .base import TOKENIZER, VECTORS, VectorEncoder
 
 
-class MeanOfVectors(TextEncoder):
+class MeanOfVectors(VectorEncoder):
     """Texts as the mean of their words' unit vectors.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        Word vectors, or what :meth:`WordVectors.load` takes.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
+        which learns them from the training texts.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The word vectors.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
 
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes, or :class:`Bags`. A text without known words has the
-    zero vector. Nothing is learned from the training texts.
+    zero vector. Nothing is learned from the training texts but the word vectors, if ``vectors`` is a learner.
 
     Examples
     --------
+    >>> from parasphere import WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> MeanOfVectors(compass).fit_transform(["north north north east", "up"])
     array([[0.25, 0.75],
            [0.  , 0.  ]], dtype=float32)
     """
 
-    vectors_: WordVectors
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"vectors": VECTORS, "tokenizer": TOKENIZER}
 
     def __init__(self, vectors: Any = GLOVE, tokenizer: AnyTokenizer | None = None) -> None:
         self.vectors = vectors
         self.tokenizer = tokenizer
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
-        """Load the word vectors; the texts are not looked at."""
-        self.vectors_ = loaded(self.vectors)
+        """Load the word vectors, or learn them from the texts; ``y`` is ignored."""
+        self._fit_vectors(X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the means, (n_docs, dim)."""
-        check_is_fitted(self, "vectors_")
-        bags = X if isinstance(X, Bags) else Bags.from_texts(X, self.vectors_, tokenizer=self._words())
+        check_is_fitted(self)
+        bags = X if isinstance(X, Bags) else Reader(self.vectors_, self.tokenizer_).read(X)
         lengths = np.maximum(bags.lengths, 1.0)[:, None]
         return np.asarray(bags.sums / lengths, bags.sums.dtype)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.vectors_.dim

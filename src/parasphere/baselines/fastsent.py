@@ -1,4 +1,4 @@
-"""FastSent: a sentence is the sum of its words' vectors, learned to foretell the words of its neighbours."""
+"""FastSent: a sentence is the sum of its word vectors, trained to predict the words of neighbouring sentences."""
 
 import time
 from typing import Any, ClassVar, Self
@@ -9,66 +9,73 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
+from ..features import as_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
-from .base import TextEncoder, unit_length
-from .negative_sampling import kept_shares, learn_stretch, noise_table
+from .base import COUNT, NOT_NEGATIVE, POSITIVE, TOKENIZER, WordEncoder, unit_length
+from .negative_sampling import Text, Weights, keep_probabilities, learn_stretch, noise_table
 from .sentences import OrderedText, Sentences
 
-STRETCH = 1 << 14  # sentences between two looks at the loss
-LAST_RATE = 1e-4  # of the first learning rate
+STRETCH = 1 << 14  # sentences per entry of losses_
+LAST_RATE = 1e-4  # of the initial learning rate
 
 
-class FastSent(TextEncoder):
-    """Texts as sums of word vectors that were trained to foretell neighbouring sentences (Hill et al. 2016).
+class FastSent(WordEncoder):
+    """Texts as sums of word vectors that were trained to predict neighbouring sentences (Hill et al. 2016).
 
-    A sentence ``s`` is the sum of its words' input vectors. For each word ``w`` of the sentences before and after, by
-    negative sampling, ``log σ(s·v_w) + Σ log σ(-s·v_n)`` is to be large, where ``v`` are output vectors and the noise
-    words ``n`` are drawn in proportion to their counts to the power of 3/4.
+    A sentence ``s`` is the sum of the input vectors of its words. For each word ``w`` of the sentences before and
+    after, training maximises ``log σ(s·v_w) + Σ log σ(-s·v_n)``, where ``v`` are output vectors and the noise words
+    ``n`` are drawn in proportion to their counts to the power of 3/4.
 
     Parameters
     ----------
-    dim : int
+    dim : int, default=100
         Dimension of the vectors.
-    autoencode : bool
-        Foretell the sentence's own words too (FastSent + AE in the paper).
-    min_count : int
-        Words that are rarer are left out.
-    sample : float
-        Occurrences of words whose share of the text is above this are left out at random, as in word2vec; 0 keeps all.
-    negative : int
-        Noise words for each word that is foretold.
-    learning_rate : float
-        At first; falls linearly to nearly zero.
-    epochs : int
+    autoencode : bool, default=False
+        Predict the words of the sentence itself too (FastSent + AE in the paper).
+    min_count : int, default=5
+        Least count of a word.
+    sample : float, default=1e-3
+        Occurrences of words whose share of the text exceeds this are dropped at random, as in word2vec; 0 keeps all.
+    negative : int, default=5
+        Noise words per predicted word.
+    learning_rate : float, default=0.025
+        Initial learning rate; it falls linearly to nearly zero.
+    epochs : int, default=5
         Passes over the text.
-    normalise : bool
+    normalise : bool, default=True
         Scale the vectors of texts to unit length.
-    split_sentences : bool
-        Split the training text's lines into sentences (see
+    split_sentences : bool, default=True
+        Split the lines of the training text into sentences (see
         :func:`~parasphere.baselines.sentences.split_sentences`).
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased.
-    random_state : int, RandomState or None
-        The same number gives the same vectors: learning is done by one thread.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased.
+    random_state : int, RandomState or None, default=None
+        The same number gives the same vectors: training uses one thread.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     word_vectors_ : (n_words, dim) float32
-        Their input vectors.
+        The input vectors of the words.
+    normalise_ : bool
+        The parameter of the fit.
     losses_ : (n,) float32
-        Mean loss of a foretold word, noise words included, over stretches of 16,384 sentences; every sixteenth of them
-        is looked at, before its step.
+        Mean loss per predicted word, noise words included, over stretches of 16,384 sentences; it is computed for every
+        sixteenth sentence, before the step.
     n_sentences_, words_seen_, seconds_
-        What was learned from, and how long it took.
+        Number of sentences and of words that training has seen, and its time.
 
     Notes
     -----
-    ``fit`` takes ordered text: a sentence or a paragraph a line, an empty line between documents; see
+    ``fit`` takes ordered text: one sentence or paragraph per line, an empty line between documents; see
     :class:`~parasphere.baselines.sentences.OrderedText`. ``transform`` takes whatever
-    :func:`parasphere.corpus.blocks` does. Unknown words are skipped; a text without known words is the zero vector.
+    :func:`parasphere.corpus.blocks` does. Unknown words are ignored; a text without known words has the zero vector.
 
     Examples
     --------
@@ -78,6 +85,23 @@ class FastSent(TextEncoder):
     (2, 4)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "dim": [COUNT],
+        "autoencode": ["boolean"],
+        "min_count": [COUNT],
+        "sample": [NOT_NEGATIVE],
+        "negative": [COUNT],
+        "learning_rate": [POSITIVE],
+        "epochs": [COUNT],
+        "normalise": ["boolean"],
+        "split_sentences": ["boolean"],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("normalise",)
+
+    normalise_: bool
     vocabulary_: Vocabulary
     word_vectors_: NDArray[np.float32]
     _layouts: ClassVar = {"word_vectors_": "f4[words,columns]"}
@@ -95,6 +119,7 @@ class FastSent(TextEncoder):
         split_sentences: bool = True,
         tokenizer: AnyTokenizer | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.dim = dim
         self.autoencode = autoencode
@@ -107,17 +132,18 @@ class FastSent(TextEncoder):
         self.split_sentences = split_sentences
         self.tokenizer = tokenizer
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from ordered text: a sentence or paragraph a line, an empty line between documents."""
-        self._check_parameters()
-        text = OrderedText.read(X, self.split_sentences)
-        words, counts = text.count_words(self._words())
+        """Learn from ordered text: one sentence or paragraph per line, an empty line between documents."""
+        self._begin_fit()
+        text = OrderedText.read(X, self.split_sentences, verbose=bool(self.verbose))
+        words, counts = text.count_words(self.tokenizer_)
         n_words = int(np.searchsorted(-counts, -self.min_count, side="right"))
         if not n_words:
             raise CorpusError(f"no word occurs {self.min_count} times in this text; lower min_count or give more text")
         self.vocabulary_ = Vocabulary(words[:n_words])
-        sentences = text.ids(self.vocabulary_, self._words()).known()
+        sentences = text.ids(self.vocabulary_, self.tokenizer_).known()
         del text
         if not self.autoencode and not (np.diff(sentences.documents) == 0).any():
             raise CorpusError("no sentence has a neighbour in the training text; put neighbours on adjoining lines")
@@ -129,58 +155,45 @@ class FastSent(TextEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the sums, (n_docs, dim)."""
-        check_is_fitted(self, "word_vectors_")
-        counts = count_matrix(X, self.vocabulary_, self._words()).astype(np.float32)
+        check_is_fitted(self)
+        counts = count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_).astype(np.float32)
         sums = np.asarray(counts @ self.word_vectors_)
-        return unit_length(sums) if self.normalise else sums
+        return unit_length(sums) if self.normalise_ else sums
 
     @property
     def _n_features_out(self) -> int:
         return int(self.word_vectors_.shape[1])
 
-    def _words(self) -> AnyTokenizer:
-        return Tokenizer() if self.tokenizer is None else self.tokenizer
-
-    def _check_parameters(self) -> None:
-        for name in ("dim", "min_count", "negative", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be above 0, not {self.learning_rate!r}")
-        if self.sample < 0:
-            raise ValueError(f"sample must not be below 0, not {self.sample!r}")
+    @staticmethod
+    def _default_tokenizer() -> Tokenizer:
+        return Tokenizer()
 
     def _learn(self, sentences: Sentences, counts: NDArray[np.int64]) -> None:
         rng = check_random_state(self.random_state)
         n_words = len(counts)
-        given = ((rng.random_sample((n_words, self.dim)) - 0.5) / self.dim).astype(np.float32)
-        foretold = np.zeros((n_words, self.dim), np.float32)
-        noise = noise_table(counts)
-        kept = kept_shares(counts, self.sample)
+        inputs = ((rng.random_sample((n_words, self.dim)) - 0.5) / self.dim).astype(np.float32)
         state = rng.randint(1, 2**63 - 1, size=1, dtype=np.int64).astype(np.uint64)
-        begins, ends = sentences.begins, sentences.ends
-        # Where a sentence's document begins and ends: neighbours are looked for within.
+        weights = Weights(inputs, np.zeros((n_words, self.dim), np.float32), *noise_table(counts), state)
         first, last = _documents(sentences.documents)
+        keep = keep_probabilities(counts, self.sample)
+        text = Text(sentences.ids, sentences.begins, sentences.ends, first, last, keep)
         losses, done, total = [], 0, self.epochs * len(sentences.ids)
-        with progress("FastSent", total, unit="words") as advance:
+        with progress("FastSent", total, unit="words", shown=bool(self.verbose)) as advance:
             for begin in [begin for _ in range(self.epochs) for begin in range(0, len(sentences), STRETCH)]:
                 end = min(begin + STRETCH, len(sentences))
-                words = int(ends[end - 1] - begins[begin])
-                rates = [self.learning_rate * max(1 - at / total, LAST_RATE) for at in (done, done + words)]
-                loss, looked = learn_stretch(
-                    sentences.ids, begins, ends, first, last, begin, end, rates[0], rates[1], self.autoencode,
-                    self.negative, kept, noise.share, noise.other, given, foretold, state,
-                )  # fmt: skip
-                losses += [loss / looked] if looked else []
+                words = int(text.ends[end - 1] - text.begins[begin])
+                rates = tuple(self.learning_rate * max(1 - at / total, LAST_RATE) for at in (done, done + words))
+                loss, n_predicted = learn_stretch(text, weights, begin, end, rates, self.autoencode, self.negative)
+                losses += [loss / n_predicted] if n_predicted else []
                 done += words
                 advance(words)
-        self.word_vectors_, self.losses_ = given, np.array(losses, np.float32)
-        if not np.isfinite(given).all():
+        self.word_vectors_, self.losses_ = inputs, np.array(losses, np.float32)
+        if not np.isfinite(inputs).all():
             raise ValueError(f"the vectors grew without bound; lower learning_rate={self.learning_rate!r}")
 
 
 def _documents(documents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first sentence of each sentence's document, and the one after its last."""
+    """Return the first sentence of the document of each sentence, and the one after its last."""
     starts = np.flatnonzero(np.diff(documents, prepend=-1))
     sizes = np.diff(np.append(starts, len(documents)))
     return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)

@@ -1,4 +1,4 @@
-r"""Fisher vectors (Clinchant and Perronnin 2013): how a text would move a Gaussian mixture over word vectors.
+r"""Fisher vectors (Clinchant and Perronnin 2013): gradients of a Gaussian mixture over word vectors.
 
 A mixture with weights :math:`\pi_k`, means :math:`\mu_k` and deviations :math:`\sigma_k` (diagonal) is fitted to the
 words of the training texts. With the posteriors :math:`\gamma_k(x)` and :math:`z_k = (x - \mu_k) / \sigma_k`, a text
@@ -6,10 +6,9 @@ of T words is the gradient of its mean log-likelihood, scaled by the diagonal of
 
 .. math::
     G_{\mu_k} = \frac{1}{T \sqrt{\pi_k}} \sum_t \gamma_k(x_t)\, z_k(x_t), \qquad
-    G_{\sigma_k} = \frac{1}{T \sqrt{2 \pi_k}} \sum_t \gamma_k(x_t) \left( z_k(x_t)^2 - 1 \right), \qquad
-    G_{\pi_k} = \frac{1}{T \sqrt{\pi_k}} \sum_t \left( \gamma_k(x_t) - \pi_k \right)
+    G_{\sigma_k} = \frac{1}{T \sqrt{2 \pi_k}} \sum_t \gamma_k(x_t) \left( z_k(x_t)^2 - 1 \right)
 
-Each term depends on the word alone, so it is computed once for each distinct word and summed by the counts.
+Each term depends on the word alone, so that it is computed once per distinct word and summed by the counts.
 """
 
 from typing import Any, ClassVar, Self
@@ -19,51 +18,59 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError
+from ..features import as_texts
 from ..text import AnyTokenizer, count_matrix
-from ..vectors import GLOVE, WordVectors
-from .base import TextEncoder, loaded
+from ..vectors import GLOVE
+from .base import COUNT, POSITIVE, TOKENIZER, VECTORS, VectorEncoder, unit_length
 
 
-class FisherVector(TextEncoder):
+class FisherVector(VectorEncoder):
     """Texts as Fisher vectors of a Gaussian mixture over unit word vectors.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        Word vectors, or what :meth:`WordVectors.load` takes.
-    n_components : int
-        How many Gaussians.
-    weights : bool
-        Take the gradient with respect to the Gaussians' weights too.
-    power : float
-        Each number becomes its sign times its size to this power; 1 leaves it.
-    unit : bool
+    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
+        which learns them from the training texts.
+    n_components : int, default=4
+        Number of Gaussians.
+    power : float, default=0.5
+        Each number becomes its sign times its absolute value to this power; 1 leaves it as it is.
+    unit : bool, default=True
         Scale each vector to unit length, after the power.
-    max_tokens : int
-        To how many words of the training texts, drawn at random, the mixture is fitted at most.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
-        For the words that are drawn, and the mixture's start.
+    max_tokens : int, default=50000
+        Fit the mixture to at most so many words of the training texts, drawn at random.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the drawn words and the start of the mixture.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The word vectors.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     weights_ : (n_components,) float64
+        Weights of the Gaussians.
     means_, deviations_ : (n_components, dim) float64
+        Means and standard deviations of the Gaussians.
+    power_, unit_
+        The parameters of the fit.
 
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without known words has the zero vector. The
-    columns are the Gaussians' in turn: for each its means', its deviations' and, if asked for, its weight's.
+    columns are those of each Gaussian in turn: the gradient in its means, then in its deviations.
 
     Examples
     --------
+    >>> from parasphere import WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east", "south"], [[0, 1], [1, 0], [0, -1]])
     >>> fisher = FisherVector(compass, n_components=1, power=1, unit=False).fit(["north north south", "east"])
     >>> fisher.transform(["north", "up"]).round(2)
@@ -71,12 +78,24 @@ class FisherVector(TextEncoder):
            [ 0.  ,  0.  ,  0.  ,  0.  ]], dtype=float32)
     """
 
-    vectors_: WordVectors
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "vectors": VECTORS,
+        "n_components": [COUNT],
+        "power": [POSITIVE],
+        "unit": ["boolean"],
+        "max_tokens": [COUNT],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+    }
+    _fixed: ClassVar = ("power", "unit")
+
+    power_: float
+    unit_: bool
     weights_: NDArray[np.float64]
     means_: NDArray[np.float64]
     deviations_: NDArray[np.float64]
     _layouts: ClassVar = {
-        "weights_": "f8[n_components]", "means_": "f8[n_components,dim]", "deviations_": "f8[n_components,dim]",
+        "weights_": "f8[components]", "means_": "f8[components,dim]", "deviations_": "f8[components,dim]",
     }  # fmt: skip
     _positive: ClassVar = ("weights_", "deviations_")
 
@@ -84,7 +103,6 @@ class FisherVector(TextEncoder):
         self,
         vectors: Any = GLOVE,
         n_components: int = 4,
-        weights: bool = False,
         power: float = 0.5,
         unit: bool = True,
         max_tokens: int = 50_000,
@@ -93,7 +111,6 @@ class FisherVector(TextEncoder):
     ) -> None:
         self.vectors = vectors
         self.n_components = n_components
-        self.weights = weights
         self.power = power
         self.unit = unit
         self.max_tokens = max_tokens
@@ -101,14 +118,10 @@ class FisherVector(TextEncoder):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Fit the mixture to the texts' words; labels are not looked at."""
-        if self.n_components < 1:
-            raise ValueError(f"n_components must be at least 1, not {self.n_components!r}")
-        if not self.power > 0:
-            raise ValueError(f"power must be positive, not {self.power!r}")
-        self.vectors_ = loaded(self.vectors)
+        """Fit the mixture to the words of the texts; ``y`` is ignored."""
+        texts = self._fit_vectors(X)
         rng = check_random_state(self.random_state)
-        words = self._drawn(X, rng)
+        words = self._drawn(texts, rng)
         mixture = GaussianMixture(self.n_components, covariance_type="diag", random_state=rng)
         mixture.fit(self.vectors_.matrix[words].astype(np.float64))
         self.weights_ = mixture.weights_
@@ -117,39 +130,37 @@ class FisherVector(TextEncoder):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the Fisher vectors, (n_docs, n_components * 2 * dim), or one more a component with ``weights``."""
-        check_is_fitted(self, "means_")
+        """Return the Fisher vectors, (n_docs, n_components * 2 * dim)."""
+        check_is_fitted(self)
         words, counts = self._distinct(X)
         lengths = np.maximum(counts.sum(axis=1), 1)
-        shares = sparse.diags_array(1 / lengths).tocsr() @ counts  # each word's part of its text
+        shares = sparse.diags_array(1 / lengths).tocsr() @ counts  # of each word in its text
         table = self.vectors_.matrix[words].astype(np.float64)
         posteriors = self._posteriors(table)
         gradients = np.empty((shares.shape[0], self._n_features_out), np.float32)
-        width = self._n_features_out // self.n_components
-        for k in range(self.n_components):  # one at a time: the table of all may be larger than the texts' vectors
+        width = 2 * self.vectors_.dim
+        for k in range(len(self.weights_)):  # one at a time: the table of all may be larger than the result
             gradients[:, k * width : (k + 1) * width] = shares @ self._gradient(table, posteriors[:, k], k)
         return self._scaled(gradients)
 
     def _gradient(self, table: NDArray[np.float64], posterior: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-        """Return what each word adds to a text's columns of one Gaussian, (n_words, width)."""
+        """Return the gradient of each word in the parameters of one Gaussian, (n_words, 2 * dim)."""
         z = (table - self.means_[k]) / self.deviations_[k]
         parts = [posterior[:, None] * z, posterior[:, None] * (z**2 - 1) / np.sqrt(2)]
-        if self.weights:
-            parts.append((posterior - self.weights_[k])[:, None])
         return np.asarray(np.concatenate(parts, axis=1) / np.sqrt(self.weights_[k]))
 
     def _posteriors(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of each Gaussian given each word, (n_words, n_components)."""
-        told = np.empty((len(table), self.n_components))
-        for k in range(self.n_components):
+        joint = np.empty((len(table), len(self.weights_)))
+        for k in range(len(self.weights_)):
             z = (table - self.means_[k]) / self.deviations_[k]
-            told[:, k] = np.log(self.weights_[k]) - np.log(self.deviations_[k]).sum() - 0.5 * (z**2).sum(axis=1)
-        return np.asarray(np.exp(told - logsumexp(told, axis=1, keepdims=True))) if len(told) else told
+            joint[:, k] = np.log(self.weights_[k]) - np.log(self.deviations_[k]).sum() - 0.5 * (z**2).sum(axis=1)
+        return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True))) if len(joint) else joint
 
     def _scaled(self, gradients: NDArray[np.float32]) -> NDArray[np.float32]:
-        if self.power != 1:
-            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power), gradients)
-        return normalize(gradients, copy=False) if self.unit and len(gradients) else gradients
+        if self.power_ != 1:
+            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power_), gradients)
+        return unit_length(gradients) if self.unit_ else gradients
 
     def _drawn(self, X: Any, rng: np.random.RandomState) -> NDArray[np.int64]:
         """Return the row of every word of the texts, each as often as it occurs, or of ``max_tokens`` of them."""
@@ -164,11 +175,11 @@ class FisherVector(TextEncoder):
 
     def _distinct(self, X: Any) -> tuple[NDArray[np.int64], sparse.csr_array]:
         """Return the rows of the words that occur, (n_distinct,), and their counts, (n_docs, n_distinct)."""
-        counts = count_matrix(X, self.vectors_.vocabulary, self._words())
+        counts = count_matrix(as_texts(X), self.vectors_.vocabulary, self.tokenizer_)
         words, columns = np.unique(counts.indices, return_inverse=True)
         shape = (counts.shape[0], len(words))
         return words, sparse.csr_array((counts.data.astype(np.float64), columns, counts.indptr), shape=shape)
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components * (2 * int(self.means_.shape[1]) + self.weights)
+        return 2 * int(self.means_.size)

@@ -1,6 +1,6 @@
-"""The networks of skip-thought and how they learn: one GRU that reads a sentence, two that write its neighbours.
+"""The networks of skip-thought and their batches: one GRU encodes a sentence, two decode its neighbours.
 
-Sentences travel as packed sequences: the first words of all, then the second words of those that have one, and so on,
+Batches are packed sequences: the first words of all sentences, then the second words of those that have one, and so on,
 longest sentence first. Nothing is padded, and cuDNN takes them as they are.
 """
 
@@ -15,20 +15,20 @@ from .sentences import Sentences
 
 END, UNKNOWN, SPECIAL = 0, 1, 2  # rows of the embedding before those of words
 SIDES = ("previous", "next")
-POOL = 64  # batches that are filled from sentences sorted by length
+POOL = 64  # batches whose sentences are sorted by length together
 
 
 def torch_for(purpose: str) -> Any:
-    """Return the torch library, or say which extra brings it."""
+    """Import torch; raise an error that names the extra if it is missing."""
     try:
         import torch
     except ImportError:
-        raise MissingExtraError("torch", "neural", purpose) from None
+        raise MissingExtraError("torch", "torch", purpose) from None
     return torch
 
 
 def check_device(device: str) -> Any:
-    """Return torch's device of that name, if there is one here."""
+    """Return the torch device of that name; raise unless it can be used here."""
     torch = torch_for(f"device={device!r}")
     try:
         return torch.zeros(1, device=device).device
@@ -40,7 +40,7 @@ def check_device(device: str) -> Any:
 def build(n_words: int, word_dim: int, dim: int, seed: int) -> Any:
     """Return the networks: ``embedding``, ``encoder``, ``previous``, ``next`` and ``softmax``.
 
-    Recurrent matrices are orthogonal at first, all others uniform in [-0.1, 0.1], biases zero.
+    Recurrent matrices start orthogonal, all others uniform in [-0.1, 0.1], biases at zero.
     """
     torch = torch_for("SkipThought")
     nn = torch.nn
@@ -65,7 +65,15 @@ def build(n_words: int, word_dim: int, dim: int, seed: int) -> Any:
 
 
 class Packed(NamedTuple):
-    """A batch of sentences, longest first: the time, row and number of sentences of each word in packed order."""
+    """The layout of a batch of sentences, longest first.
+
+    Attributes
+    ----------
+    times, rows : (n_words,) int64
+        Place in its sentence, and sentence, of each word in packed order.
+    sizes : (longest,) int64
+        Number of sentences that have a word at each place.
+    """
 
     times: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -73,7 +81,7 @@ class Packed(NamedTuple):
 
 
 def pack(lengths: NDArray[np.int64]) -> Packed:
-    """Lay out sentences of some lengths, which must not rise.
+    """Return the layout of sentences of given lengths, longest first.
 
     Examples
     --------
@@ -86,8 +94,8 @@ def pack(lengths: NDArray[np.int64]) -> Packed:
     return Packed(times, rows, sizes)
 
 
-class Corpus:
-    """Sentences cut to ``max_length`` words, and which have neighbours.
+class TrainingSentences:
+    """Sentences cut to ``max_length`` words, and their neighbours.
 
     Attributes
     ----------
@@ -95,9 +103,9 @@ class Corpus:
         Rows of the embedding.
     begins, lengths : (n_sentences,) int64
     neighbours : dict of str to (n_sentences,) bool
-        For "previous" and "next", whether there is one.
+        Whether each sentence has a "previous" and a "next" one.
     examples : (n,) int64
-        The sentences that have at least one.
+        The sentences that have at least one of them.
     """
 
     def __init__(self, sentences: Sentences, max_length: int) -> None:
@@ -111,18 +119,18 @@ class Corpus:
             raise CorpusError("no sentence has a neighbour in the training text; put neighbours on adjoining lines")
 
     def fingerprint(self) -> str:
-        """Return a hash of all that is learned from."""
+        """Return a hash of the training text."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.words, self.begins, self.lengths, self.neighbours["next"]):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
     def n_batches(self, size: int) -> int:
-        """Return how many batches make an epoch."""
+        """Return the number of batches per epoch."""
         return -(-len(self.examples) // size)
 
     def batches(self, size: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-        """Return the batches of an epoch: sentences at random, of like lengths in a batch, batches at random."""
+        """Return the batches of an epoch in random order; each has random sentences of similar length."""
         rng = np.random.default_rng([seed, epoch])
         order = rng.permutation(self.examples)
         pools = [order[begin : begin + POOL * size] for begin in range(0, len(order), POOL * size)]
@@ -131,49 +139,57 @@ class Corpus:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def encoded(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the packed words of sentences in the order of falling lengths, and the packed sizes."""
+        """Return the packed words of sentences, longest first, and the packed sizes."""
         packed = pack(self.lengths[rows])
         return self.words[self.begins[rows][packed.rows] + packed.times], packed.sizes
 
     def decoded(self, rows: NDArray[np.int64], side: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what a decoder needs to write the neighbours of a batch: (3, n) words in, words out, states; sizes.
+        """Return inputs, outputs and states of a decoder of the neighbours of a batch, (3, n), and the packed sizes.
 
-        The words that go in are the end of a sentence and then its words, those that come out its words and then the
-        end; a state is a place in the batch.
+        The inputs are the end of a sentence and then its words, the outputs its words and then the end; a state is a
+        place in the batch.
         """
         places = np.flatnonzero(self.neighbours[side][rows])
         if not len(places):
             return np.empty((3, 0), np.int64), np.empty(0, np.int64)
-        written = rows[places] + (1 if side == "next" else -1)
-        order = np.argsort(-self.lengths[written], kind="stable")
-        places, written = places[order], written[order]
-        packed = pack(self.lengths[written] + 1)
-        last = self.lengths[written][packed.rows]
-        at = self.begins[written][packed.rows] + packed.times
+        targets = rows[places] + (1 if side == "next" else -1)
+        order = np.argsort(-self.lengths[targets], kind="stable")
+        places, targets = places[order], targets[order]
+        packed = pack(self.lengths[targets] + 1)
+        last = self.lengths[targets][packed.rows]
+        at = self.begins[targets][packed.rows] + packed.times
         into = np.where(packed.times == 0, END, self.words[np.maximum(at - 1, 0)])
         out = np.where(packed.times == last, END, self.words[np.minimum(at, len(self.words) - 1)])
         return np.stack([into, out, places[packed.rows]]), packed.sizes
 
 
 class Batch(NamedTuple):
-    """A batch on its device: what the encoder reads, and for each side what its decoder reads and must write."""
+    """A batch on its device.
+
+    Attributes
+    ----------
+    words, sizes : tensors
+        What the encoder reads, packed.
+    sides : dict of str to (tensor, tensor)
+        Inputs, outputs and states of the decoder of each side, (3, n), and the packed sizes.
+    """
 
     words: Any
     sizes: Any
     sides: dict[str, tuple[Any, Any]]
 
     @classmethod
-    def of(cls, corpus: Corpus, rows: NDArray[np.int64], device: Any) -> "Batch":
+    def of(cls, sentences: TrainingSentences, rows: NDArray[np.int64], device: Any) -> "Batch":
         """Make a batch of some sentences."""
         torch = torch_for("SkipThought")
-        rows = rows[np.argsort(-corpus.lengths[rows], kind="stable")]
-        words, sizes = corpus.encoded(rows)
-        decoded = [corpus.decoded(rows, side) for side in SIDES]
+        rows = rows[np.argsort(-sentences.lengths[rows], kind="stable")]
+        words, sizes = sentences.encoded(rows)
+        decoded = [sentences.decoded(rows, side) for side in SIDES]
         numbers = torch.from_numpy(np.concatenate([words, *(given.ravel() for given, _ in decoded)]))
-        if device.type == "cuda":  # all in one copy that nobody waits for
+        if device.type == "cuda":  # one asynchronous copy
             numbers = numbers.pin_memory().to(device, non_blocking=True)
         words, *given = numbers.split([len(words), *(part.size for part, _ in decoded)])
-        # Sizes stay on the host, where cuDNN wants them.
+        # Sizes stay on the host: cuDNN expects them there.
         sides = {
             side: (part.view(3, -1), torch.from_numpy(sizes))
             for side, part, (_, sizes) in zip(SIDES, given, decoded, strict=True)
@@ -188,11 +204,11 @@ def encode(encoder: Any, inputs: Any, sizes: Any) -> Any:
 
 
 def batch_loss(model: Any, batch: Batch) -> Any:
-    """Return the mean negative log-likelihood of a word of the neighbours.
+    """Return the mean negative log-likelihood per word of the neighbours.
 
-    A decoder reads, beside the word before, the encoder's state: by its input weights that conditions the reset gate,
-    the update gate and the candidate alike, as in the paper, and cuDNN's GRU can still be used. GRUs run in TF32 on a
-    GPU: autocast would run them in float16, which needs its losses scaled. The softmax, half of the work, runs in
+    A decoder reads the word before and the state of the encoder. Through its input weights the state conditions the
+    reset gate, the update gate and the candidate, as in the paper, and the GRU of cuDNN can still be used. GRUs run in
+    TF32 on a GPU: autocast would run them in float16, which needs scaled losses. The softmax, half of the work, runs in
     bfloat16.
     """
     torch = torch_for("SkipThought")

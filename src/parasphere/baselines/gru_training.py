@@ -1,32 +1,30 @@
-"""How skip-thought learns: step by step, against the clock if need be, and on from where it was interrupted."""
+"""The training of skip-thought: steps, time limit, and continuation after an interruption."""
 
 import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import storage
-from ..errors import StoreError
 from ..progress import progress
-from .gru import SIDES, Batch, Corpus, batch_loss, torch_for
+from ..storage import Checkpoint
+from .gru import SIDES, Batch, TrainingSentences, batch_loss, torch_for
 
 CHECKPOINT = "skip-thought checkpoint"
-WARM_UP = 100, 0.02  # the learning rate rises for so many steps, or such a part of all, whichever is less
-REPORT = 50  # steps between looks at the loss, each of which waits for the device
+WARM_UP = 100, 0.02  # the learning rate rises for so many steps or such a part of all, whichever is less
+REPORT = 50  # steps between two reads of the loss, each of which waits for the device
 
 
 @dataclass
 class Plan:
-    """How long to learn and how fast.
+    """Length and learning rate of the training.
 
-    The learning rate falls to zero, linearly, in ``n_steps`` or in ``seconds``, whichever end comes first.
+    The learning rate falls linearly to zero after ``n_steps`` or ``seconds``, whichever comes first.
     """
 
     batch_size: int
@@ -35,12 +33,10 @@ class Plan:
     seed: int
     n_steps: int | None
     seconds: float | None
-    checkpoint: Path | None
-    checkpoint_seconds: float
-    key: dict[str, Any] = field(default_factory=dict)  # what a checkpoint must agree in
+    checkpoint_seconds: float = 300.0
 
     def done(self, step: int, seconds: float) -> float:
-        """Return the part of the learning that is over, from 0 to 1."""
+        """Return the part of the training that is done, from 0 to 1."""
         by_steps = 0.0 if self.n_steps is None else step / self.n_steps
         by_time = 0.0 if self.seconds is None else seconds / self.seconds
         return min(1.0, max(by_steps, by_time))
@@ -52,21 +48,24 @@ class Plan:
 
 
 class Training:
-    """A model that is being trained, step by step; can be put down and taken up again exactly.
+    """A training that can be interrupted and continued with the same result.
 
     Attributes
     ----------
     model : torch module
-        On its device.
+        The networks, on their device.
     losses : list of float
-        One a step, of those that were looked at.
+        The loss of each step so far.
     seconds : float
-        Spent so far, those before an interruption included.
+        Time spent so far, including that before an interruption.
     """
 
-    def __init__(self, model: Any, corpus: Corpus, plan: Plan, device: Any) -> None:
+    def __init__(
+        self, model: Any, sentences: TrainingSentences, plan: Plan, device: Any, *, verbose: bool = False
+    ) -> None:
         torch = torch_for("SkipThought")
-        self.model, self.corpus, self.plan, self.device = model.to(device), corpus, plan, device
+        self.model, self.sentences, self.plan, self.device = model.to(device), sentences, plan, device
+        self.verbose = verbose
         for part in ("encoder", *SIDES):
             model[part].flatten_parameters()
         self.optimiser = torch.optim.Adam(model.parameters(), plan.learning_rate, fused=device.type == "cuda")
@@ -76,67 +75,59 @@ class Training:
         self.words_seen = 0
         self._fresh: list[Any] = []  # losses that are still on the device
 
-    def run(self) -> None:
-        """Learn until the plan is done, from where a checkpoint left off if there is one."""
+    def run(self, checkpoint: Checkpoint | None = None) -> None:
+        """Train to the end of the plan, from the state of a checkpoint if it has one."""
         plan = self.plan
-        if plan.checkpoint is not None and storage.is_saved(plan.checkpoint, CHECKPOINT):
-            self._resume(plan.checkpoint)
-        size = self.corpus.n_batches(plan.batch_size)
-        before, began, saved = self.seconds, time.monotonic(), time.monotonic()
-        with _interruptions(plan.checkpoint is not None) as interrupted, self._bar() as advance:
-            for rows in self._batches(size):
+        state = None if checkpoint is None else checkpoint.resume()
+        if state is not None:
+            self._resume(*state)
+        before, began, written = self.seconds, time.monotonic(), time.monotonic()
+        with _interruptions(checkpoint is not None) as interrupted, self._bar() as advance:
+            for rows in self._batches():
                 if plan.done(self.n_steps, self.seconds) >= 1.0:
                     break
                 self.step(rows)
                 self.seconds = before + time.monotonic() - began
                 if self.n_steps % REPORT == 0:
-                    self._look()
+                    self._read_losses()
                     advance(REPORT)
-                    if plan.checkpoint is not None and time.monotonic() - saved >= plan.checkpoint_seconds:
-                        self.save(plan.checkpoint)
-                        saved = time.monotonic()
+                    if checkpoint is not None and time.monotonic() - written >= plan.checkpoint_seconds:
+                        self._write(checkpoint)
+                        written = time.monotonic()
                 if interrupted():
-                    assert plan.checkpoint is not None
-                    self.save(plan.checkpoint)
+                    assert checkpoint is not None
+                    self._write(checkpoint)
                     raise KeyboardInterrupt
-        self._look()
+        self._read_losses()
         self.seconds = before + time.monotonic() - began
-        if plan.checkpoint is not None and storage.is_saved(plan.checkpoint, CHECKPOINT):
-            storage.remove(plan.checkpoint)
+        if checkpoint is not None:
+            checkpoint.remove()
 
     def step(self, rows: NDArray[np.int64]) -> None:
-        """Learn from one batch; nothing here waits for the device."""
+        """Learn from one batch, without waiting for the device."""
         torch = torch_for("SkipThought")
         for group in self.optimiser.param_groups:
             group["lr"] = self.plan.rate(self.n_steps, self.seconds)
         self.optimiser.zero_grad(set_to_none=True)
-        loss = batch_loss(self.model, Batch.of(self.corpus, rows, self.device))
+        loss = batch_loss(self.model, Batch.of(self.sentences, rows, self.device))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
         self.optimiser.step()
         self._fresh.append(loss.detach())
         self.n_steps += 1
-        self.words_seen += int(self.corpus.lengths[rows].sum())
+        self.words_seen += int(self.sentences.lengths[rows].sum())
 
-    def save(self, folder: Path) -> None:
-        """Write all that is needed to go on as if nothing had happened."""
-        self._look()
+    def _write(self, checkpoint: Checkpoint) -> None:
+        self._read_losses()
         arrays = {f"model.{name}": value.cpu().numpy() for name, value in self.model.state_dict().items()}
         for place, state in self.optimiser.state_dict()["state"].items():
             arrays |= {f"adam.{place}.{name}": value.cpu().numpy() for name, value in state.items()}
         arrays["losses"] = np.array(self.losses)
         facts = {"n_steps": self.n_steps, "seconds": self.seconds, "words_seen": self.words_seen}
-        storage.save(folder, CHECKPOINT, arrays, facts | {"seed": self.plan.seed, "key": self.plan.key})
+        checkpoint.write(arrays, facts | {"seed": self.plan.seed})
 
-    def _resume(self, folder: Path) -> None:
+    def _resume(self, arrays: Mapping[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         torch = torch_for("SkipThought")
-        arrays, facts = storage.load(folder, CHECKPOINT)
-        other = [name for name, value in self.plan.key.items() if facts["key"].get(name) != value]
-        if other:
-            raise StoreError(
-                f"{folder} is a checkpoint of another training (other are: {', '.join(other)}); "
-                "take that up with what it was begun with, or choose another folder"
-            )
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items() if name != "losses"}
         self.model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
         state: dict[int, dict[str, Any]] = {}
@@ -148,25 +139,26 @@ class Training:
         self.optimiser.load_state_dict({"state": state, "param_groups": groups})
         self.losses = arrays["losses"].tolist()
         self.n_steps, self.seconds, self.words_seen = facts["n_steps"], facts["seconds"], facts["words_seen"]
-        self.plan.seed = facts["seed"]  # another one if none was asked for
+        self.plan.seed = facts["seed"]
 
-    def _batches(self, size: int) -> Iterator[NDArray[np.int64]]:
-        """Yield batches without end, from the place that was reached: it follows from the seed and the step alone."""
-        epoch, skipped = divmod(self.n_steps, size)
+    def _batches(self) -> Iterator[NDArray[np.int64]]:
+        """Yield batches without end, from the current step on; they depend on the seed and the step alone."""
+        epoch, skipped = divmod(self.n_steps, self.sentences.n_batches(self.plan.batch_size))
         while True:
-            yield from self.corpus.batches(self.plan.batch_size, self.plan.seed, epoch)[skipped:]
+            yield from self.sentences.batches(self.plan.batch_size, self.plan.seed, epoch)[skipped:]
             epoch, skipped = epoch + 1, 0
 
-    def _look(self) -> None:
+    def _read_losses(self) -> None:
         if self._fresh:
             self.losses += torch_for("SkipThought").stack(self._fresh).tolist()
             self._fresh = []
 
     @contextlib.contextmanager
     def _bar(self) -> Iterator[Any]:
-        """Show steps, or seconds where there is a limit on time."""
+        """Show steps, or seconds if there is a time limit."""
         total, seconds = self.plan.n_steps, self.plan.seconds
-        with progress("skip-thought", total if seconds is None else int(seconds), unit="steps") as advance:
+        total = total if seconds is None else int(seconds)
+        with progress("skip-thought", total, unit="steps", shown=self.verbose) as advance:
             shown = 0
 
             def moved(steps: int) -> None:
@@ -180,7 +172,7 @@ class Training:
 
 @contextlib.contextmanager
 def _interruptions(caught: bool) -> Iterator[Any]:
-    """Hold back Ctrl-C and requests to end until a step is over: half a step cannot be taken up again."""
+    """Delay Ctrl-C and requests to end until a step is over: half a step cannot be continued."""
     asked: list[int] = []
     if not caught or threading.current_thread() is not threading.main_thread():
         yield lambda: False

@@ -1,9 +1,8 @@
 """Latent Dirichlet allocation, by gensim's online variational Bayes with a compiled E-step.
 
-gensim's ``LdaMulticore`` is not deterministic: when its workers' results arrive, and so what the next chunk is compared
-with, is a matter of timing. Its serial ``LdaModel`` is, and trains here; but its E-step is a loop in Python. It is
-replaced by the same updates compiled, each text starting from the same point: a text's topics then depend neither on
-chance nor on the texts beside it.
+gensim's ``LdaMulticore`` is not deterministic, because its result depends on the timing of its workers. Its serial
+``LdaModel`` is, but has an E-step written in Python. Here that E-step is compiled, with the same updates and a fixed
+starting point, so that the topics of a text depend neither on chance nor on the other texts.
 """
 
 from typing import Any, ClassVar, Self
@@ -19,49 +18,56 @@ from ..compiled import compiled, guarded
 from ..errors import MissingExtraError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import CountEncoder
-from .tfidf import check_topics
+from .base import COUNT, NOT_NEGATIVE, POSITIVE, TOKENIZER, CountEncoder
 
 
 class TopicsLDA(CountEncoder):
-    """Texts as the mean of their topics' posterior distribution in latent Dirichlet allocation (Blei et al. 2003).
+    """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
 
-    Needs the extra ``gensim`` to fit, not to transform.
+    The extra ``gensim`` is needed to fit, not to transform.
 
     Parameters
     ----------
-    n_topics : int
-    passes : int
-        How often the training texts are gone through.
-    alpha : float or None
-        The Dirichlet prior of a text's topics; None for 1 / n_topics.
-    eta : float or None
-        The Dirichlet prior of a topic's words; None for 1 / n_topics.
-    chunk_size : int
-        After how many texts the topics are renewed. Where there are few texts, gensim's 2000 would be too seldom.
-    max_iter : int
-        Steps at most to find a text's topics.
-    tol : float
-        A text's topics are found when their parameters change by less than this on average.
-    max_words : int or None
-        The most frequent words that are looked at, or None for all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
-        For the random topics that training starts from.
+    n_topics : int, default=50
+        Number of topics.
+    passes : int, default=10
+        Passes over the training texts.
+    alpha : float, default=None
+        Dirichlet prior of the topics of a text; None is 1 / n_topics.
+    eta : float, default=None
+        Dirichlet prior of the words of a topic; None is 1 / n_topics.
+    chunk_size : int, default=500
+        Number of texts per update of the topics; gensim's 2000 is too many for small corpora.
+    max_iter : int, default=50
+        Maximum number of E-step iterations per text.
+    tol : float, default=1e-3
+        Stop the E-step of a text when its parameters change by less than this on average.
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the initial topics.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     lambda_ : (n_topics, n_words) float32
-        The parameters of each topic's Dirichlet posterior: pseudo-counts of the words.
+        Parameters of the Dirichlet posterior of each topic: pseudo-counts of the words.
     alpha_ : float
-        The prior of a text's topics.
+        Dirichlet prior of the topics of a text.
+    max_iter_, tol_
+        The parameters of the fit.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. Words that no training text has are not looked at; a text
-    without known words has equal topics, the prior's mean.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. Words that no training text has are ignored; a text
+    without known words has the mean of the prior: equal proportions.
 
     Examples
     --------
@@ -73,6 +79,23 @@ class TopicsLDA(CountEncoder):
            [0.5, 0.5]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [COUNT],
+        "passes": [COUNT],
+        "alpha": [POSITIVE, None],
+        "eta": [POSITIVE, None],
+        "chunk_size": [COUNT],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "max_words": [COUNT, None],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("max_iter", "tol")
+
+    max_iter_: int
+    tol_: float
     lambda_: NDArray[np.float32]
     alpha_: float
     _layouts: ClassVar = {"lambda_": "f4[topics,words]"}
@@ -90,6 +113,7 @@ class TopicsLDA(CountEncoder):
         max_words: int | None = None,
         tokenizer: AnyTokenizer | None = None,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.n_topics = n_topics
         self.passes = passes
@@ -101,47 +125,43 @@ class TopicsLDA(CountEncoder):
         self.max_words = max_words
         self.tokenizer = tokenizer
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the topics; labels are not looked at."""
-        check_topics(self.n_topics)
-        for name in ("alpha", "eta"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive or None, not {value!r}")
+        """Learn the topics; ``y`` is ignored."""
         counts = self._fit_counts(X)
         self.alpha_ = 1 / self.n_topics if self.alpha is None else float(self.alpha)
         self.lambda_ = self._trained(counts)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the texts' topics, (n_docs, n_topics), each row a probability distribution."""
-        check_is_fitted(self, "lambda_")
+        """Return the expected proportions of the topics, (n_docs, n_topics); each row sums to 1."""
+        check_is_fitted(self)
         topics = np.exp(expected_log(self.lambda_.astype(np.float64)))
-        posterior, _ = e_step(self._counts(X), topics, self.alpha_, self.max_iter, self.tol)
+        posterior, _ = e_step(self._counts(X), topics, self.alpha_, self.max_iter_, self.tol_)
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
 
     def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
-        """Let gensim train, and return its topics' parameters, (n_topics, n_words)."""
+        """Train with gensim and return the parameters of the topics, (n_topics, n_words)."""
         try:
             from gensim.models import LdaModel
         except ImportError:
             raise MissingExtraError("gensim", "gensim", "Latent Dirichlet allocation") from None
         alpha, max_iter, tol = self.alpha_, self.max_iter, self.tol
         n_docs, n_words = counts.shape
-        with progress("fitting topics", n_docs * self.passes, unit="texts") as advance:
+        with progress("fitting topics", n_docs * self.passes, unit="texts", shown=bool(self.verbose)) as advance:
 
             class Compiled(LdaModel):  # type: ignore[misc]
                 """gensim's model whose documents are rows of ``counts``."""
 
                 def inference(self, chunk: list[int], collect_sstats: bool = False) -> tuple[Any, Any]:  # noqa: ARG002
                     topics = self.expElogbeta.astype(np.float64)
-                    posterior, told = e_step(counts[chunk], topics, alpha, max_iter, tol)
+                    posterior, gains = e_step(counts[chunk], topics, alpha, max_iter, tol)
                     advance(len(chunk))
-                    return posterior.astype(self.dtype), told.astype(self.dtype)
+                    return posterior.astype(self.dtype), gains.astype(self.dtype)
 
                 def do_mstep(self, rho: float, other: Any, extra_pass: bool = False) -> None:
-                    # As gensim's, without finding out how far the topics moved: that costs as much again.
+                    # As gensim's, without the difference between the topics, which would take as long again.
                     self.state.blend(rho, other)
                     self.sync_state()
                     self.num_updates += 0 if extra_pass else other.numdocs
@@ -154,7 +174,7 @@ class TopicsLDA(CountEncoder):
                 eta=self.eta,
                 passes=self.passes,
                 chunksize=self.chunk_size,
-                eval_every=None,  # its bound would cost half the time
+                eval_every=None,  # the bound would take half the time
                 random_state=check_random_state(self.random_state),
             )
         return np.asarray(model.state.get_lambda(), np.float32)
@@ -172,21 +192,24 @@ def expected_log(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
 def e_step(
     counts: sparse.csr_array, topics: NDArray[np.float64], alpha: float, max_iter: int, tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find the posterior of each text's topics, the words' being held.
+    """Compute the posterior of the topics of each text, given the words of the topics.
 
     Parameters
     ----------
     counts : (n_docs, n_words) sparse array
     topics : (n_topics, n_words) array
         exp(E[log p(w | z)]).
-    alpha, max_iter, tol : float, int, float
+    alpha : float
+        Dirichlet prior of the topics of a text.
+    max_iter, tol : int, float
+        As in :class:`TopicsLDA`.
 
     Returns
     -------
     posterior : (n_docs, n_topics)
         Dirichlet parameters.
     gains : (n_topics, n_words)
-        How often each topic is expected to have made each word.
+        Expected number of times that each topic generated each word.
     """
     if counts.shape[1] != topics.shape[1]:
         raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {topics.shape[1]}")
@@ -234,9 +257,9 @@ def _infer(
                 gains[ids[place], topic] += weights[topic] * part
 
 
-@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
+@compiled(fastmath={"reassoc"})  # lets the compiler sum several terms at a time
 def _dot(weights: Any, word: Any) -> float:
-    total = 1e-100  # gensim adds float32's epsilon: there must be something to divide by
+    total = 1e-100  # avoids division by 0; gensim adds the epsilon of float32
     for topic in range(len(weights)):
         total += weights[topic] * word[topic]
     return total
@@ -252,7 +275,7 @@ def _exp_expected_log(parameters: Any, out: Any) -> None:
 
 @compiled
 def _digamma(x: float) -> float:
-    """Return the digamma function of a positive number: upwards by recurrence, then its asymptotic series."""
+    """Return the digamma function of a positive number, by recurrence and asymptotic series."""
     shift = 0.0
     while x < 8.0:
         shift -= 1.0 / x

@@ -1,7 +1,7 @@
 """Latent semantic indexing: the leading singular vectors of the tf-idf matrix.
 
-The decomposition is scikit-learn's ``TruncatedSVD`` by ARPACK. It is exact to rounding, where its randomised solver
-and gensim's ``LsiModel`` stray by some percent in the smaller of fifty singular values, and it is no slower than they.
+The decomposition is scikit-learn's ``TruncatedSVD`` by ARPACK. It is exact to rounding; the randomised solver and
+gensim's ``LsiModel`` err by some percent in the smaller of fifty singular values, and are no faster.
 """
 
 from typing import Any, ClassVar, Self
@@ -12,6 +12,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
 from ..text import AnyTokenizer
+from .base import COUNT, TOKENIZER
 from .tfidf import WeightedCounts, check_topics
 
 
@@ -20,24 +21,28 @@ class LatentSemanticIndex(WeightedCounts):
 
     Parameters
     ----------
-    n_topics : int
-        How many singular vectors are kept; less than the training texts and their words.
-    sublinear_tf : bool
-        Take 1 + log(count) in place of the count.
-    max_words : int or None
-        The most frequent words that are looked at, or None for all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
-        For the solver's start, on which the result does not depend beyond rounding.
+    n_topics : int, default=50
+        Number of singular vectors; less than the number of training texts and of words.
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the start of the solver; the result depends on it by rounding only.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     idf_ : (n_words,) float64
+        The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64
-        The singular vectors, orthonormal, largest first; the entry of largest size in each is positive.
+        The right singular vectors, orthonormal, largest singular value first; the entry of largest absolute value in
+        each is positive.
     singular_values_ : (n_topics,) float64
+        The singular values, largest first.
 
     Notes
     -----
@@ -51,6 +56,10 @@ class LatentSemanticIndex(WeightedCounts):
            [0.  , 0.  ]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [COUNT], "max_words": [COUNT, None], "tokenizer": TOKENIZER, "random_state": ["random_state"],
+    }  # fmt: skip
+
     components_: NDArray[np.float64]
     singular_values_: NDArray[np.float64]
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]", "singular_values_": "f8[topics]"}
@@ -58,20 +67,17 @@ class LatentSemanticIndex(WeightedCounts):
     def __init__(
         self,
         n_topics: int = 50,
-        sublinear_tf: bool = False,
         max_words: int | None = None,
         tokenizer: AnyTokenizer | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_topics = n_topics
-        self.sublinear_tf = sublinear_tf
         self.max_words = max_words
         self.tokenizer = tokenizer
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the singular vectors; labels are not looked at."""
-        check_topics(self.n_topics)
+        """Compute the singular vectors; ``y`` is ignored."""
         weighted = self._fit_weighted(X)
         check_topics(self.n_topics, weighted)
         svd = TruncatedSVD(self.n_topics, algorithm="arpack", random_state=self.random_state).fit(weighted)
@@ -81,7 +87,7 @@ class LatentSemanticIndex(WeightedCounts):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coordinates, (n_docs, n_topics)."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self)
         return np.asarray(self._weighted(X) @ self.components_.T)
 
     @property
@@ -90,6 +96,6 @@ class LatentSemanticIndex(WeightedCounts):
 
 
 def _with_signs(components: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn each row such that its entry of largest size is positive: a singular vector's sign is anyone's choice."""
+    """Flip the sign of each row whose entry of largest absolute value is negative: the sign is arbitrary."""
     largest = np.abs(components).argmax(axis=1)
     return np.asarray(components * np.sign(components[np.arange(len(components)), largest])[:, None])

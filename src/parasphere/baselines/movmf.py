@@ -1,88 +1,108 @@
-"""movMF: which cluster of directions a text's weighted words belong to."""
+"""Topics of unit vectors over weighted words: movMF, a mixture, and what it shares with SAM, an admixture."""
 
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
-from ..sphere import vmf
-from ..sphere.movmf import Kappa, MovMF
+from ..errors import CorpusError, ParasphereError
+from ..sphere import MovMF, SphericalAdmixture, vmf
 from ..text import AnyTokenizer
-from .base import CountEncoder, smoothed_idf, unit_length
+from .base import COUNT, TOKENIZER
+from .tfidf import WeightedCounts
 
 Weighting = Literal["tf", "tfidf"]
 
 
-class WeightedEncoder(CountEncoder):
-    """A text encoder that looks at weighted counts of words, scaled to unit length.
+class SphericalTopics(WeightedCounts):
+    """A text encoder that fits an estimator of unit vectors to weighted word counts, and transforms with it.
 
-    A subclass has a parameter ``weighting``: "tf" for the counts themselves, "tfidf" for counts times
-    ``log((1 + n)/(1 + n_w)) + 1``, where ``n_w`` of ``n`` training texts have the word.
+    A subclass has a parameter ``weighting``: "tf" for counts, "tfidf" for counts times inverse document frequency.
     """
 
     weighting: Weighting
-    idf_: NDArray[np.float64] | None
+    model_: Any
 
-    def _fit_rows(self, X: Any) -> sparse.csr_array:
-        """Choose words and their weights and return unit rows, (n_docs, n_words)."""
-        if self.weighting not in get_args(Weighting):
-            raise ValueError(f"weighting must be one of {', '.join(get_args(Weighting))}, not {self.weighting!r}")
-        counts = self._fit_counts(X)
-        n_words = counts.shape[1]
-        if n_words < 2:
-            raise ValueError(
-                f"directions need at least two words; the training texts, within max_words, have {n_words}"
-            )
-        self.idf_ = smoothed_idf(counts) if self.weighting == "tfidf" else None
-        return self._weighted(counts)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [COUNT],
+        "weighting": [StrOptions({"tf", "tfidf"})],
+        "max_words": [COUNT, None],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
 
-    def _rows(self, X: Any) -> sparse.csr_array:
-        """Return unit rows, (n_docs, n_words); zeros for a text without any of the words."""
-        return self._weighted(self._counts(X))
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn the topics; ``y`` is ignored."""
+        rows = self._fit_weighted(X, idf=self.weighting == "tfidf")
+        if rows.shape[1] < 2:
+            raise CorpusError("directions need at least two words; the training texts, within max_words, have one")
+        self.model_ = self._new_model().fit(rows)
+        return self
 
-    def _weighted(self, counts: sparse.csr_array) -> sparse.csr_array:
-        rows = counts.astype(np.float64)
-        if self.idf_ is not None:
-            rows.data *= self.idf_[rows.indices]
-        unit: sparse.csr_array = unit_length(rows)
-        return unit
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the topics in each text, (n_docs, n_topics); each row sums to 1."""
+        rows = self._weighted(X)
+        return np.asarray(self.model_.transform(rows)) if rows.shape[0] else np.empty((0, self._n_features_out))
+
+    def _new_model(self) -> MovMF | SphericalAdmixture:
+        raise NotImplementedError
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if self.model_.n_features_in_ != len(self.vocabulary_):
+            raise ParasphereError("the topics and the vocabulary do not fit each other")
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_._n_features_out)
 
 
-class MovMFTopics(WeightedEncoder):
+class MovMFTopics(SphericalTopics):
     """Texts as their responsibilities in a mixture of von Mises-Fisher distributions over weighted words.
 
     Parameters
     ----------
-    n_topics : int
-    weighting : {"tf", "tfidf"}
+    n_topics : int, default=50
+        Number of components.
+    weighting : {"tf", "tfidf"}, default="tfidf"
         Counts of words, or counts times inverse document frequency.
-    max_words : int or None
-        How many words are looked at: those most frequent in the training texts, or all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    kappa : {"free", "shared"}
-        A concentration for each component, or one for all; the latter did better in cross-validation.
-    max_kappa : float
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    kappa : {"free", "shared"}, default="shared"
+        One concentration per component, or one for all; the latter did better in cross-validation.
+    max_kappa : float, default=1e8
         Largest concentration; a small one, such as 1000, makes responsibilities soft.
-    n_init, max_iter, tol, random_state
-        As in :class:`parasphere.sphere.movmf.MovMF`.
+    n_init : int, default=1
+        Number of starts.
+    max_iter : int, default=200
+        Maximum number of iterations per start.
+    tol : float, default=1e-4
+        Stop when the mean log-likelihood per text rises by no more than this, in nats.
+    random_state : int, RandomState or None, default=0
+        Seeds the start.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
-    idf_ : (n_words,) array or None
-    weights_ : (n_topics,) array
-    mean_directions_ : (n_topics, n_words) array
-    concentrations_ : (n_topics,) array
-    n_iter_ : int
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
+    idf_ : (n_words,) float64
+        The factor of each word; 1 if ``weighting`` is "tf".
+    model_ : MovMF
+        The fitted mixture.
 
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the mixing weights.
-    Under maximum likelihood nearly all responsibilities are 0 or 1: in tens of thousands of dimensions the clusters are
-    narrow.
+    Under maximum likelihood nearly all responsibilities are 0 or 1: in tens of thousands of dimensions the components
+    are narrow.
 
     Examples
     --------
@@ -94,15 +114,11 @@ class MovMFTopics(WeightedEncoder):
            [0., 1.]])
     """
 
-    weights_: NDArray[np.float64]
-    mean_directions_: NDArray[np.float64]
-    concentrations_: NDArray[np.float64]
-    n_iter_: int
-    _layouts: ClassVar = {
-        "idf_": "f8[words]?", "weights_": "f8[topics]", "mean_directions_": "f8[topics,words]",
-        "concentrations_": "f8[topics]",
-    }  # fmt: skip
-    _not_negative: ClassVar = ("weights_", "concentrations_")
+    model_: MovMF
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SphericalTopics._parameter_constraints,
+        **{name: MovMF._parameter_constraints[name] for name in ("kappa", "max_kappa", "n_init", "max_iter", "tol")},
+    }
 
     def __init__(
         self,
@@ -111,12 +127,13 @@ class MovMFTopics(WeightedEncoder):
         max_words: int | None = None,
         tokenizer: AnyTokenizer | None = None,
         *,
-        kappa: Kappa = "shared",
+        kappa: Literal["free", "shared"] = "shared",
         max_kappa: float = vmf.MAX_KAPPA,
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.n_topics = n_topics
         self.weighting = weighting
@@ -128,28 +145,10 @@ class MovMFTopics(WeightedEncoder):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the components from texts; labels are not looked at."""
-        rows = self._fit_rows(X)
-        mixture = MovMF(
+    def _new_model(self) -> MovMF:
+        return MovMF(
             self.n_topics, kappa=self.kappa, max_kappa=self.max_kappa, n_init=self.n_init, max_iter=self.max_iter,
-            tol=self.tol, random_state=self.random_state,
-        ).fit(rows)  # fmt: skip
-        self.weights_, self.concentrations_ = mixture.weights_, mixture.concentrations_
-        self.mean_directions_, self.n_iter_ = mixture.mean_directions_, mixture.n_iter_
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the responsibilities, (n_docs, n_topics)."""
-        check_is_fitted(self, "mean_directions_")
-        mixture = MovMF(self.n_topics)
-        mixture.weights_, mixture.concentrations_ = self.weights_, self.concentrations_
-        mixture.mean_directions_ = self.mean_directions_
-        mixture.n_features_in_ = self.mean_directions_.shape[1]
-        rows = self._rows(X)
-        return mixture.predict_proba(rows) if rows.shape[0] else np.empty((0, self._n_features_out))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.weights_)
+            tol=self.tol, random_state=self.random_state, verbose=self.verbose,
+        )  # fmt: skip

@@ -1,6 +1,6 @@
-"""The compiled loops of FastSent: a sum of word vectors learns to tell its neighbours' words from noise words.
+"""The compiled loops of FastSent: negative sampling, with sums of word vectors as inputs.
 
-One thread, its own random numbers: the same start leads to the same vectors.
+They run in one thread and have their own random numbers: the same start leads to the same vectors.
 """
 
 from typing import Any, NamedTuple
@@ -8,18 +8,67 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled, guarded
+from ..compiled import check_layouts, compiled, guarded
 
-LOOKED_AT = 16  # the loss is that of every so manieth sentence: logarithms are dear
+LOSS_EVERY = 16  # the loss is computed for every sixteenth sentence: logarithms are slow
 LONGEST = 512  # words of a sentence that are learned from
-MOST = 1.0  # by how much the sum of a sentence may follow a gradient: more, in long sentences, is without bound
+MAX_STEP = 1.0  # by which the sum of a sentence may follow a gradient; more diverges in long sentences
+
+
+class Text(NamedTuple):
+    """Sentences as word ids, end to end.
+
+    Attributes
+    ----------
+    ids : (n_ids,) int32
+    begins, ends : (n_sentences,) int64
+        Where the ids of each sentence begin and end.
+    first, last : (n_sentences,) int64
+        The first sentence of the document of each sentence, and the one after its last.
+    keep : (n_words,) float32
+        Probability with which an occurrence of each word is used.
+    """
+
+    ids: NDArray[np.int32]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    keep: NDArray[np.float32]
+
+
+class Weights(NamedTuple):
+    """What is learned, and what noise words are drawn with; all but the noise table changes in place.
+
+    Attributes
+    ----------
+    inputs, outputs : (n_words, dim) float32
+        Input and output vectors of the words.
+    share, other : (n_words,) float32 and int32
+        As in :class:`Noise`.
+    state : (1,) uint64
+        State of the random numbers.
+    """
+
+    inputs: NDArray[np.float32]
+    outputs: NDArray[np.float32]
+    share: NDArray[np.float32]
+    other: NDArray[np.int32]
+    state: NDArray[np.uint64]
+
+
+_LAYOUTS = {
+    "ids": "i4[n]", "begins": "i8[sentences]", "ends": "i8[sentences]", "first": "i8[sentences]",
+    "last": "i8[sentences]", "keep": "f4[words]", "share": "f4[words]", "other": "i4[words]",
+    "inputs": "f4[words,dim]", "outputs": "f4[words,dim]", "state": "u8[1]",
+}  # fmt: skip
 
 
 class Noise(NamedTuple):
-    """A distribution over words to draw from in constant time (Walker's alias method).
+    """A distribution over words that is drawn from in constant time (Walker's alias method).
 
-    A word is drawn uniformly; it is kept with its ``share``, (n_words,) float32, else its ``other`` is taken,
-    (n_words,) int32.
+    A word is drawn uniformly. With the probability ``share``, (n_words,) float32, it is the result; otherwise its
+    ``other``, (n_words,) int32, is.
     """
 
     share: NDArray[np.float32]
@@ -27,7 +76,7 @@ class Noise(NamedTuple):
 
 
 def noise_table(counts: NDArray[np.int64], power: float = 0.75) -> Noise:
-    """Return what draws words in proportion to a power of their counts.
+    """Return the distribution of words in proportion to a power of their counts.
 
     Examples
     --------
@@ -41,8 +90,8 @@ def noise_table(counts: NDArray[np.int64], power: float = 0.75) -> Noise:
     return Noise(share.astype(np.float32), other)
 
 
-def kept_shares(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]:
-    """Return with which probability an occurrence of each word is learned from, as word2vec has it."""
+def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]:
+    """Return the probability with which an occurrence of each word is used, as in word2vec."""
     if sample == 0:
         return np.ones(len(counts), np.float32)
     over = sample * counts.sum() / counts
@@ -52,7 +101,7 @@ def kept_shares(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]
 @guarded(share="f8[words]", other="i4[words]")
 @compiled
 def _fill_alias(share: Any, other: Any) -> None:
-    """Let words with more than their equal share lend to those with less; ``share`` is 1 on average."""
+    """Let words with a share above 1 fill up those below; ``share`` is 1 on average."""
     small = [i for i in range(len(share)) if share[i] < 1.0]
     large = [i for i in range(len(share)) if share[i] >= 1.0]
     while small and large:
@@ -62,7 +111,7 @@ def _fill_alias(share: Any, other: Any) -> None:
         if share[rich] < 1.0:
             large.pop()
             small.append(rich)
-    for i in small + large:  # what is left has a whole share but for rounding
+    for i in small + large:  # the rest have a share of 1 but for rounding
         share[i] = 1.0
 
 
@@ -79,68 +128,69 @@ def _random(state: Any) -> Any:
 
 @compiled
 def _share(bits: Any) -> Any:
-    """Return a number from 0 to 1 of the upper 24 bits."""
+    """Return a number from 0 to 1, made of the upper 24 bits."""
     return np.float32(bits >> np.uint64(40)) * np.float32(2.0**-24)
 
 
 @compiled(fastmath=True, error_model="numpy")
-def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, given: Any, foretold: Any, room: Any) -> Any:
-    """Take a step of gradient descent on a sentence for each word that it is to foretell, one after another.
+def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, inputs: Any, outputs: Any, room: Any) -> Any:
+    """Take one gradient step per predicted word of a sentence, one after another.
 
     Parameters
     ----------
     words : (n,) int
         The sentence.
     targets, labels : (m,)
-        Words, and 1 for those that are to be foretold, 0 for the noise words after each.
+        Words, and 1 for those to be predicted, 0 for the noise words after each.
     rate : float
-    given, foretold : (n_words, dim)
+        Learning rate.
+    inputs, outputs : (n_words, dim)
         Input and output vectors, changed in place.
     room : (3, dim)
-        To work in.
+        Scratch memory.
     """
     total, change, step = room[0], room[1], room[2]
-    _begin(words, given, room)
+    _begin(words, inputs, room)
     squares = _squares(words)
-    one = given.dtype.type(1)  # so that nothing is widened to float64
-    rate = min(rate, given.dtype.type(MOST) / given.dtype.type(squares))
+    one = inputs.dtype.type(1)  # so that nothing is widened to float64
+    rate = min(rate, inputs.dtype.type(MAX_STEP) / inputs.dtype.type(squares))
     for i in range(len(targets)):
         if labels[i]:
             _move(total, change, step, squares)
-        row = foretold[targets[i]]
+        row = outputs[targets[i]]
         _pull(total, row, step, rate * (labels[i] - one / (one + np.exp(-_dot(total, row)))))
     _move(total, change, step, squares)
     for i in range(len(words)):
-        row = given[words[i]]
+        row = inputs[words[i]]
         for j in range(len(row)):
             row[j] += change[j]
 
 
 @compiled(fastmath=True)
-def sentence_loss(words: Any, targets: Any, labels: Any, given: Any, foretold: Any, room: Any) -> Any:
-    """Return ``-Σ log σ(±s·v)`` over the targets of a sentence; arguments as in :func:`learn_sentence`."""
-    _begin(words, given, room)
+def sentence_loss(words: Any, targets: Any, labels: Any, inputs: Any, outputs: Any, room: Any) -> Any:
+    """Return ``-Σ log σ(±s·v)`` over the targets of a sentence; arguments are those of :func:`learn_sentence`."""
+    _begin(words, inputs, room)
     loss = 0.0
     for i in range(len(targets)):
-        product = _dot(room[0], foretold[targets[i]])
+        product = _dot(room[0], outputs[targets[i]])
         signed = product if labels[i] else -product
         loss += np.log1p(np.exp(-abs(signed))) + max(-signed, 0)
     return loss
 
 
 @compiled
-def _begin(words: Any, given: Any, room: Any) -> None:
+def _begin(words: Any, inputs: Any, room: Any) -> None:
     """Add up a sentence, and clear the rest of the room."""
     room[:] = 0
     for i in range(len(words)):
-        row = given[words[i]]
+        row = inputs[words[i]]
         for j in range(len(row)):
             room[0, j] += row[j]
 
 
 @compiled
 def _squares(words: Any) -> Any:
-    """Return how far the sum moves when each word moves by one: a word that occurs twice moves twice, and counts so."""
+    """Return how far the sum moves when each word moves by one; a word that occurs twice moves twice."""
     squares = 0
     for i in range(len(words)):
         for k in range(len(words)):
@@ -150,7 +200,7 @@ def _squares(words: Any) -> Any:
 
 @compiled
 def _move(total: Any, change: Any, step: Any, squares: Any) -> None:
-    """Let the sum follow its words, which move by ``step``."""
+    """Move the sum with its words, which move by ``step``."""
     factor = total.dtype.type(squares)
     for j in range(len(total)):
         total[j] += factor * step[j]
@@ -160,7 +210,7 @@ def _move(total: Any, change: Any, step: Any, squares: Any) -> None:
 
 @compiled
 def _pull(total: Any, row: Any, step: Any, by: Any) -> None:
-    """Pull a sum and an output vector to each other (or push, if ``by`` is negative)."""
+    """Move a sum and an output vector towards each other, or apart if ``by`` is negative."""
     for j in range(len(row)):
         step[j] += by * row[j]
         row[j] += by * total[j]
@@ -174,24 +224,31 @@ def _dot(a: Any, b: Any) -> Any:
     return product
 
 
-@guarded(
-    ids="i4[n]", begins="i8[sentences]", ends="i8[sentences]", first="i8[sentences]", last="i8[sentences]",
-    kept="f4[words]", share="f4[words]", other="i4[words]", given="f4[words,dim]", foretold="f4[words,dim]",
-    state="u8[1]",
-)  # fmt: skip
-@compiled
 def learn_stretch(
-    ids: Any, begins: Any, ends: Any, first: Any, last: Any, begin: Any, end: Any, rate: Any, last_rate: Any,
-    autoencode: Any, negative: Any, kept: Any, share: Any, other: Any, given: Any, foretold: Any, state: Any,
-) -> Any:  # fmt: skip
-    """Learn from the sentences ``begin`` to ``end``; return the loss and how many foretold words it is of."""
+    text: Text, weights: Weights, begin: int, end: int, rates: tuple[float, ...], autoencode: bool, negative: int
+) -> tuple[float, int]:
+    """Learn from the sentences ``begin`` to ``end``, at rates that go linearly from the first to the last.
+
+    Returns the loss, and the number of predicted words that it is summed over.
+    """
+    check_layouts(text._asdict() | weights._asdict(), _LAYOUTS)
+    loss, n_predicted = _learn_stretch(text, weights, begin, end, rates[0], rates[1], autoencode, negative)
+    return float(loss), int(n_predicted)
+
+
+@compiled
+def _learn_stretch(
+    text: Any, weights: Any, begin: Any, end: Any, rate: Any, last_rate: Any, autoencode: Any, negative: Any
+) -> Any:
+    ids, begins, ends, first, last, keep = text
+    inputs, outputs, share, other, state = weights
     words = np.empty((3, LONGEST), np.int32)  # of the sentence before, this one, and the one after
     counts = np.zeros(3, np.int64)
     targets = np.empty(3 * LONGEST * (1 + negative), np.int32)
     labels = np.empty(len(targets), np.float32)
-    room = np.empty((3, given.shape[1]), np.float32)
+    room = np.empty((3, inputs.shape[1]), np.float32)
     n_words = np.uint64(len(share))
-    loss, foretold_words = 0.0, 0
+    loss, n_predicted = 0.0, 0
     for sentence in range(begin, end):
         for side in range(3):
             at = sentence + side - 1
@@ -199,7 +256,7 @@ def learn_stretch(
             if at < first[sentence] or at >= last[sentence]:
                 continue
             for i in range(begins[at], min(ends[at], begins[at] + LONGEST)):
-                if kept[ids[i]] >= 1 or _share(_random(state)) < kept[ids[i]]:
+                if keep[ids[i]] >= 1 or _share(_random(state)) < keep[ids[i]]:
                     words[side, counts[side]] = ids[i]
                     counts[side] += 1
         if counts[1] == 0:
@@ -223,8 +280,8 @@ def learn_stretch(
         done = (sentence - begin) / (end - begin)
         now = np.float32(rate + done * (last_rate - rate))
         read = words[1, : counts[1]]
-        if sentence % LOOKED_AT == 0:
-            loss += sentence_loss(read, targets[:m], labels[:m], given, foretold, room)
-            foretold_words += counts[0] + counts[2] + (counts[1] if autoencode else 0)
-        learn_sentence(read, targets[:m], labels[:m], now, given, foretold, room)
-    return loss, foretold_words
+        if sentence % LOSS_EVERY == 0:
+            loss += sentence_loss(read, targets[:m], labels[:m], inputs, outputs, room)
+            n_predicted += counts[0] + counts[2] + (counts[1] if autoencode else 0)
+        learn_sentence(read, targets[:m], labels[:m], now, inputs, outputs, room)
+    return loss, n_predicted

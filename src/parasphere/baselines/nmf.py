@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..text import AnyTokenizer
+from .base import COUNT, NOT_NEGATIVE, TOKENIZER
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8
@@ -16,38 +17,42 @@ FOLD_IN_ITER = 1000
 
 
 class NonnegativeFactors(WeightedCounts):
-    """Texts as non-negative mixtures of non-negative topics: the least-squares factors of the tf-idf matrix.
+    """Texts as non-negative mixtures of non-negative topics, by least squares on the tf-idf matrix.
 
     Parameters
     ----------
-    n_topics : int
-        Less than the training texts and their words.
-    max_iter : int
-        Sweeps of coordinate descent at most; scikit-learn warns if they did not suffice.
-    tol : float
-        Stop when a sweep's violation of the optimum's conditions has fallen to this part of the first one's.
-    sublinear_tf : bool
-        Take 1 + log(count) in place of the count.
-    max_words : int or None
-        The most frequent words that are looked at, or None for all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
-        For the singular vectors from which the factors start.
+    n_topics : int, default=50
+        Number of topics; less than the number of training texts and of words.
+    max_iter : int, default=200
+        Maximum number of sweeps of coordinate descent; scikit-learn warns if they did not suffice.
+    tol : float, default=3e-3
+        Stop when the projected gradient has fallen to this fraction of that of the first sweep.
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the singular vectors from which the factors start.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     idf_ : (n_words,) float64
+        The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64
+        The topics.
     n_iter_ : int
+        Number of sweeps.
     reconstruction_error_ : float
-        The Frobenius norm of what the factors leave of the training texts' matrix.
+        Frobenius norm of the difference between the tf-idf matrix of the training texts and the factors' product.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the zero vector. One
-    thread does the work, so that the bits do not depend on how many BLAS may use.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the zero vector. The
+    work is done by one thread, so that the bits do not depend on the number of threads of BLAS.
 
     Examples
     --------
@@ -58,10 +63,19 @@ class NonnegativeFactors(WeightedCounts):
            [False, False]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [COUNT],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "max_words": [COUNT, None],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+    }
+
     components_: NDArray[np.float64]
     n_iter_: int
     reconstruction_error_: float
-    _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[n_topics,words]"}
+    _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]"}
     _not_negative: ClassVar = ("components_",)
 
     def __init__(
@@ -69,7 +83,6 @@ class NonnegativeFactors(WeightedCounts):
         n_topics: int = 50,
         max_iter: int = 200,
         tol: float = 3e-3,
-        sublinear_tf: bool = False,
         max_words: int | None = None,
         tokenizer: AnyTokenizer | None = None,
         random_state: Any = 0,
@@ -77,38 +90,34 @@ class NonnegativeFactors(WeightedCounts):
         self.n_topics = n_topics
         self.max_iter = max_iter
         self.tol = tol
-        self.sublinear_tf = sublinear_tf
         self.max_words = max_words
         self.tokenizer = tokenizer
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the factors; labels are not looked at."""
-        check_topics(self.n_topics)
+        """Compute the factors; ``y`` is ignored."""
         weighted = self._fit_weighted(X)
         check_topics(self.n_topics, weighted)
-        with threadpool_limits(1):  # the sums of several threads of BLAS would have other bits
-            solver = self._solver().fit(weighted)
+        # Starting from singular vectors takes fewer sweeps than from random numbers, and hardly depends on the seed.
+        solver = NMF(self.n_topics, init="nndsvd", max_iter=self.max_iter, tol=self.tol, random_state=self.random_state)
+        with threadpool_limits(1):  # sums by several threads would have other bits
+            solver.fit(weighted)
         self.components_ = solver.components_
         self.n_iter_ = int(solver.n_iter_)
         self.reconstruction_error_ = float(solver.reconstruction_err_)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return how much of each topic is in each text, (n_docs, n_topics)."""
-        check_is_fitted(self, "components_")
+        """Return the coefficients of the topics in each text, (n_docs, n_topics)."""
+        check_is_fitted(self)
         weighted = self._weighted(X)
         if not weighted.shape[0]:  # scikit-learn refuses what has no rows
             return np.zeros((0, self._n_features_out))
-        # What one text's share of the topics is should not depend on when the texts beside it are done.
-        solver = self._solver().set_params(tol=FOLD_IN_TOL, max_iter=FOLD_IN_ITER)
-        solver.components_, solver.n_components_ = self.components_, len(self.components_)
+        # To full precision: the sweeps go on until all texts are done, and a text must not depend on the others.
+        solver = NMF(self._n_features_out, tol=FOLD_IN_TOL, max_iter=FOLD_IN_ITER)
+        solver.components_, solver.n_components_ = self.components_, self._n_features_out
         with threadpool_limits(1):
             return np.asarray(solver.transform(weighted))
-
-    def _solver(self) -> NMF:
-        # Starting from singular vectors, a fit takes fewer sweeps than from random numbers, and hardly depends on them.
-        return NMF(self.n_topics, init="nndsvd", max_iter=self.max_iter, tol=self.tol, random_state=self.random_state)
 
     @property
     def _n_features_out(self) -> int:

@@ -1,9 +1,9 @@
 r"""Probabilistic latent semantic indexing (Hofmann 1999): texts as mixtures of topics, by maximum likelihood.
 
-The model says :math:`p(w \mid d) = \sum_z p(z \mid d)\, p(w \mid z)`. EM fits it: the E-step shares each count
-:math:`n(d, w)` out among topics in proportion to :math:`p(z \mid d)\, p(w \mid z)`, the M-step normalises what each
+The model says :math:`p(w \mid d) = \sum_z p(z \mid d)\, p(w \mid z)`. EM fits it: the E-step distributes each
+count :math:`n(d, w)` among topics in proportion to :math:`p(z \mid d)\, p(w \mid z)`, the M-step normalises what each
 text and each topic received. (Non-negative matrix factorisation with the Kullback-Leibler loss is the same up to
-scale.) The loop is compiled and touches only the words that a text has.
+scale.) The compiled loop visits only the words that a text has.
 """
 
 from typing import Any, ClassVar, Self
@@ -18,44 +18,52 @@ from ..compiled import compiled, guarded
 from ..errors import CorpusError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import CountEncoder
-from .tfidf import check_topics
+from .base import COUNT, NOT_NEGATIVE, TOKENIZER, CountEncoder
 
 
 class ProbabilisticLatentSemanticIndex(CountEncoder):
-    """Texts as their topics' probabilities, p(z | d).
+    """Texts as the probabilities of their topics, p(z | d).
 
     Parameters
     ----------
-    n_topics : int
-    max_iter : int
-        Steps of EM at most, both to fit and to fold a text in.
-    tol : float
-        Fitting ends when a step raises the log-likelihood by less than this part of its size; folding in ends when no
-        probability of the text's topics changes by more than this.
-    max_words : int or None
-        The most frequent words that are looked at, or None for all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
-        For the random topics that EM starts from.
+    n_topics : int, default=50
+        Number of topics.
+    max_iter : int, default=100
+        Maximum number of EM steps, to fit and to fold in a text.
+    tol : float, default=1e-4
+        Stop fitting when a step raises the log-likelihood by less than this fraction of it; stop folding in when no
+        probability changes by this much.
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the initial topics.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     components_ : (n_topics, n_words) float64
-        The words' probabilities in each topic, p(w | z).
+        Probabilities of the words in each topic, p(w | z).
     topic_shares_ : (n_topics,) float64
-        The topics' probabilities in all training texts together, p(z).
+        Probabilities of the topics in all training texts together, p(z).
     log_likelihood_ : (n_iter_ + 1,) float64
-        The training texts' log-likelihood at the start and after each step; it never falls.
+        Log-likelihood of the training texts at the start and after each step; it never falls.
     n_iter_ : int
+        Number of EM steps.
+    max_iter_, tol_
+        The parameters of the fit.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. A text, be it new or one of the training texts, is folded
-    in: its p(z | d) starts from p(z) and is fitted by EM while p(w | z) is held, for each text on its own. Words that
-    no training text has are not looked at; a text without known words has p(z).
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. Every text, whether new or one of the training texts, is
+    folded in on its own: p(z | d) starts from p(z) and is fitted by EM with p(w | z) fixed. Words that no training text
+    has are ignored; a text without known words has p(z).
 
     Examples
     --------
@@ -69,6 +77,19 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
     2.18
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [COUNT],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "max_words": [COUNT, None],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("max_iter", "tol")
+
+    max_iter_: int
+    tol_: float
     components_: NDArray[np.float64]
     topic_shares_: NDArray[np.float64]
     log_likelihood_: NDArray[np.float64]
@@ -84,6 +105,7 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
         max_words: int | None = None,
         tokenizer: AnyTokenizer | None = None,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.n_topics = n_topics
         self.max_iter = max_iter
@@ -91,18 +113,16 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
         self.max_words = max_words
         self.tokenizer = tokenizer
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the topics; labels are not looked at."""
-        check_topics(self.n_topics)
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+        """Learn the topics; ``y`` is ignored."""
         counts = self._fit_counts(X)
         rng = check_random_state(self.random_state)
         words = _columns_to_one(rng.uniform(0.5, 1.5, (counts.shape[1], self.n_topics)))  # p(w | z)
         mixes = np.full((counts.shape[0], self.n_topics), 1 / self.n_topics)  # p(z | d)
         trace: list[float] = []
-        with progress("fitting topics", self.max_iter, unit="steps") as advance:
+        with progress("fitting topics", self.max_iter, unit="steps", shown=bool(self.verbose)) as advance:
             for _ in range(self.max_iter):
                 gains = np.zeros_like(words)
                 trace.append(_em_step(*_parts(counts), words, mixes, gains))
@@ -118,28 +138,28 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the texts' topics, (n_docs, n_topics), each row a probability distribution."""
-        check_is_fitted(self, "components_")
+        """Return the probabilities of the topics, (n_docs, n_topics); each row sums to 1."""
+        check_is_fitted(self)
         return self._folded_in(self._counts(X))[0]
 
     def perplexity(self, X: Any) -> float:
-        """Return exp(- mean log p(w | d)) over the known words of texts, which are folded in; smaller is better."""
-        check_is_fitted(self, "components_")
+        """Return exp(- mean log p(w | d)) over the known words of texts, which are folded in; lower is better."""
+        check_is_fitted(self)
         counts = self._counts(X)
         if not counts.nnz:
             raise CorpusError("none of the texts has a known word; a perplexity needs at least one")
-        _, told = self._folded_in(counts)
-        return float(np.exp(-told.sum() / counts.sum()))
+        _, log_likelihoods = self._folded_in(counts)
+        return float(np.exp(-log_likelihoods.sum() / counts.sum()))
 
     def _folded_in(self, counts: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return p(z | d), (n_docs, n_topics), and the texts' log-likelihoods, (n_docs,)."""
+        """Return p(z | d), (n_docs, n_topics), and the log-likelihood of each text, (n_docs,)."""
         mixes = np.tile(self.topic_shares_, (counts.shape[0], 1))
-        told = np.zeros(counts.shape[0])
+        log_likelihoods = np.zeros(counts.shape[0])
         words = np.ascontiguousarray(self.components_.T)
         if counts.shape[1] != len(words):
             raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {len(words)}")
-        _fold_in(*_parts(counts), words, self.max_iter, self.tol, mixes, told)
-        return mixes, told
+        _fold_in(*_parts(counts), words, self.max_iter_, self.tol_, mixes, log_likelihoods)
+        return mixes, log_likelihoods
 
     @property
     def _n_features_out(self) -> int:
@@ -154,19 +174,19 @@ def _columns_to_one(gains: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(gains / np.maximum(gains.sum(axis=0), np.finfo(float).tiny))
 
 
-@compiled(fastmath={"reassoc"})  # a sum over topics in any order: several at a time
+@compiled(fastmath={"reassoc"})  # lets the compiler sum several topics at a time
 def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: Any) -> float:
-    """Share one text's counts out among topics, adding to ``gain`` and, unless empty, to the words' ``gains``.
+    """Distribute the counts of one text among topics, adding to ``gain`` and, unless it is empty, to ``gains``.
 
-    Returns the text's log-likelihood.
+    Returns the log-likelihood of the text.
     """
-    told = 0.0
+    log_likelihood = 0.0
     for place in range(len(ids)):
         row = words[ids[place]]
-        total = 1e-300  # more than nothing, should all products vanish
+        total = 1e-300  # avoids division by 0 if all products vanish
         for topic in range(len(mix)):
             total += mix[topic] * row[topic]
-        told += counts[place] * np.log(total)
+        log_likelihood += counts[place] * np.log(total)
         scale = counts[place] / total
         for topic in range(len(mix)):
             gain[topic] += scale * mix[topic] * row[topic]
@@ -174,7 +194,7 @@ def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: An
             received = gains[ids[place]]
             for topic in range(len(mix)):
                 received[topic] += scale * mix[topic] * row[topic]
-    return told
+    return log_likelihood
 
 
 @guarded(
@@ -183,28 +203,30 @@ def _share_out(ids: Any, counts: Any, words: Any, mix: Any, gain: Any, gains: An
 )  # fmt: skip
 @compiled
 def _em_step(starts: Any, ids: Any, counts: Any, words: Any, mixes: Any, gains: Any) -> float:
-    """Take one step: renew ``mixes`` (n_docs, n_topics) and add up ``gains`` (n_words, n_topics).
+    """Take one EM step: replace ``mixes`` (n_docs, n_topics) and add to ``gains`` (n_words, n_topics).
 
     Returns the log-likelihood before the step.
     """
-    told = 0.0
+    log_likelihood = 0.0
     gain = np.empty(mixes.shape[1])
     for doc in range(len(mixes)):
         begin, end = starts[doc], starts[doc + 1]
         if end > begin:
             gain[:] = 0.0
-            told += _share_out(ids[begin:end], counts[begin:end], words, mixes[doc], gain, gains)
+            log_likelihood += _share_out(ids[begin:end], counts[begin:end], words, mixes[doc], gain, gains)
             mixes[doc] = gain / gain.sum()
-    return told
+    return log_likelihood
 
 
 @guarded(
     starts="i[n+1]", ids="i[entries]", counts="f8[entries]", words="f8[words,topics]", mixes="f8[n,topics]",
-    told="f8[n]",
+    log_likelihoods="f8[n]",
 )  # fmt: skip
 @compiled
-def _fold_in(starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol: float, mixes: Any, told: Any) -> None:
-    """Fit each text's topics to words that are held; ``mixes`` holds the start, and then the result."""
+def _fold_in(
+    starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol: float, mixes: Any, log_likelihoods: Any
+) -> None:
+    """Fit the topics of each text with fixed p(w | z); ``mixes`` holds the start and then the result."""
     gain = np.empty(mixes.shape[1])
     nothing = np.empty((0, mixes.shape[1]))
     for doc in range(len(mixes)):
@@ -220,4 +242,4 @@ def _fold_in(starts: Any, ids: Any, counts: Any, words: Any, max_iter: int, tol:
             mix[:] = gain
             if moved < tol:
                 break
-        told[doc] = _share_out(ids[begin:end], counts[begin:end], words, mix, gain, nothing)
+        log_likelihoods[doc] = _share_out(ids[begin:end], counts[begin:end], words, mix, gain, nothing)

@@ -1,9 +1,9 @@
-"""Encoders that were trained beforehand, on other text: an experiment applies them and must not train them again."""
+"""Encoders that were trained beforehand on other text, and are not trained again."""
 
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import storage
 from ..errors import StoreError
-from .base import TextEncoder
+from ..vectors import WordVectors
+from .base import PATH, TextEncoder
 from .fastsent import FastSent
 from .skipthought import SkipThought
 
@@ -19,26 +20,25 @@ ENCODERS: dict[str, Any] = {encoder._kind(): encoder for encoder in (FastSent, S
 
 
 class Pretrained(TextEncoder):
-    """An encoder that ``parasphere train-encoder`` wrote; ``fit`` learns nothing.
+    """An encoder that ``parasphere train-encoder`` wrote; ``fit`` loads it and learns nothing.
 
     Parameters
     ----------
     folder : path
-    fingerprint : str, optional
-        Which weights the folder must hold, by :func:`fingerprint_of`. With it, equal parameters mean equal vectors.
-    device : str, optional
-        Where to compute, for encoders that can do so elsewhere than on the CPU.
-    vectors : optional
-        Word vectors in place of those that the folder refers to, if they have moved.
+        The folder of the encoder.
+    fingerprint : str, default=None
+        Which encoder the folder must hold, by :func:`fingerprint_of`. With it, equal parameters mean equal vectors.
+    device : str, default=None
+        Where to compute, if the encoder can do so elsewhere than on the CPU.
+    vectors : path or WordVectors, default=None
+        Where the word vectors are now that the encoder refers to, if not where they were.
 
     Attributes
     ----------
+    encoder_ : FastSent or SkipThought
+        The encoder.
     fingerprint_ : str
-        Of the weights that were found.
-
-    Notes
-    -----
-    Texts and vectors are those of the encoder in the folder.
+        The fingerprint of the encoder.
 
     Examples
     --------
@@ -50,6 +50,14 @@ class Pretrained(TextEncoder):
     (1, 4)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "folder": PATH,
+        "fingerprint": [str, None],
+        "device": [str, None],
+        "vectors": [*PATH, WordVectors, None],
+    }
+
+    encoder_: FastSent | SkipThought
     fingerprint_: str
 
     def __init__(
@@ -62,55 +70,54 @@ class Pretrained(TextEncoder):
 
     @classmethod
     def of(cls, folder: str | Path, **given: Any) -> Self:
-        """Return the encoder in a folder, bound to the weights that the folder holds now."""
+        """Return the encoder of a folder, with the fingerprint of what the folder holds now."""
         return cls(folder, fingerprint_of(folder), **given)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
-        """Load the encoder; the texts are not looked at."""
-        self._encoder: Any = None
-        self.fingerprint_ = self._checked(self.fingerprint)
-        self._loaded()
+        """Load the encoder; ``X`` and ``y`` are ignored."""
+        self._begin_fit()
+        self.fingerprint_ = fingerprint_of(self.folder)
+        if self.fingerprint not in (None, self.fingerprint_):
+            raise StoreError(
+                f"{self.folder} holds the encoder {self.fingerprint_[:12]}…, not {str(self.fingerprint)[:12]}…: it was "
+                "replaced. Name the folder that holds that one, or leave the fingerprint out."
+            )
+        self.encoder_ = load_encoder(self.folder, vectors=self.vectors, device=self.device)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, dim)."""
-        check_is_fitted(self, "fingerprint_")
-        vectors: NDArray[np.float32] = self._loaded().transform(X)
-        return vectors
+        check_is_fitted(self)
+        return self.encoder_.transform(X)
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._loaded()._n_features_out)
-
-    def _checked(self, wanted: str | None) -> str:
-        found = fingerprint_of(self.folder)
-        if wanted is not None and wanted != found:
-            raise StoreError(
-                f"{self.folder} holds the weights {found[:12]}…, not {wanted[:12]}…: it was written anew. "
-                "Name the folder that holds those, or leave the fingerprint out."
-            )
-        return found
-
-    def _loaded(self) -> Any:
-        if getattr(self, "_encoder", None) is None:
-            self._checked(self.fingerprint_)
-            encoder = load_encoder(self.folder, vectors=self.vectors)
-            if self.device is not None and "device" in encoder.get_params():
-                encoder.set_params(device=self.device)
-            self._encoder = encoder
-        return self._encoder
+        return self.encoder_._n_features_out
 
 
 def fingerprint_of(folder: str | Path) -> str:
-    """Return a hash of all that an encoder's vectors depend on: its weights and its parameters."""
+    """Return a hash of all that the vectors of an encoder depend on: what was learned, and with which parameters."""
     manifest = _manifest(folder)
-    facts = [manifest["kind"], manifest["sha256"], manifest["meta"]["parameters"]]
+    learned = {name: fact for name, fact in manifest["meta"]["learned"].items() if name != "seconds_"}
+    facts = [manifest["kind"], manifest["sha256"], learned]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def load_encoder(folder: str | Path, *, vectors: Any = None) -> Any:
-    """Load the encoder that a folder holds, whichever it is; ``vectors`` as in :meth:`parasphere.storage.Saved.load`."""
-    return ENCODERS[_manifest(folder)["kind"]].load(folder, vectors=vectors)
+def load_encoder(folder: str | Path, *, vectors: Any = None, device: str | None = None) -> Any:
+    """Load the encoder that a folder holds, of whichever class.
+
+    Parameters
+    ----------
+    folder : path
+    vectors : path or WordVectors, default=None
+        As in :meth:`parasphere.storage.Saved.load`.
+    device : str, default=None
+        Where to compute, for an encoder that has the choice; None is the CPU.
+    """
+    encoder = ENCODERS[_manifest(folder)["kind"]]
+    if device is not None and encoder is SkipThought:
+        return SkipThought.load(folder, vectors=vectors, device=device)
+    return encoder.load(folder, vectors=vectors)
 
 
 def _manifest(folder: str | Path) -> dict[str, Any]:

@@ -1,20 +1,22 @@
-"""Paragraph vectors (PV): a vector of each text, learned so that it foretells the text's words."""
+"""Paragraph vectors (PV): one vector per text, trained to predict the words of the text."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal, Self, get_args
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
 from ..errors import CorpusError, MissingExtraError, ParasphereError
-from ..features.inputs import held_texts
+from ..features import as_texts, held_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
-from ..vectors import WordVectors
-from .base import TextEncoder, loaded
+from ..vectors import WordVectors, resolve
+from .base import COUNT, TOKENIZER, VECTORS, WordEncoder
 
 Mode = Literal["dbow", "dm"]
 Floats = NDArray[np.float32]
@@ -24,65 +26,75 @@ DEFAULTS: dict[Mode, dict[str, Any]] = {
     "dm": {"epochs": 5, "alpha": 0.025, "infer_alpha": 0.1},
 }
 END_ALPHA = 0.0001  # where the learning rate ends, as in word2vec
-MAX_ALPHA = 1.0  # of learning; beyond, the weights grow without bound
 MAX_WEIGHT = 1e3
-_LONGEST = 10_000  # gensim passes over what a piece of text has beyond so many words
+ALPHA = Interval(Real, END_ALPHA, 1.0, closed="both")  # larger rates let the weights grow without bound
+_LONGEST = 10_000  # gensim ignores the words of a text beyond these
 
 
-class ParagraphVectors(TextEncoder):
+class ParagraphVectors(WordEncoder):
     """Texts as the paragraph vectors of Le and Mikolov (2014), by gensim's Doc2Vec (the extra ``gensim``).
 
     Parameters
     ----------
-    mode : "dbow" or "dm"
-        PV-DBOW, in which a text's vector foretells each of its words; or PV-DM, in which its mean with the vectors of
-        the words around does so.
-    dim : int
-        Dimension of the vectors, if no word vectors are given; otherwise it is theirs.
-    vectors : str, path, WordVectors or None
-        Word vectors to begin with, or what :meth:`WordVectors.load` takes. A word that they lack begins as all words do
-        without them.
-    epochs : int, optional
-        Passes over the training texts; by default 10 in PV-DBOW, 5 in PV-DM, which is slower.
-    alpha : float, optional
-        Learning rate at the first pass, from where it falls towards 0.0001; by default 0.1 in PV-DBOW, 0.025 in PV-DM.
-    infer_epochs : int
-        Passes over each text whose vector is wanted.
-    infer_alpha : float, optional
-        Learning rate at the first of these; by default 0.05 in PV-DBOW, 0.1 in PV-DM.
-    negative : int
-        Noise words for each word.
-    window : int
-        Words around on each side (PV-DM only).
-    min_count : int
-        How often a word must occur in the training texts to be known.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    random_state : int, RandomState or None
+    mode : {"dbow", "dm"}, default="dbow"
+        PV-DBOW, in which the vector of a text predicts each of its words; or PV-DM, in which the mean of that vector
+        and those of the words around a word predicts it.
+    dim : int, default=50
+        Dimension of the vectors, if ``vectors`` is None; otherwise the dimension is theirs.
+    vectors : str, path, WordVectors, learner or None, default=None
+        Initial word vectors, or what :meth:`WordVectors.load` takes; or a learner such as
+        :class:`parasphere.JointVectors`, which learns them from the training texts. Words without a vector, and all
+        words if this is None, start as in gensim.
+    epochs : int, default=None
+        Passes over the training texts; None is 10 in PV-DBOW and 5 in PV-DM, which is slower.
+    alpha : float, default=None
+        Learning rate of the first pass, from 0.0001 to 1; it falls towards 0.0001. None is 0.1 in PV-DBOW and 0.025 in
+        PV-DM.
+    infer_epochs : int, default=10
+        Passes over each text in ``transform``.
+    infer_alpha : float, default=None
+        Learning rate of the first of these, from 0.0001 to 1; None is 0.05 in PV-DBOW and 0.1 in PV-DM.
+    negative : int, default=5
+        Noise words per word.
+    window : int, default=2
+        Words of context on each side (PV-DM only).
+    min_count : int, default=1
+        Least count of a word in the training texts.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
+    random_state : int, RandomState or None, default=0
+        Seeds the initial vectors and the noise words.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The words that are known, most frequent first.
+        The known words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     counts_ : (n_words,) int64
-        How often each occurs in the training texts.
+        Count of each word in the training texts.
     output_weights_ : (n_words, dim) float32
-        What a vector is multiplied with to foretell each word.
+        Output vectors of the words.
     input_weights_ : (n_words, dim) float32 or None
-        The words' own vectors in PV-DM; PV-DBOW has none.
+        Input vectors of the words in PV-DM; None in PV-DBOW.
     seed_ : int
-        From which all noise is drawn.
+        Seed of the noise words.
+    mode_, infer_epochs_, infer_alpha_, negative_, window_
+        The parameters of the fit.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. The vector of any text, trained on or not, is inferred
-    anew with the weights held: it starts at zero and makes `infer_epochs` passes over the text, with the same stream of
-    noise for each text. It depends on nothing but the text, and a classifier sees training and test texts alike. A text
-    without known words stays at zero.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. The vector of every text, including the training texts,
+    is inferred with fixed weights: it starts at zero and makes ``infer_epochs`` passes over the text, with the same
+    noise words for each text. So it depends on the text alone, and a classifier sees training and test texts alike. A
+    text without known words has the zero vector.
 
-    Word vectors that are given become the output weights, and in PV-DM the input weights too. In PV-DBOW there is no
-    other place for them: gensim's input weights take no part in it unless words are trained beside texts, which is
-    many times slower and was no better.
+    Initial word vectors become the output weights, and in PV-DM the input weights too. PV-DBOW has no other use for
+    them: gensim uses input weights there only if words are trained beside texts, which is many times slower and was no
+    better.
 
     Examples
     --------
@@ -95,6 +107,28 @@ class ParagraphVectors(TextEncoder):
     array([0., 0., 0., 0., 0.], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "mode": [StrOptions({"dbow", "dm"})],
+        "dim": [COUNT],
+        "vectors": [*VECTORS, None],
+        "epochs": [COUNT, None],
+        "alpha": [ALPHA, None],
+        "infer_epochs": [COUNT],
+        "infer_alpha": [ALPHA, None],
+        "negative": [COUNT],
+        "window": [COUNT],
+        "min_count": [COUNT],
+        "tokenizer": TOKENIZER,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("mode", "infer_epochs", "infer_alpha", "negative", "window")
+
+    mode_: Mode
+    infer_epochs_: int
+    infer_alpha_: float
+    negative_: int
+    window_: int
     vocabulary_: Vocabulary
     counts_: NDArray[np.int64]
     output_weights_: Floats
@@ -109,6 +143,7 @@ class ParagraphVectors(TextEncoder):
         self, mode: Mode = "dbow", dim: int = 50, vectors: Any = None, *, epochs: int | None = None,
         alpha: float | None = None, infer_epochs: int = 10, infer_alpha: float | None = None, negative: int = 5,
         window: int = 2, min_count: int = 1, tokenizer: AnyTokenizer | None = None, random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:  # fmt: skip
         self.mode = mode
         self.dim = dim
@@ -122,13 +157,18 @@ class ParagraphVectors(TextEncoder):
         self.min_count = min_count
         self.tokenizer = tokenizer
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the weights; labels are not looked at."""
-        self._check_parameters()
+        """Learn the weights; ``y`` is ignored."""
+        self._begin_fit()
+        self.infer_alpha_ = float(self._chosen("infer_alpha"))
         _gensim()
         held = held_texts(X)
-        words, counts = count_words(held, self._words())
+        vectors = None
+        if self.vectors is not None:
+            vectors, self.tokenizer_ = resolve(self.vectors, self.tokenizer, held)
+        words, counts = count_words(held, self.tokenizer_)
         frequent = int((counts >= self.min_count).sum())
         if not frequent:
             raise CorpusError(
@@ -136,44 +176,43 @@ class ParagraphVectors(TextEncoder):
             )
         self.vocabulary_, self.counts_ = Vocabulary(words[:frequent]), counts[:frequent]
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        vectors = None if self.vectors is None else loaded(self.vectors)
         model = self._new_model(self.dim if vectors is None else vectors.dim)
         if vectors is not None:
             _begin_with(vectors, self.vocabulary_, model)
         self._learn(model, list(self._lists(held)))
         self.output_weights_ = model.syn1neg
-        self.input_weights_ = model.wv.vectors if self.mode == "dm" else None
+        self.input_weights_ = model.wv.vectors if self.mode_ == "dm" else None
         self._model = model
         return self
 
     def transform(self, X: Any) -> Floats:
         """Return the inferred vectors, (n_docs, dim)."""
-        check_is_fitted(self, "output_weights_")
-        self._check_parameters()
+        check_is_fitted(self)
         model = self._rebuilt()
         go_over = _pass_over(model)
-        alphas = np.linspace(self._chosen("infer_alpha"), END_ALPHA, self.infer_epochs)
-        found = []
-        with progress("inferring paragraph vectors", unit="texts") as advance:
+        alphas = np.linspace(self.infer_alpha_, END_ALPHA, self.infer_epochs_)
+        vectors = []
+        with progress("inferring paragraph vectors", unit="texts", shown=bool(self.verbose)) as advance:
             for words in self._lists(X):
                 vector = np.zeros((1, model.vector_size), np.float32)
-                model.random.seed(self.seed_)  # the same noise for every text, in whatever company it comes
+                model.random.seed(self.seed_)  # the same noise for every text, whatever the others are
                 for alpha in alphas:
                     go_over(words, vector, 0, alpha, False)
-                found.append(vector)
+                vectors.append(vector)
                 advance(1)
-        return np.concatenate(found) if found else np.empty((0, model.vector_size), np.float32)
+        return np.concatenate(vectors) if vectors else np.empty((0, model.vector_size), np.float32)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.output_weights_.shape[1])
 
     def _learn(self, model: Any, texts: list[list[str]]) -> None:
-        """Train the weights in place, as ``Doc2Vec.train`` does but in this thread, so that a seed is enough."""
+        """Train the weights in place as ``Doc2Vec.train`` does, but in one thread: the seed alone decides."""
         vectors = first_vectors(len(texts), model.vector_size, self.seed_)
         go_over = _pass_over(model)
         epochs, start = self._chosen("epochs"), self._chosen("alpha")
-        with progress("learning paragraph vectors", epochs * len(texts), unit="texts") as advance:
+        total = epochs * len(texts)
+        with progress("learning paragraph vectors", total, unit="texts", shown=bool(self.verbose)) as advance:
             for epoch in range(epochs):
                 alpha = start - (start - END_ALPHA) * epoch / epochs
                 for row, words in enumerate(texts):
@@ -181,26 +220,26 @@ class ParagraphVectors(TextEncoder):
                     advance(1)
 
     def _chosen(self, name: str) -> Any:
-        """Return a parameter, or what it is by default in this mode."""
+        """Return a parameter, or its default in this mode."""
         given = getattr(self, name)
         return DEFAULTS[self.mode][name] if given is None else given
 
     def _lists(self, X: Any) -> Iterator[list[str]]:
-        for block in blocks(X):
-            lists = block.texts if block.tokenised else split_texts(block.texts, self._words())
+        for block in blocks(as_texts(X)):
+            lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer_)
             yield from lists.to_pylist()
 
     def _new_model(self, dim: int) -> Any:
-        """Return a Doc2Vec of the known words, its weights as gensim begins."""
+        """Return a Doc2Vec of the known words with the initial weights of gensim."""
         model = _gensim().Doc2Vec(
-            vector_size=dim, dm=int(self.mode == "dm"), window=self.window, negative=self.negative, hs=0, sample=0,
+            vector_size=dim, dm=int(self.mode_ == "dm"), window=self.window_, negative=self.negative_, hs=0, sample=0,
             min_count=1, sorted_vocab=0, seed=self.seed_, workers=1,
         )  # fmt: skip
         model.build_vocab_from_freq(dict(zip(self.vocabulary_.words, self.counts_.tolist(), strict=True)))
         return model
 
     def _rebuilt(self) -> Any:
-        """Return the Doc2Vec, made anew from the arrays if this estimator was loaded."""
+        """Return the Doc2Vec, rebuilt from the arrays if this estimator was loaded."""
         if not hasattr(self, "_model"):
             self._model = self._new_model(self._n_features_out)
             self._model.syn1neg = self.output_weights_
@@ -208,20 +247,8 @@ class ParagraphVectors(TextEncoder):
                 self._model.wv.vectors = self.input_weights_
         return self._model
 
-    def _check_parameters(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode must be 'dbow' or 'dm', not {self.mode!r}")
-        least = dict.fromkeys(("dim", "infer_epochs", "negative", "window", "min_count"), 1)
-        by_mode = {"epochs": 1, "alpha": END_ALPHA, "infer_alpha": END_ALPHA}
-        for name, bound in (least | by_mode).items():
-            value = self._chosen(name) if name in by_mode else getattr(self, name)
-            if not value >= bound:
-                raise ValueError(f"{name} must be at least {bound}, not {value!r}")
-            if name.endswith("alpha") and not value <= MAX_ALPHA:
-                raise ValueError(f"{name} must be at most {MAX_ALPHA}, not {value!r}")
-
     def _check_learned(self) -> None:
-        """Look at the weights too: gensim's compiled loops read beyond their tables where a product overflows."""
+        """Check the size of the weights too: gensim reads beyond its tables where a product overflows."""
         super()._check_learned()
         for weights in (self.output_weights_, self.input_weights_):
             if weights is not None and not (abs(weights) <= MAX_WEIGHT).all():
@@ -229,23 +256,23 @@ class ParagraphVectors(TextEncoder):
 
 
 def first_vectors(n_docs: int, dim: int, seed: int) -> Floats:
-    """Return where the training texts' vectors begin, (n_docs, dim): near zero, uniform, as in word2vec."""
+    """Return the initial vectors of the training texts, (n_docs, dim): uniform about zero, as in word2vec."""
     return (np.random.default_rng(seed).random((n_docs, dim), np.float32) - np.float32(0.5)) / np.float32(dim)
 
 
 def _begin_with(vectors: WordVectors, vocabulary: Vocabulary, model: Any) -> None:
-    """Put the given vectors in place of the weights of the words that they have."""
+    """Replace the weights of the words that have a vector."""
     rows = vectors.vocabulary.get_many(vocabulary.words)
     known = rows >= 0
     model.syn1neg[known] = model.wv.vectors[known] = vectors.matrix[rows[known]]
 
 
 def _pass_over(model: Any) -> Callable[[list[str], Floats, int, float, bool], None]:
-    """Return a function that goes over a text once: it moves its vector, and the weights if they are to learn."""
+    """Return a function that makes one pass over a text: it updates its vector, and the weights if asked to."""
     doc2vec = _gensim()
     step = doc2vec.train_document_dbow if model.sg else doc2vec.train_document_dm
     free = np.ones(1, np.float32)  # no vector is locked
-    # gensim lets go of scratch memory that it makes itself, and then writes to it: ours outlives the call.
+    # Scratch memory that gensim allocates itself is freed before its last use; this one outlives the call.
     scratch = {"work": np.zeros(model.layer1_size, np.float32)}
     if not model.sg:
         scratch["neu1"] = np.zeros(model.layer1_size, np.float32)

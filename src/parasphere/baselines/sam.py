@@ -1,64 +1,63 @@
-"""SAM: how much of each topic a text's weighted words have, topics being directions."""
+"""SAM: texts as mixtures of topics, all unit vectors over weighted words."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
-
-from ..sphere.admixture import SphericalAdmixture
+from ..sphere import SphericalAdmixture
 from ..text import AnyTokenizer
-from .movmf import WeightedEncoder, Weighting
+from .movmf import SphericalTopics, Weighting
 
 
-class SphericalAdmixtureTopics(WeightedEncoder):
+class SphericalAdmixtureTopics(SphericalTopics):
     """Texts as their expected proportions of topics in a spherical admixture model over weighted words.
 
     Parameters
     ----------
-    n_topics : int
-    weighting : {"tf", "tfidf"}
+    n_topics : int, default=50
+        Number of topics.
+    weighting : {"tf", "tfidf"}, default="tfidf"
         Counts of words, or counts times inverse document frequency.
-    max_words : int or None
-        How many words are looked at: those most frequent in the training texts, or all.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
-    max_iter, tol, random_state
-        As in :class:`parasphere.sphere.admixture.SphericalAdmixture`.
+    max_words : int, default=None
+        Use only so many words, the most frequent ones; None is all.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    max_iter : int, default=100
+        Maximum number of iterations.
+    tol : float, default=0.1
+        Stop when the bound per text rises by no more than this, in nats.
+    random_state : int, RandomState or None, default=0
+        Seeds the initial topics.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
-    idf_ : (n_words,) array or None
-    topics_ : (n_topics, n_words) array
-    alpha_ : (n_topics,) array
-    kappa_, xi_ : float
-    centre_ : (n_words,) array
-    n_iter_ : int
+        The words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
+    idf_ : (n_words,) float64
+        The factor of each word; 1 if ``weighting`` is "tf".
+    model_ : SphericalAdmixture
+        The fitted admixture.
 
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes. A text without any of the words has the proportions of
-    the prior, ``alpha_ / sum(alpha_)``.
+    the prior, ``model_.alpha_ / sum(model_.alpha_)``.
 
     Examples
     --------
     >>> texts = ["cat mouse", "mouse cat cat", "sea ship", "ship sea sea"] * 3
-    >>> found = SphericalAdmixtureTopics(2).fit(texts).transform(["cat mouse", "sea ship cat mouse"])
-    >>> bool(found[0].max() > 0.9), found[1].round(1)
+    >>> pure, mixed = SphericalAdmixtureTopics(2).fit(texts).transform(["cat mouse", "sea ship cat mouse"])
+    >>> bool(pure.max() > 0.9), mixed.round(1)
     (True, array([0.5, 0.5]))
     """
 
-    topics_: NDArray[np.float64]
-    alpha_: NDArray[np.float64]
-    kappa_: float
-    xi_: float
-    centre_: NDArray[np.float64]
-    n_iter_: int
-    _layouts: ClassVar = {
-        "idf_": "f8[words]?", "topics_": "f8[topics,words]", "alpha_": "f8[topics]", "centre_": "f8[words]",
-    }  # fmt: skip
-    _positive: ClassVar = ("alpha_", "kappa_", "xi_")
+    model_: SphericalAdmixture
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SphericalTopics._parameter_constraints,
+        **{name: SphericalAdmixture._parameter_constraints[name] for name in ("max_iter", "tol")},
+    }
 
     def __init__(
         self,
@@ -70,6 +69,7 @@ class SphericalAdmixtureTopics(WeightedEncoder):
         max_iter: int = 100,
         tol: float = 0.1,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.n_topics = n_topics
         self.weighting = weighting
@@ -78,26 +78,9 @@ class SphericalAdmixtureTopics(WeightedEncoder):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the topics from texts; labels are not looked at."""
-        rows = self._fit_rows(X)
-        model = SphericalAdmixture(
-            self.n_topics, max_iter=self.max_iter, tol=self.tol, random_state=self.random_state
-        ).fit(rows)
-        self.topics_, self.alpha_, self.centre_ = model.topics_, model.alpha_, model.centre_
-        self.kappa_, self.xi_, self.n_iter_ = model.kappa_, model.xi_, model.n_iter_
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the expected proportions, (n_docs, n_topics)."""
-        check_is_fitted(self, "topics_")
-        model = SphericalAdmixture(self.n_topics)
-        model.topics_, model.alpha_, model.centre_ = self.topics_, self.alpha_, self.centre_
-        model.kappa_, model.xi_, model.n_features_in_ = self.kappa_, self.xi_, self.topics_.shape[1]
-        rows = self._rows(X)
-        return model.transform(rows) if rows.shape[0] else np.empty((0, self._n_features_out))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.alpha_)
+    def _new_model(self) -> SphericalAdmixture:
+        return SphericalAdmixture(
+            self.n_topics, max_iter=self.max_iter, tol=self.tol, random_state=self.random_state, verbose=self.verbose
+        )

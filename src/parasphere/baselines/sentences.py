@@ -1,4 +1,4 @@
-"""Ordered text: sentences that know their neighbours, for encoders that learn from what stands next to what."""
+"""Ordered text: sentences and their neighbours, for encoders that learn from them."""
 
 import os
 import re
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..corpus import blocks, one_text, strings
 from ..errors import CorpusError
+from ..features import as_texts
 from ..progress import progress
 from ..storage import PACKINGS
 from ..text import AnyTokenizer, Lookup, Vocabulary, WordCounter
@@ -28,11 +29,11 @@ class Sentences(NamedTuple):
     Attributes
     ----------
     ids : (n_words,) int32
-        A row of the vocabulary, or -1 for a word it lacks.
+        A row of the vocabulary, or -1 for an unknown word.
     ends : (n_sentences,) int64
-        Where each sentence's ids end; the first one's begin at 0.
+        Where the ids of each sentence end; those of the first begin at 0.
     documents : (n_sentences,) int64
-        Which document each is of: sentences are neighbours within one document only.
+        The document of each sentence; neighbours are of the same document.
     """
 
     ids: NDArray[np.int32]
@@ -44,24 +45,24 @@ class Sentences(NamedTuple):
 
     @property
     def begins(self) -> NDArray[np.int64]:
-        """Where each sentence's ids begin, (n_sentences,)."""
+        """Where the ids of each sentence begin, (n_sentences,)."""
         return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
 
     def known(self) -> "Sentences":
-        """Return them without unknown words, and without sentences that have no others."""
+        """Return them without unknown words, and without sentences that have no known ones."""
         return _dense(self.ids, self.ends, self.documents, self.ids >= 0)
 
 
 @dataclass(frozen=True)
 class OrderedText:
-    r"""Text in its order: a sentence or a paragraph a line, a blank line between documents.
+    r"""Text in its order: one sentence or paragraph per line, a blank line between documents.
 
     Attributes
     ----------
     sentences : list of Arrow columns
         Texts, or lists of tokens; none blank.
     documents : list of (n,) int64 arrays
-        For each sentence of a column, the document it is of.
+        The document of each sentence of a column.
 
     Examples
     --------
@@ -74,23 +75,25 @@ class OrderedText:
     documents: list[NDArray[np.int64]]
 
     @classmethod
-    def read(cls, source: Any, split: bool = True) -> "OrderedText":
+    def read(cls, source: Any, split: bool = True, *, verbose: bool = False) -> "OrderedText":
         """Read ordered text.
 
         Parameters
         ----------
         source
             Whatever :func:`parasphere.corpus.blocks` takes, in its order. An empty text separates documents.
-        split : bool
-            Split each line into sentences (see :func:`split_sentences`). Lists of tokens are sentences as they are.
+        split : bool, default=True
+            Split each line into sentences (see :func:`split_sentences`). A list of tokens is one sentence.
+        verbose : bool, default=False
+            Show progress.
         """
         sentences, documents = [], []
         document = 0
-        for lines in _columns(source):
-            found, number = _sentences(lines, split, document)
+        for lines in _columns(source, verbose):
+            column, numbers = _sentences(lines, split, document)
             document += int(_blank(lines).sum())
-            sentences.append(found)
-            documents.append(number)
+            sentences.append(column)
+            documents.append(numbers)
         return cls(sentences, documents)
 
     def count_words(self, tokenizer: AnyTokenizer) -> tuple[list[str], NDArray[np.int64]]:
@@ -124,26 +127,26 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences('Dr. A. Who came. "He left!" Nobody saw it, e.g. the cat. 3 dogs?')
     ['Dr. A. Who came.', '"He left!"', 'Nobody saw it, e.g. the cat. 3 dogs?']
     """
-    found, begin = [], 0
+    sentences, begin = [], 0
     for match in _BREAK.finditer(one_text(text, "what is split into sentences")):
         if not match[2].isupper():
             continue
         word = text[max(begin, text.rfind(" ", begin, match.start()) + 1) : match.start()].lstrip("\"'“‘([")
         if word not in _NO_END and not (len(word) == 1 and word.isupper()):
-            found.append(text[begin : match.start(1)])
+            sentences.append(text[begin : match.start(1)])
             begin = match.end(1)
-    return [*found, text[begin:]]
+    return [*sentences, text[begin:]]
 
 
 def split_column(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Split a column of texts into sentences; return them, and for each the row of its text."""
-    found = [split_sentences(text) for text in texts.to_pylist()]
-    rows = np.repeat(np.arange(len(found)), [len(sentences) for sentences in found])
-    return strings([sentence for sentences in found for sentence in sentences]), rows
+    """Split a column of texts into sentences; return them and the row of the text of each."""
+    lists = [split_sentences(text) for text in texts.to_pylist()]
+    rows = np.repeat(np.arange(len(lists)), [len(sentences) for sentences in lists])
+    return strings([sentence for sentences in lists for sentence in sentences]), rows
 
 
 def _sentences(lines: pa.Array, split: bool, first: int) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the sentences of some lines, and the number of each one's document, the first line's being ``first``."""
+    """Return the sentences of some lines and the number of the document of each, counted from ``first``."""
     blank = _blank(lines)
     documents = first + np.cumsum(blank)[~blank]
     lines = lines.filter(pa.array(~blank))
@@ -159,20 +162,20 @@ def _blank(lines: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(sizes.to_numpy(zero_copy_only=False) == 0)
 
 
-def _columns(source: Any) -> Iterator[pa.Array]:
+def _columns(source: Any, verbose: bool) -> Iterator[pa.Array]:
     file = Path(source) if isinstance(source, os.PathLike) and Path(source).is_file() else None
     total = file.stat().st_size if file else None
-    # Ordered text is often packed under a name that does not say what is inside.
+    # A compressed file whose name does not tell its format is taken for plain text.
     nameless = file is not None and file.suffix.lower() in PACKINGS and not file.with_suffix("").suffix
     before = 0
-    with progress("reading text", total) as advance:
+    with progress("reading text", total, shown=verbose) as advance:
 
         def at(position: int) -> None:
             nonlocal before
             advance(position - before)
             before = position
 
-        for block in blocks(source, format="txt" if nameless else None, progress=at):
+        for block in blocks(as_texts(source), format="txt" if nameless else None, progress=at):
             yield block.texts
 
 

@@ -1,36 +1,45 @@
-"""Weighted means of word vectors: by idf, by smooth inverse frequency (SIF) and by its unsupervised kin (uSIF)."""
+"""Weighted means of word vectors: by idf, by smooth inverse frequency (SIF), and unsupervised SIF (uSIF)."""
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
 from ..errors import CorpusError
-from ..features import Bags, Reader, held_texts
+from ..features import Reader, as_texts, held_texts
 from ..text import AnyTokenizer, count_matrix, count_words
-from ..vectors import GLOVE, WordVectors
-from .base import TextEncoder, loaded, smoothed_idf
+from ..vectors import GLOVE
+from .base import POSITIVE, TOKENIZER, VECTORS, VectorEncoder, smoothed_idf
+
+N_REMOVED = Interval(Integral, 0, None, closed="left")
 
 
-class WeightedMean(TextEncoder):
+class WeightedMean(VectorEncoder):
     """Texts as the mean of their words' unit vectors, weighted by idf.
 
-    A word that ``df`` of ``n`` training texts have weighs ``1 + log((1 + n) / (1 + df))``, each time it occurs; one
-    that has a vector but is in none of them, as with ``df = 0``.
+    Each occurrence of a word that is in ``df`` of ``n`` training texts has the weight ``1 + log((1 + n) / (1 + df))``;
+    words that are in none of them have ``df = 0``.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        Word vectors, or what :meth:`WordVectors.load` takes.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
+        which learns them from the training texts.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The word vectors.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     weights_ : (n_words,) float64
         The weight of each word that has a vector.
 
@@ -40,6 +49,7 @@ class WeightedMean(TextEncoder):
 
     Examples
     --------
+    >>> from parasphere import WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> mean = WeightedMean(compass).fit(["north", "north", "north east"])
     >>> mean.transform(["north east", "up"]).round(2)
@@ -47,7 +57,8 @@ class WeightedMean(TextEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    vectors_: WordVectors
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"vectors": VECTORS, "tokenizer": TOKENIZER}
+
     weights_: NDArray[np.float64]
     _layouts: ClassVar = {"weights_": "f8[rows]"}
     _not_negative: ClassVar = ("weights_",)
@@ -57,9 +68,9 @@ class WeightedMean(TextEncoder):
         self.tokenizer = tokenizer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn how rare the words are; labels are not looked at."""
-        self.vectors_ = loaded(self.vectors)
-        counts = count_matrix(X, self.vectors_.vocabulary, self._words())
+        """Learn the weights of the words; ``y`` is ignored."""
+        texts = self._fit_vectors(X)
+        counts = count_matrix(as_texts(texts), self.vectors_.vocabulary, self.tokenizer_)
         if not counts.shape[0]:
             raise CorpusError("there are no texts to fit to; at least one is needed")
         self.weights_ = smoothed_idf(counts)
@@ -67,25 +78,19 @@ class WeightedMean(TextEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the means, (n_docs, dim)."""
-        check_is_fitted(self, "weights_")
-        bags = Bags.from_texts(X, self.vectors_, tokenizer=self._words(), weights=self.weights_)
+        check_is_fitted(self)
+        bags = Reader(self.vectors_, self.tokenizer_, weights=self.weights_).read(X)
         return np.asarray(bags.sums / np.where(bags.lengths > 0, bags.lengths, 1)[:, None], np.float32)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.vectors_.dim
 
+class CommonRemoved(VectorEncoder):
+    """A mean of weighted unit word vectors from which common directions are removed, in whole or in part.
 
-class CommonRemoved(TextEncoder):
-    """A mean of weighted unit word vectors, less (a part of) its components along common directions.
-
-    A subclass has the parameters ``vectors`` and ``n_removed``, weighs words by their probability, and says how much of
-    each common direction goes. The directions are the leading right singular vectors of the training texts' means.
+    A subclass has the parameters ``vectors`` and ``n_removed``. It weights words by their probability and defines which
+    part of each common direction is removed. These are the leading right singular vectors of the training texts' means.
     """
 
-    vectors: Any
     n_removed: int
-    vectors_: WordVectors
     a_: float
     weights_: NDArray[np.float64]
     components_: NDArray[np.float64]
@@ -94,20 +99,19 @@ class CommonRemoved(TextEncoder):
     _not_negative: ClassVar = ("weights_",)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the words' weights and the common directions; labels are not looked at."""
-        self.vectors_ = loaded(self.vectors)
-        if not 0 <= self.n_removed <= self.vectors_.dim:
-            raise ValueError(f"n_removed must be from 0 to {self.vectors_.dim}, the dimension, not {self.n_removed!r}")
-        held = held_texts(X)
-        words, counts = count_words(held, self._words())
+        """Learn the weights of the words and the common directions; ``y`` is ignored."""
+        held = held_texts(self._fit_vectors(X))
+        if self.n_removed > self.vectors_.dim:
+            raise ValueError(f"n_removed={self.n_removed} is more than the {self.vectors_.dim} dimensions there are")
+        words, counts = count_words(held, self.tokenizer_)
         if not words:
             raise CorpusError("none of the texts has a word; at least one must")
         probabilities = counts / counts.sum()
-        units = count_matrix(held, self.vectors_.vocabulary, self._words())  # phrases among them, if there are any
+        units = count_matrix(held, self.vectors_.vocabulary, self.tokenizer_)  # phrases too, if there are any
         known = np.bincount(units.indices, units.data, len(self.vectors_)) / counts.sum()
         self.a_, self.weights_ = self._weigh(known, probabilities, self._mean_length(held, int(counts.sum())))
         means = self._means(held)
-        # The eigenvectors of a small matrix: the means may be many.
+        # Eigenvectors of a (dim, dim) matrix: there may be many means.
         squares, directions = np.linalg.eigh(means.T @ means)
         leading = slice(None, -self.n_removed - 1, -1)
         self.components_ = np.ascontiguousarray(directions.T[leading])
@@ -116,7 +120,7 @@ class CommonRemoved(TextEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the vectors, (n_docs, dim)."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self)
         means = self._means(X)
         return np.asarray(means - (means @ self.components_.T * self.removed_) @ self.components_)
 
@@ -126,13 +130,19 @@ class CommonRemoved(TextEncoder):
     ) -> tuple[float, NDArray[np.float64]]:
         """Return a, and the weight of each word that has a vector.
 
-        Given are the probabilities of these (0 if the training texts lack them), those of all words of the training
-        texts, and how many words a text has on average.
+        Parameters
+        ----------
+        known : (n_vectors,) array
+            Probability of each word that has a vector; 0 if no training text has it.
+        probabilities : (n_words,) array
+            Probability of each word of the training texts.
+        mean_length : float
+            Mean number of words per training text.
         """
 
     @abstractmethod
     def _share(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return which part of each common direction goes, from their squared singular values, (n_removed,)."""
+        """Return which part of each common direction is removed, given squared singular values, (n_removed,)."""
 
     @staticmethod
     def _mean_length(held: Any, n_words: int) -> float:
@@ -140,43 +150,45 @@ class CommonRemoved(TextEncoder):
 
     def _means(self, X: Any) -> NDArray[np.float64]:
         """Return the sums of weighted vectors over the numbers of known words, (n_docs, dim)."""
-        weighted = Reader(self.vectors_, self._words(), weights=self.weights_, dtype=np.float64)
-        plain = Reader(self.vectors_, self._words(), dtype=np.float64)
+        weighted = Reader(self.vectors_, self.tokenizer_, weights=self.weights_, dtype=np.float64)
+        plain = Reader(self.vectors_, self.tokenizer_, dtype=np.float64)
         parts = [
             weighted.bags(block.texts).sums / np.maximum(plain.bags(block.texts).lengths, 1)[:, None]
-            for block in blocks(X)
+            for block in blocks(as_texts(X))
         ]
         return np.concatenate([weighted.empty().sums, *parts])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.vectors_.dim
-
 
 class SmoothInverseFrequency(CommonRemoved):
-    """SIF (Arora, Liang and Ma 2017): words of probability p weigh a / (a + p); the first common direction goes.
+    """SIF (Arora, Liang and Ma 2017): words of probability p have weight a / (a + p); a common direction is removed.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        Word vectors, or what :meth:`WordVectors.load` takes.
-    a : float
-        The probability at which a word weighs one half.
-    n_removed : int
-        How many common directions are removed.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
+        which learns them from the training texts.
+    a : float, default=1e-3
+        The probability at which a word has the weight 1/2.
+    n_removed : int, default=1
+        Number of common directions that are removed.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The word vectors.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     weights_ : (n_words,) float64
-        The weight of each word that has a vector; 1 for one that no training text has.
+        The weight of each word that has a vector; 1 if no training text has it.
     components_ : (n_removed, dim) float64
         The common directions: leading right singular vectors of the training texts' weighted means, not centred.
     removed_ : (n_removed,) float64
-        Which part of each is removed: all.
+        Which part of each is removed: 1.
     a_ : float
+        The parameter ``a``.
 
     Notes
     -----
@@ -185,6 +197,7 @@ class SmoothInverseFrequency(CommonRemoved):
 
     Examples
     --------
+    >>> from parasphere import WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> sif = SmoothInverseFrequency(compass).fit(["north", "north", "north"])
     >>> sif.transform(["north", "east", "north east", "up"]).round(2)
@@ -193,6 +206,10 @@ class SmoothInverseFrequency(CommonRemoved):
            [0.5, 0. ],
            [0. , 0. ]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "vectors": VECTORS, "a": [POSITIVE], "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
+    }  # fmt: skip
 
     def __init__(
         self, vectors: Any = GLOVE, a: float = 1e-3, n_removed: int = 1, tokenizer: AnyTokenizer | None = None
@@ -208,50 +225,56 @@ class SmoothInverseFrequency(CommonRemoved):
         probabilities: NDArray[np.float64],  # noqa: ARG002
         mean_length: float,  # noqa: ARG002
     ) -> tuple[float, NDArray[np.float64]]:
-        if not self.a > 0:
-            raise ValueError(f"a must be positive, not {self.a!r}")
-        return self.a, self.a / (self.a + known)
+        return float(self.a), self.a / (self.a + known)
 
     def _share(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.ones(len(squares))
 
 
 class UnsupervisedSIF(CommonRemoved):
-    r"""USIF (Ethayarajh 2018): SIF whose a is derived, with common directions removed in part.
+    r"""USIF (Ethayarajh 2018): SIF with a derived ``a`` and common directions that are removed in part.
 
-    With :math:`V` distinct words in the training texts, :math:`n` words a text on average and :math:`\alpha` the share
-    of words whose probability exceeds :math:`1 - (1 - 1/V)^n`, the expected one of a word's being in a text at random,
-    :math:`a = (1 - \alpha) / (\alpha V / 2)`, and a word of probability p weighs :math:`a / (a/2 + p)`. Of each of the
-    leading directions, the part :math:`\sigma_i^2 / \sum_j \sigma_j^2` is removed (over the ``n_removed`` ones).
+    Let :math:`V` be the number of distinct words in the training texts, :math:`n` the mean number of words per text and
+    :math:`\alpha` the share of words whose probability exceeds :math:`1 - (1 - 1/V)^n`, the probability that a text of
+    random words has a given word. Then :math:`a = (1 - \alpha) / (\alpha V / 2)`, and a word of probability p has the
+    weight :math:`a / (a/2 + p)`. Of each of the ``n_removed`` leading directions, the part
+    :math:`\sigma_i^2 / \sum_j \sigma_j^2` is removed.
 
     Parameters
     ----------
-    vectors : str, path or WordVectors
-        Word vectors, or what :meth:`WordVectors.load` takes.
-    n_removed : int
-        How many common directions are weakened.
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased, without English stop words.
+    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+        Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
+        which learns them from the training texts.
+    n_removed : int, default=5
+        Number of common directions that are removed in part.
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is the learner's tokenizer, if ``vectors`` is one, or runs of Unicode letters,
+        lower-cased, without English stop words.
 
     Attributes
     ----------
     vectors_ : WordVectors
+        The word vectors.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     a_ : float
-        Infinite if no word is that common; then all weigh the same, 2.
+        Infinite if no word is that frequent; then all have the weight 2.
     weights_ : (n_words,) float64
-        The weight of each word that has a vector; 2 for one that no training text has.
+        The weight of each word that has a vector; 2 if no training text has it.
     components_ : (n_removed, dim) float64
+        The common directions.
     removed_ : (n_removed,) float64
         Which part of each direction is removed.
 
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes. Words have unit vectors, as everywhere in this package;
-    the author's code scales each dimension over a text's words instead. Word probabilities and common directions are
-    those of the training texts. A text without known words has the zero vector.
+    the author's code scales each dimension over the words of a text instead. Word probabilities and common directions
+    are those of the training texts. A text without known words has the zero vector.
 
     Examples
     --------
+    >>> from parasphere import WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> usif = UnsupervisedSIF(compass, n_removed=1).fit(["north", "north", "north", "north", "east"])
     >>> usif.transform(["north", "east", "up"]).round(2)
@@ -259,6 +282,10 @@ class UnsupervisedSIF(CommonRemoved):
            [1.43, 0.  ],
            [0.  , 0.  ]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "vectors": VECTORS, "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
+    }  # fmt: skip
 
     def __init__(self, vectors: Any = GLOVE, n_removed: int = 5, tokenizer: AnyTokenizer | None = None) -> None:
         self.vectors = vectors
@@ -270,7 +297,7 @@ class UnsupervisedSIF(CommonRemoved):
     ) -> tuple[float, NDArray[np.float64]]:
         n_words = len(probabilities)
         common = float(np.mean(probabilities > 1 - (1 - 1 / n_words) ** max(mean_length, 1.0)))
-        common = min(common, 1 - 1 / n_words)  # not all can exceed their mean; rounding might say so
+        common = min(common, 1 - 1 / n_words)  # not all can exceed their mean, but rounding may make them
         if common == 0:
             return np.inf, np.full(len(known), 2.0)
         a = (1 - common) / (common * n_words / 2)

@@ -1,89 +1,110 @@
-"""Skip-thought: a recurrent network whose state after a sentence foretells the sentences around it."""
+"""Skip-thought: a recurrent network whose state after a sentence predicts the sentences around it."""
 
+import copy
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..compiled import check_layouts
 from ..corpus import blocks
 from ..errors import ParasphereError, VectorsError
+from ..features import as_texts, held_texts
+from ..storage import Checkpoint
 from ..text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
-from ..vectors import WordVectors
-from .base import TextEncoder, loaded
-from .gru import SPECIAL, UNKNOWN, Corpus, build, check_device, encode, pack, torch_for
-from .gru_training import Plan, Training
+from ..vectors import WordVectors, is_learner, resolve
+from .base import COUNT, NOT_NEGATIVE, PATH, POSITIVE, TOKENIZER, VECTORS, WordEncoder
+from .gru import SPECIAL, UNKNOWN, TrainingSentences, build, check_device, encode, pack, torch_for
+from .gru_training import CHECKPOINT, Plan, Training
 from .sentences import OrderedText, split_column
 
 BATCH_WORDS = 8192  # words that are encoded at once
-EPOCHS = 5  # where neither epochs nor minutes are given
+EPOCHS = 5  # if neither epochs nor minutes are given
 
 
-class SkipThought(TextEncoder):
-    """Texts as states of a GRU that was trained to foretell neighbouring sentences (uni-skip, Kiros et al. 2015).
+class SkipThought(WordEncoder):
+    """Texts as states of a GRU that was trained to predict neighbouring sentences (uni-skip, Kiros et al. 2015).
 
-    A GRU reads a sentence word by word. From its last state, two others write the sentence before and the one after;
-    all weights are learned from how well they do. Needs the extra ``neural``.
+    A GRU reads a sentence word by word. From its last state, two others generate the sentence before and the one after;
+    all weights are trained on the likelihood of these. Needs the extra ``torch``.
 
     Parameters
     ----------
-    dim : int
-        Dimension of the state; 2,400 in the paper.
-    word_dim : int
+    dim : int, default=2400
+        Dimension of the state, and so of the vectors.
+    word_dim : int, default=620
         Dimension of the learned word embeddings.
-    n_words : int
-        How many words are learned, the most frequent ones; all others are one unknown word.
-    max_length : int
-        Words of a sentence that are looked at in training.
-    epochs, minutes : optional
-        When to stop: after so many passes over the text, or so much time, whichever comes first; by default after five
-        passes. The learning rate falls to zero at that end. What minutes allow depends on the machine, so only
-        ``epochs`` give the same weights again.
-    batch_size, learning_rate, clip
-        Sentences a step, the largest step of Adam, and the norm to which gradients are cut.
-    vectors : str, path or WordVectors, optional
-        Word vectors by which words that were not learned are understood: see :meth:`expand`.
-    split_sentences : bool
-        Split texts into sentences, in training and after it (see
+    n_words : int, default=20000
+        Number of learned words, the most frequent ones; all others are one unknown word.
+    max_length : int, default=30
+        Number of words of a sentence that training reads.
+    epochs : int, default=None
+        Passes over the text. Training stops after these or after ``minutes``, whichever comes first, and the learning
+        rate falls to zero by then. If both are None, there are five.
+    minutes : float, default=None
+        Time limit of the training. The result then depends on the speed of the machine.
+    batch_size : int, default=256
+        Sentences per step.
+    learning_rate : float, default=5e-4
+        Largest learning rate of Adam.
+    clip : float, default=1.0
+        Largest norm of the gradient.
+    vectors : str, path, WordVectors, learner or None, default=None
+        Word vectors for words that are not among the learned ones: see :meth:`expand`.
+    split_sentences : bool, default=True
+        Split texts into sentences, in ``fit`` and in ``transform`` (see
         :func:`~parasphere.baselines.sentences.split_sentences`).
-    tokenizer : Tokenizer or callable, optional
-        What counts as a word; by default runs of Unicode letters, lower-cased.
-    device : str
+    tokenizer : Tokenizer or callable, default=None
+        What counts as a word. None is runs of Unicode letters, lower-cased.
+    device : str, default="cpu"
         Where to compute, as torch names it: "cpu", "cuda", ...
-    checkpoint : path, optional
-        A folder from which training goes on after an interruption, exactly as if there had been none. It is written
-        every ``checkpoint_minutes`` and when the process is asked to end, and removed when training is done.
-    checkpoint_minutes : float
-    precision : {"float32", "float16"}
-        In which numbers weights are kept; they are computed with in float32.
-    random_state : int, RandomState or None
+    checkpoint : path, default=None
+        A folder from which interrupted training continues, with the same result as without the interruption. It is
+        written every ``checkpoint_minutes`` and when the process is asked to end, and removed at the end of training.
+    checkpoint_minutes : float, default=5.0
+        Time between two writes of the checkpoint.
+    precision : {"float32", "float16"}, default="float32"
+        Precision of the stored weights; computation is in float32.
+    random_state : int, RandomState or None, default=None
+        Seeds the initial weights and the order of the batches.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The learned words, most frequent first.
+    tokenizer_ : Tokenizer or callable
+        What texts are split with.
     weights_ : dict of str to array
-        Of the embedding, (2 + n_words, word_dim) with the end of a sentence and the unknown word before the words, and
-        of the GRU in torch's layout.
+        Weights of the embedding, (2 + n_words, word_dim), whose first two rows are the end of a sentence and the
+        unknown word, and of the GRU in torch's layout.
     losses_ : (n_steps,) float32
-        Mean negative log-likelihood of a word of the neighbours, step by step.
-    expansion_ : (vectors' dim, word_dim) float32 or None
+        Mean negative log-likelihood per word of the neighbours, at each step.
+    vectors_ : WordVectors or None
+        The word vectors of words that are not among the learned ones.
+    expansion_ : (vectors_.dim, word_dim) float32 or None
+        The linear map from word vectors to embeddings.
+    max_length_, split_sentences_
+        The parameters of the fit.
     n_sentences_, n_steps_, words_seen_, seconds_
-        What was learned from, and how long it took.
+        Number of sentences, of steps and of words that training has seen, and its time.
 
     Notes
     -----
-    ``fit`` takes ordered text: a sentence or a paragraph a line, an empty line between documents; see
+    ``fit`` takes ordered text: one sentence or paragraph per line, an empty line between documents; see
     :class:`~parasphere.baselines.sentences.OrderedText`. ``transform`` takes whatever
-    :func:`parasphere.corpus.blocks` does. The vector of a sentence is the last state; that of a text of several is
-    their mean. A sentence of over ``max_length`` words is read in pieces of nearly equal length. A text without words
-    is the zero vector.
+    :func:`parasphere.corpus.blocks` does. The vector of a sentence is the last state; that of a text is the mean over
+    its sentences. A sentence of more than ``max_length`` words is read in pieces of nearly equal length. A text without
+    words has the zero vector.
 
-    The GRU is cuDNN's: its reset gate acts on the recurrent product, not on the state before it. Decoders are
+    The GRU is that of cuDNN: its reset gate acts on the recurrent product, not on the state before it. Decoders are
     conditioned on the state in all gates, as in the paper.
 
     Examples
@@ -94,10 +115,36 @@ class SkipThought(TextEncoder):
     (2, 8)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "dim": [COUNT],
+        "word_dim": [COUNT],
+        "n_words": [COUNT],
+        "max_length": [COUNT],
+        "epochs": [COUNT, None],
+        "minutes": [POSITIVE, None],
+        "batch_size": [COUNT],
+        "learning_rate": [POSITIVE],
+        "clip": [POSITIVE],
+        "vectors": [*VECTORS, None],
+        "split_sentences": ["boolean"],
+        "tokenizer": TOKENIZER,
+        "device": [str],
+        "checkpoint": [*PATH, None],
+        "checkpoint_minutes": [NOT_NEGATIVE],
+        "precision": [StrOptions({"float32", "float16"})],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _fixed: ClassVar = ("max_length", "split_sentences")
+
+    max_length_: int
+    split_sentences_: bool
     vocabulary_: Vocabulary
     weights_: dict[str, NDArray[Any]]
     vectors_: WordVectors | None
     expansion_: NDArray[np.float32] | None
+    _device = "cpu"  # where to compute; not saved: it may be another machine that loads
+    _ready: Any = None  # the network on its device
 
     def __init__(
         self,
@@ -118,6 +165,7 @@ class SkipThought(TextEncoder):
         checkpoint_minutes: float = 5.0,
         precision: str = "float32",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.dim = dim
         self.word_dim = word_dim
@@ -136,65 +184,83 @@ class SkipThought(TextEncoder):
         self.checkpoint_minutes = checkpoint_minutes
         self.precision = precision
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from ordered text: a sentence or paragraph a line, an empty line between documents."""
-        self._check_parameters()
+        """Learn from ordered text: one sentence or paragraph per line, an empty line between documents."""
+        self._begin_fit()
         device = check_device(self.device)
-        vectors = None if self.vectors is None else loaded(self.vectors)  # before the work rather than after it
-        text = OrderedText.read(X, self.split_sentences)
-        words, _ = text.count_words(self._words())
+        X = held_texts(X) if is_learner(self.vectors) else X
+        # Before the training rather than after it: the vectors may be missing.
+        vectors = None if self.vectors is None else resolve(self.vectors, self.tokenizer_, X).vectors
+        text = OrderedText.read(X, self.split_sentences, verbose=bool(self.verbose))
+        words, _ = text.count_words(self.tokenizer_)
         self.vocabulary_ = Vocabulary(words[: self.n_words])
-        sentences = text.ids(self.vocabulary_, self._words())
+        sentences = text.ids(self.vocabulary_, self.tokenizer_)
         del text
-        corpus = Corpus(sentences, self.max_length)
-        plan = self._plan(corpus)
-        training = Training(build(len(self.vocabulary_), self.word_dim, self.dim, plan.seed), corpus, plan, device)
-        training.run()
-        self._learned(training)
+        examples = TrainingSentences(sentences, self.max_length)
+        plan = self._plan(examples)
+        networks = build(len(self.vocabulary_), self.word_dim, self.dim, plan.seed)
+        training = Training(networks, examples, plan, device, verbose=bool(self.verbose))
+        training.run(self._checkpoint(examples, plan.seed))
+        self._keep(training)
         self.n_sentences_ = len(sentences)
         self.vectors_, self.expansion_ = None, None
-        return self if vectors is None else self._expanded(vectors)
+        if vectors is not None:
+            self._expand(vectors)
+        return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, dim)."""
-        check_is_fitted(self, "weights_")
-        parts = [self._encoded(block.texts) for block in blocks(X)]
+        check_is_fitted(self)
+        parts = [self._encoded(block.texts) for block in blocks(as_texts(X))]
         return np.concatenate([np.empty((0, self._n_features_out), np.float32), *parts])
 
     @classmethod
-    def load(cls, folder: str | Path, **given: Any) -> Self:
-        """Read what :meth:`save` wrote; see :meth:`parasphere.storage.Saved.load`.
+    def load(cls, folder: str | Path, *, device: str = "cpu", **given: Any) -> Self:
+        """Read what :meth:`save` wrote.
 
-        It computes on the CPU, wherever it was trained, until ``set_params(device=...)``.
+        Parameters
+        ----------
+        folder : path
+        device : str, default="cpu"
+            Where ``transform`` computes from now on, wherever the encoder was trained.
+        **given
+            Those of :meth:`parasphere.storage.Saved.load`.
         """
-        return super().load(folder, **given).set_params(device="cpu")  # type: ignore[no-any-return]
+        encoder = super().load(folder, **given)
+        encoder._device = device
+        return encoder
 
     def expand(self, vectors: Any) -> Self:
-        """Understand every word that some word vectors know.
+        """Return a copy of this encoder that knows every word of some word vectors.
 
         A linear map from word vectors to the learned embeddings is fitted by least squares to the words that both
-        know; embeddings of all others are its images.
+        know; all other words of the vectors are mapped to embeddings by it.
 
         Parameters
         ----------
         vectors : str, path or WordVectors
+            Word vectors, or what :meth:`WordVectors.load` takes.
         """
-        check_is_fitted(self, "weights_")
-        self.vectors = vectors
-        return self._expanded(loaded(vectors))
+        check_is_fitted(self)
+        expanded = copy.copy(self)
+        expanded.vectors = vectors
+        expanded._expand(resolve(vectors, self.tokenizer_, None).vectors)
+        return expanded
 
     @property
     def _n_features_out(self) -> int:
         return int(self.weights_["weight_hh"].shape[1])
 
-    def _words(self) -> AnyTokenizer:
-        return Tokenizer() if self.tokenizer is None else self.tokenizer
+    @staticmethod
+    def _default_tokenizer() -> Tokenizer:
+        return Tokenizer()
 
     def _check_learned(self) -> None:
-        """Look at the weights too: of the precision asked for, and an embedding with a row for each word."""
+        """Check the shapes of the weights too, and that the embedding has one row per word."""
         super()._check_learned()
-        kind = np.dtype(self.precision).str[1:]
+        kind = "f2" if self.weights_["embedding"].dtype == np.float16 else "f4"
         shapes = {
             "embedding": "[rows,inputs]", "weight_hh": "[gates,states]", "weight_ih": "[gates,inputs]",
             "bias_ih": "[gates]", "bias_hh": "[gates]",
@@ -207,44 +273,37 @@ class SkipThought(TextEncoder):
             sizes["dim"] = self.vectors_.dim
             check_layouts({"expansion_": self.expansion_}, {"expansion_": "f4[dim,inputs]"}, sizes)
 
-    def _check_parameters(self) -> None:
-        for name in ("dim", "word_dim", "n_words", "max_length", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
-        for name in ("epochs", "minutes"):
-            if getattr(self, name) is not None and getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be above 0 or None, not {getattr(self, name)!r}")
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
-        if self.precision not in ("float32", "float16"):
-            raise ValueError(f"precision must be 'float32' or 'float16', not {self.precision!r}")
-
-    def _plan(self, corpus: Corpus) -> Plan:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _plan(self, examples: TrainingSentences) -> Plan:
         epochs = EPOCHS if self.epochs is None and self.minutes is None else self.epochs
-        names = ("dim", "word_dim", "max_length", "epochs", "minutes", "batch_size", "learning_rate", "clip")
-        key = {name: getattr(self, name) for name in names} | {"text": corpus.fingerprint()}
         return Plan(
-            self.batch_size, self.learning_rate, self.clip, seed,
-            n_steps=None if epochs is None else epochs * corpus.n_batches(self.batch_size),
+            self.batch_size, self.learning_rate, self.clip,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_steps=None if epochs is None else epochs * examples.n_batches(self.batch_size),
             seconds=None if self.minutes is None else 60 * self.minutes,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint).expanduser(),
             checkpoint_seconds=60 * self.checkpoint_minutes,
-            key=key if self.random_state is None else key | {"seed": seed},
         )  # fmt: skip
 
-    def _learned(self, training: Training) -> None:
-        """Keep the embedding and the encoder; the decoders have done their work."""
+    def _checkpoint(self, examples: TrainingSentences, seed: int) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        names = ("dim", "word_dim", "max_length", "epochs", "minutes", "batch_size", "learning_rate", "clip")
+        key = {name: getattr(self, name) for name in names} | {"text": examples.fingerprint()}
+        # Another seed is drawn each time unless a number is given; training then goes on with that of the checkpoint.
+        return Checkpoint(
+            self.checkpoint, CHECKPOINT, key | {"seed": seed} if isinstance(self.random_state, Integral) else key
+        )
+
+    def _keep(self, training: Training) -> None:
+        """Keep the embedding and the encoder; the decoders are not needed any more."""
         encoder = training.model["encoder"].state_dict()
         weights = {name.removesuffix("_l0"): value for name, value in encoder.items()}
         weights["embedding"] = training.model["embedding"].weight.detach()
         self.weights_ = {name: value.cpu().numpy().astype(self.precision) for name, value in weights.items()}
         self.losses_ = np.array(training.losses, np.float32)
         self.n_steps_, self.words_seen_, self.seconds_ = training.n_steps, training.words_seen, training.seconds
-        self._ready: Any = None
+        self._device, self._ready = self.device, None
 
-    def _expanded(self, vectors: WordVectors) -> Self:
+    def _expand(self, vectors: WordVectors) -> None:
         rows = vectors.vocabulary.get_many(self.vocabulary_.words)
         shared = np.flatnonzero(rows >= 0)
         if not len(shared):
@@ -253,26 +312,26 @@ class SkipThought(TextEncoder):
         known = vectors.matrix[rows[shared]].astype(np.float64)
         self.expansion_ = np.linalg.lstsq(known, learned, rcond=None)[0].astype(np.float32)
         self.vectors_ = vectors
-        return self
 
     def _encoder(self) -> tuple[Any, Any]:
-        """Return the network and its device, made from the weights when first needed."""
-        if getattr(self, "_ready", None) is None or self._ready[1].type != self.device.partition(":")[0]:
-            torch, device = torch_for("SkipThought"), check_device(self.device)
+        """Return the network and its device, built of the weights when first needed."""
+        if self._ready is None:
+            torch, device = torch_for("SkipThought"), check_device(self._device)
             weights = {f"{name}_l0": value for name, value in self.weights_.items() if name != "embedding"}
             gru = torch.nn.GRU(self.weights_["embedding"].shape[1], self._n_features_out, device="meta")
             tensors = {name: torch.from_numpy(value.astype(np.float32)) for name, value in weights.items()}
             gru.load_state_dict(tensors, assign=True)
             self._ready = gru.to(device).eval(), device
-        return self._ready  # type: ignore[no-any-return]
+        network, device = self._ready
+        return network, device
 
     def _encoded(self, texts: pa.Array) -> NDArray[np.float32]:
         """Return the mean state of each text's sentences, (n_texts, dim)."""
         n_texts, of_text = len(texts), np.arange(len(texts))
-        if self.split_sentences and not pa.types.is_large_list(texts.type):
+        if self.split_sentences_ and not pa.types.is_large_list(texts.type):
             texts, of_text = split_column(texts)
         words, ends, table = self._embedded(texts)
-        begins, lengths, sentence = _pieces(ends, self.max_length)
+        begins, lengths, sentence = _pieces(ends, self.max_length_)
         of_text = of_text[sentence]
         sums = np.zeros((n_texts, self._n_features_out))
         order = np.argsort(-lengths, kind="stable")
@@ -282,14 +341,14 @@ class SkipThought(TextEncoder):
         return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
     def _embedded(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """Return rows of a table of embeddings for all words, where each text's end, and that table."""
-        ids, ends = Lookup(self.vocabulary_, self._words()).ids(texts)
+        """Return the words as rows of a table of embeddings, where those of each text end, and that table."""
+        ids, ends = Lookup(self.vocabulary_, self.tokenizer_).ids(texts)
         words = np.where(ids < 0, UNKNOWN, ids + SPECIAL).astype(np.int64)
         table = self.weights_["embedding"].astype(np.float32)
         if self.vectors_ is None or self.expansion_ is None:
             return words, ends, table
-        # Of the same words, in their order: none of them joined to a phrase.
-        others = Lookup(self.vectors_.vocabulary, self._words(), phrases=False).ids(texts).ids
+        # The same words in the same order: none of them joined to a phrase.
+        others = Lookup(self.vectors_.vocabulary, self.tokenizer_, phrases=False).ids(texts).ids
         mapped = (ids < 0) & (others >= 0)
         rows, place = np.unique(others[mapped], return_inverse=True)
         words[mapped] = len(table) + place
@@ -309,7 +368,9 @@ class SkipThought(TextEncoder):
 
 
 def _pieces(ends: NDArray[np.int64], longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Cut what is longer than ``longest`` into pieces of nearly equal length: begins, lengths, and whose piece it is.
+    """Cut sentences of more than ``longest`` words into pieces of nearly equal length.
+
+    Returns where each piece begins, its length, and its sentence.
 
     Examples
     --------
@@ -318,15 +379,15 @@ def _pieces(ends: NDArray[np.int64], longest: int) -> tuple[NDArray[np.int64], N
     """
     lengths = np.diff(ends, prepend=0)
     n_pieces = -(-lengths // longest)
-    whose = np.repeat(np.arange(len(ends)), n_pieces)
-    place = np.arange(len(whose)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-    begin = place * lengths[whose] // n_pieces[whose]
-    end = (place + 1) * lengths[whose] // n_pieces[whose]
-    return (ends - lengths)[whose] + begin, end - begin, whose
+    sentence = np.repeat(np.arange(len(ends)), n_pieces)
+    place = np.arange(len(sentence)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    begin = place * lengths[sentence] // n_pieces[sentence]
+    end = (place + 1) * lengths[sentence] // n_pieces[sentence]
+    return (ends - lengths)[sentence] + begin, end - begin, sentence
 
 
 def _cut(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Cut sentences, in an order, into batches of about ``BATCH_WORDS`` words."""
+    """Cut ordered sentences into batches of about ``BATCH_WORDS`` words."""
     if not len(order):
         return []
     batch = np.cumsum(lengths[order]) // BATCH_WORDS

@@ -147,7 +147,7 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     check_target(folder, model._kind())  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; ordered text is needed, a sentence or paragraph a line")
-    model.fit(text)
+    model.set_params(verbose=True).fit(text)
     model.save(folder)
     losses = _mean_losses(model)
     facts = {

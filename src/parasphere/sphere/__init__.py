@@ -1,6 +1,6 @@
-"""Unit vectors alone: the von Mises-Fisher distribution, its mixtures and admixtures.
+"""The von Mises-Fisher distribution, its mixtures and admixtures, on unit vectors.
 
-:mod:`~parasphere.sphere.vmf` needs numpy alone; the estimators are imported when they are asked for.
+:mod:`~parasphere.sphere.vmf` needs numpy alone; the estimators are imported on first use.
 """
 
 from importlib import import_module

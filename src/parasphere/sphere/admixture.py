@@ -1,79 +1,81 @@
-"""The spherical admixture model: texts as mixtures of topics, all directions (Reisinger et al., 2010)."""
+"""The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
 import warnings
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
 from ..storage import Saved
 from . import vmf
-from .directions import (
-    Floats,
-    check_kappa,
-    check_tol,
-    check_whole,
-    cosines,
-    dense_columns,
-    normalised,
-    spread_seeds,
-    unit_rows,
-    weighted_sums,
-)
-from .proportions import expected_logs, fit_prior, settle
-from .topics import Prior, Topics, Uses, best_xi, move_topics
+from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
+from .proportions import expected_logs, fit_dirichlet, settle
+from .topics import CentrePrior, Topics, Usage, best_xi, move_topics
 
-MIN_ALPHA = 1e-3  # below, a topic that a text does not use has no logarithm worth the name
-START_LENGTH = 0.95  # of a topic's mean, which says how sure we are of it at first
-FIT_STEPS, FIT_TOL = 8, 1e-2  # of a text's proportions in each iteration; they go on from where they were
-FINAL_STEPS, FINAL_TOL = 300, 1e-6  # and of a text that is transformed
-MERGING = 8  # iterations of spherical k-means that the topics start from
+MIN_ALPHA = 1e-3  # smaller values of alpha make expected logarithms meaningless
+START_LENGTH = 0.95  # initial mean length of a topic
+FIT_STEPS, FIT_TOL = 8, 1e-2  # of the proportions in each iteration of fit; they continue from the last ones
+FINAL_STEPS, FINAL_TOL = 300, 1e-6  # of the proportions in transform
+START_STEPS = 8  # iterations of spherical k-means that the topics start from
+AT_ONCE = 1000  # rows that are transformed between two updates of the progress bar
 
 
 class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Spherical admixture model (SAM): each text mixes topics, and topics, texts and mixtures are directions.
+    """Spherical admixture model (SAM): each row is a mixture of topics; rows and topics are unit vectors.
 
-    The story of a corpus: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each text proportions
-    ``theta ~ Dirichlet(alpha)`` and the text itself ``v ~ vMF(phi theta / |phi theta|, kappa)``.
+    The generative model: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each row proportions
+    ``theta ~ Dirichlet(alpha)`` and the row itself ``v ~ vMF(phi theta / |phi theta|, kappa)``.
 
     Parameters
     ----------
-    n_topics : int
-    prior_concentration : float or None
-        ``k0``: how close the topics' centre is to the mean direction of the texts. None stands for the dimension.
-    max_iter : int
-    tol : float
-        Iterations stop when the bound for a text, on average, rises by no more than this, in nats.
-    random_state : int, RandomState or None
+    n_topics : int, default=10
+        Number of topics.
+    prior_concentration : float, default=None
+        ``k0``: how close the topics' centre is to the mean direction of the rows. None is the dimension.
+    max_iter : int, default=100
+        Maximum number of iterations.
+    tol : float, default=0.1
+        Stop when the bound per row rises by no more than this, in nats.
+    random_state : int, RandomState or None, default=None
+        Seeds the initial topics.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     topics_ : (n_topics, dim) array
         Mean directions of the topics; their entries may be negative.
     alpha_ : (n_topics,) array
+        Dirichlet prior of the proportions.
     kappa_, xi_ : float
-        Concentrations of texts about their mixed topics, and of topics about their centre.
+        Concentrations of rows about their mixed topics, and of topics about their centre.
     centre_ : (dim,) array
+        Mean direction of the topics' centre.
     bound_ : (n_iter_ + 1,) array
-        Lower bound of the mean log-likelihood of a text, at the start and after each iteration; it never falls.
+        Lower bound of the mean log-likelihood per row, at the start and after each iteration; it never falls.
     n_iter_ : int
+        Number of iterations.
     converged_ : bool
+        Whether it stopped by ``tol``.
     n_features_in_ : int
+        Number of columns of the training rows.
 
     Notes
     -----
-    Rows are texts as counts, weighted or not, dense or sparse; they are scaled to unit length. A row of zeros is left
-    out of the fit, and its proportions are those of the prior, ``alpha / sum(alpha)``.
+    Rows, such as weighted word counts, are dense or sparse and are scaled to unit length. A row of zeros is left out of
+    the fit, and its proportions are those of the prior, ``alpha / sum(alpha)``.
 
-    Inference is variational: ``mu``, ``phi_t`` and ``theta`` are taken as independent, von Mises-Fisher with the
-    concentrations ``k0`` and ``xi`` and Dirichlet. One expectation has no closed form, the cosine of a text with its
-    mixed direction; it is taken as in `parasphere.sphere.proportions`, so that what is climbed is a bound to within that
-    approximation. Topics move on the sphere by Riemannian gradient steps, proportions by L-BFGS, each only uphill.
+    Inference is variational: ``mu``, ``phi_t`` and ``theta`` are independent, von Mises-Fisher with concentrations
+    ``k0`` and ``xi``, and Dirichlet. One expectation has no closed form, the cosine of a row with its mixed direction.
+    It is approximated as described in :mod:`parasphere.sphere.proportions`, so that the bound holds to within that
+    approximation. Topics take Riemannian gradient steps and proportions L-BFGS steps, each of which raises the bound.
 
     Examples
     --------
@@ -84,6 +86,15 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     >>> bool(pure.max() > 0.8), bool(abs(mixed[0] - 0.5) < 0.1)
     (True, True)
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
 
     topics_: Floats
     alpha_: Floats
@@ -106,16 +117,24 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         max_iter: int = 100,
         tol: float = 0.1,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_topics = n_topics
         self.prior_concentration = prior_concentration
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn topics from rows, (n, dim), dense or sparse; labels are not looked at."""
-        self._check_parameters()
+        """Learn the topics.
+
+        Parameters
+        ----------
+        X : (n, dim) array or sparse matrix
+        y : ignored
+        """
+        self._validate_params()
         rows, present = unit_rows(self, X, reset=True)
         if present.sum() < self.n_topics:
             raise ValueError(
@@ -125,13 +144,13 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         rows = rows if present.all() else rows[present]
         n, dim = rows.shape
         mean = normalised(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
-        prior = Prior(mean, float(self.prior_concentration or dim))
+        prior = CentrePrior(mean, float(self.prior_concentration or dim))
         topics = self._start(rows, mean)
         cosine = cosines(rows, topics.directions)
         a, values = _first_guess(cosine, topics.alpha), np.empty(n)
         trace: list[float] = []
         self.converged_ = False
-        with progress("admixture", total=self.max_iter, unit="iterations") as advance:
+        with progress("admixture", total=self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
             for iteration in range(self.max_iter + 1):
                 gram = topics.gram
                 settle(cosine, gram, topics.alpha, topics.kappa, topics.length, a, values, FIT_STEPS, FIT_TOL)
@@ -148,21 +167,20 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def transform(self, X: Any) -> Floats:
         """Return the expected proportions of each row, (n, n_topics), each summing to 1."""
-        check_is_fitted(self, "topics_")
+        check_is_fitted(self)
         rows, _ = unit_rows(self, X, reset=False)
-        alpha = np.array(self.alpha_)  # a copy, for a read-only one would be compiled for anew
+        alpha = np.array(self.alpha_)  # a copy: a read-only array would be another type to compile for
         topics = Topics(np.ascontiguousarray(self.topics_.T), self.centre_, alpha, self.kappa_, self.xi_)
         cosine = cosines(rows, topics.directions)
         a = _first_guess(cosine, topics.alpha)
         values = np.empty(len(a))
-        with progress("proportions", total=len(a), unit="texts") as advance:
-            for begin in range(0, len(a), 1000):
-                part = slice(begin, begin + 1000)
+        with progress("proportions", total=len(a), unit="rows", shown=bool(self.verbose)) as advance:
+            for begin in range(0, len(a), AT_ONCE):
+                part = slice(begin, begin + AT_ONCE)
                 some = (cosine[part], topics.gram, topics.alpha, topics.kappa, topics.length, a[part], values[part])
                 settle(*some, FINAL_STEPS, FINAL_TOL)
                 advance(len(a[part]))
-        found: Floats = a / a.sum(axis=1, keepdims=True)
-        return found
+        return np.asarray(a / a.sum(axis=1, keepdims=True))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -178,7 +196,7 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         dim = rows.shape[1]
         rng = check_random_state(self.random_state)
         directions = dense_columns(rows, spread_seeds(rows, self.n_topics, rng))
-        for _ in range(MERGING):
+        for _ in range(START_STEPS):
             cosine = cosines(rows, directions)
             nearest = np.eye(self.n_topics)[cosine.argmax(axis=1)]
             sums, lengths = normalised(weighted_sums(rows, nearest))
@@ -193,32 +211,28 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.bound_, self.n_iter_ = np.array(trace), len(trace) - 1
         if not self.converged_:
             warnings.warn(
-                f"SphericalAdmixture stopped after {self.max_iter} iterations, before the bound settled to within "
-                f"tol={self.tol}; raise max_iter or tol",
+                f"SphericalAdmixture stopped after max_iter={self.max_iter} iterations, before the bound rose by less "
+                f"than tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def _check_parameters(self) -> None:
-        check_whole(self, "n_topics", "max_iter")
-        check_tol(self)
-        if self.prior_concentration is not None:
-            check_kappa(self, "prior_concentration")
+        self._validate_params()
 
 
 def _first_guess(cosine: Floats, alpha: Floats) -> Floats:
-    """Return a Dirichlet distribution to start from, (n, T): the prior, and one count for each topic there is."""
+    """Return initial Dirichlet parameters, (n, T): the prior plus T counts, shared by squared cosine."""
     likely = np.maximum(cosine, 0.0) ** 2
     share = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
-    found: Floats = alpha + len(alpha) * share
-    return found
+    return np.asarray(alpha + len(alpha) * share)
 
 
-def _settled(topics: Topics, prior: Prior, a: Floats, cosine: Floats) -> Topics:
+def _settled(topics: Topics, prior: CentrePrior, a: Floats, cosine: Floats) -> Topics:
     """Return topics with the best centre, concentrations and Dirichlet prior for the proportions."""
-    uses = Uses.of(a, cosine, topics.gram)
-    topics = replace(topics, xi=best_xi(topics, prior, uses))
+    usage = Usage.of(a, cosine, topics.gram)
+    topics = replace(topics, xi=best_xi(topics, prior, usage))
     topics = replace(topics, centre=prior.centre(topics))
-    rho = float(np.clip(uses.rho(topics.length).mean(), 0.0, 1.0))
-    alpha = fit_prior(topics.alpha, expected_logs(a).mean(axis=0), MIN_ALPHA)
+    rho = float(np.clip(usage.rho(topics.length).mean(), 0.0, 1.0))
+    alpha = fit_dirichlet(topics.alpha, expected_logs(a).mean(axis=0), MIN_ALPHA)
     return replace(topics, kappa=vmf.concentration(rho, len(topics.centre)), alpha=alpha)

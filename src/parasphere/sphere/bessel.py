@@ -114,7 +114,7 @@ def _chebyshev() -> tuple[_Matrix, _Matrix]:
 
 
 def _shortened(coefficients: _Matrix) -> _Matrix:
-    """Bring the degree of a polynomial on [0, 1] down from 48 to 18, with nothing lost that float64 holds.
+    """Bring the degree of a polynomial on [0, 1] down from 48 to 18, without loss in float64.
 
     The two products are kept apart: rounding in the first moves the coefficients a lot, but together,
     so that the polynomial itself moves by no more than the rounding.
@@ -223,8 +223,8 @@ def _lengths(kappa: Array, order: Order) -> tuple[Array, Array]:
 
 def quotient(kappa: Array, order: Order) -> Array:
     """Return ``A/kappa``, which is finite at 0."""
-    found, _ = _lengths(kappa, order)
-    return found
+    ratio, _ = _lengths(kappa, order)
+    return ratio
 
 
 def mean_length(kappa: Array, order: Order) -> Array:
@@ -236,7 +236,7 @@ def mean_length(kappa: Array, order: Order) -> Array:
 
 
 def shortfall(kappa: Array, order: Order) -> Array:
-    """Return ``1 - A``, what the mean length is short of 1."""
+    """Return ``1 - A``."""
     _, rest = _lengths(kappa, order)
     return rest
 
@@ -319,7 +319,7 @@ def concentration(length: Array, order: Order) -> Array:
 
 Formula: TypeAlias = Callable[[Array, Order], Array]
 _Loop: TypeAlias = Callable[[Array, Order, Array], None]
-_FEW = 4  # numbers that take no longer one by one than a call of compiled code, and nothing need be compiled for them
+_FEW = 4  # so few numbers are no slower in Python than in compiled code, and need no compilation
 
 
 @functools.cache

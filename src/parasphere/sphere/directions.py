@@ -1,6 +1,5 @@
-"""Rows as points of the unit sphere, dense or sparse, and the two products that mixtures on the sphere are made of."""
+"""Rows as unit vectors, dense or sparse, and their products with directions and weights."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,33 +9,10 @@ from sklearn.utils.validation import validate_data
 
 from ..compiled import compiled, guarded
 from ..compiled.memory import address, prefetch
-from . import vmf
 
 Floats = NDArray[np.float64]
 
-AHEAD = 8  # how many entries ahead of the product their directions are asked for
-
-
-def check_whole(estimator: Any, *names: str) -> None:
-    """Insist that parameters are whole numbers of at least 1."""
-    for name in names:
-        value = getattr(estimator, name)
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
-def check_tol(estimator: Any) -> None:
-    """Insist that ``tol`` is a number of at least 0."""
-    value = estimator.tol
-    if not isinstance(value, Real) or not float(value) >= 0:
-        raise ValueError(f"tol must be a number of at least 0, not {value!r}")
-
-
-def check_kappa(estimator: Any, name: str) -> None:
-    """Insist that a parameter can be a concentration."""
-    value = getattr(estimator, name)
-    if not isinstance(value, Real) or not 0 < float(value) <= vmf.MAX_KAPPA:
-        raise ValueError(f"{name} must lie above 0 and be at most {vmf.MAX_KAPPA:g}, not {value!r}")
+AHEAD = 8  # entries whose directions are prefetched
 
 
 def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
@@ -49,15 +25,15 @@ def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.b
     present : (n,) bool array
         Which rows are not zero.
     """
-    least = 2 if reset else 1  # later, the wrong number of columns is the clearer fault
+    least = 2 if reset else 1  # later, the number of columns is compared with that of the fit
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_features=least)
-    # To largest entry 1 first: squares of very large or very small numbers would not be finite, or be 0.
+    # Scale the largest entry to 1 first: squares of very large or small numbers overflow or underflow.
     if not sparse.issparse(X):
         peaks = np.abs(X).max(axis=1)
         rows = X / np.where(peaks > 0, peaks, 1.0)[:, None]
         return rows / _lengths(np.einsum("ij,ij->i", rows, rows))[:, None], peaks > 0
     rows = sparse.csr_array(X, copy=True)
-    rows.check_format(full_check=True)  # compiled code trusts its indices, and scikit-learn does not look at them
+    rows.check_format(full_check=True)  # compiled code relies on the indices, and scikit-learn does not check them
     rows.sum_duplicates()
     counts = np.diff(rows.indptr)
     peaks = abs(rows).max(axis=1).toarray().ravel()
@@ -67,36 +43,34 @@ def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.b
 
 
 def _lengths(squares: Floats) -> Floats:
-    """Return roots, and 1 for the root of 0, to divide by."""
-    found: Floats = np.sqrt(np.where(squares > 0, squares, 1.0))
-    return found
+    """Return square roots, and 1 in place of 0, to divide by."""
+    return np.asarray(np.sqrt(np.where(squares > 0, squares, 1.0)))
 
 
 def cosines(rows: Any, directions: Floats) -> Floats:
     """Return the cosine of each row with each direction, (n, dim), (dim, k) -> (n, k)."""
     if not sparse.issparse(rows):
-        found: Floats = rows @ directions
-        return found
+        return np.asarray(rows @ directions)
     if rows.shape[1] != len(directions):
         raise ValueError(f"rows of {rows.shape[1]} numbers have no cosine with directions of {len(directions)}")
-    found = np.empty((rows.shape[0], directions.shape[1]))
-    _csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), found)
-    return found
+    products = np.empty((rows.shape[0], directions.shape[1]))
+    _csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), products)
+    return products
 
 
 def weighted_sums(rows: Any, weights: Floats) -> Floats:
     """Return the sums of the rows by each column of weights, (n, dim), (n, k) -> (dim, k), C-contiguous."""
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows.T @ weights)
-    found: Floats = np.zeros((rows.shape[1], weights.shape[1]))
-    _csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), found)
-    return found
+    sums = np.zeros((rows.shape[1], weights.shape[1]))
+    _csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), sums)
+    return sums
 
 
 @guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", directions="f8[dim,k]", out="f8[n,k]")
 @compiled
 def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any) -> None:
-    """Multiply a CSR matrix by a dense one, asking for memory ahead of the need: rare words are never at hand."""
+    """Multiply a CSR matrix by a dense one, prefetching its rows: those of rare columns are not in the cache."""
     k = directions.shape[1]
     first, width = address(directions), 8 * k
     for i in range(out.shape[0]):
@@ -115,9 +89,9 @@ def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any)
 @guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", weights="f8[n,k]", out="f8[dim,k]")
 @compiled
 def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> None:
-    """Add the transpose of a CSR matrix times a dense one to ``out``, touching only weights that are not 0.
+    """Add the product of a transposed CSR matrix with a dense one to ``out``, skipping weights of 0.
 
-    In high dimension nearly all responsibilities are 0.
+    In high dimensions nearly all responsibilities are 0.
     """
     k = weights.shape[1]
     used = np.empty(k, np.int64)
@@ -129,7 +103,7 @@ def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> Non
                 count += 1
         for p in range(ends[i], ends[i + 1]):
             value, column = data[p], columns[p]
-            if count == k:  # without the list of places the compiler can use SIMD
+            if count == k:  # a loop without indirection can use SIMD
                 for j in range(k):
                     out[column, j] += value * weights[i, j]
             else:
@@ -138,7 +112,7 @@ def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> Non
 
 
 def normalised(columns: Floats) -> tuple[Floats, Floats]:
-    """Scale columns (dim, k) to unit length, in place, and return them and the lengths they had, (k,).
+    """Scale columns (dim, k) to unit length in place; return them and their former lengths, (k,).
 
     A column of zeros becomes the first axis.
     """
@@ -151,8 +125,8 @@ def normalised(columns: Floats) -> tuple[Floats, Floats]:
 def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[np.int64]:
     """Choose rows far from each other: greedy k-means++ (Arthur and Vassilvitskii, 2007) with ``1 - cosine``.
 
-    That is half the squared distance between unit vectors. Of several rows, each drawn with a chance that grows with
-    its distance to those chosen before, the one is kept that leaves the least distance in all.
+    That is half the squared distance between unit vectors. Of several rows, drawn with probabilities proportional to
+    their distance from those chosen before, the one that leaves the smallest total distance is kept.
     """
     n = rows.shape[0]
     chosen = np.empty(count, np.int64)
@@ -163,7 +137,7 @@ def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[n
         total = away.sum()
         if total > 0:
             drawn = np.searchsorted(np.cumsum(away), rng.uniform(size=trials) * total)
-        else:  # all rows equal one that was chosen
+        else:  # every row equals a chosen one
             drawn = rng.randint(n, size=trials)
         after = np.minimum(away[:, None], _versines(rows, np.minimum(drawn, n - 1)))
         best = int(after.sum(axis=0).argmin())

@@ -1,119 +1,91 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, get_args
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
 from ..storage import Saved
 from . import vmf
-from .directions import (
-    Floats,
-    check_kappa,
-    check_tol,
-    check_whole,
-    cosines,
-    dense_columns,
-    normalised,
-    spread_seeds,
-    unit_rows,
-    weighted_sums,
-)
+from .components import Components, responsibilities, revive
+from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
 
 Kappa = Literal["free", "shared"]
 Assignment = Literal["soft", "hard"]
-NEGLIGIBLE = 1e-30  # a responsibility that no sum notices; taken for 0, which costs nothing
-
-
-@dataclass
-class Mixture:
-    """Components of a mixture.
-
-    Attributes
-    ----------
-    weights : (k,) array
-        Mixing weights, summing to 1; 0 for a component without rows.
-    directions : (dim, k) array
-        Mean directions, one a column: so the rows of a sparse matrix meet contiguous memory.
-    kappa : (k,) array
-        Concentrations.
-    """
-
-    weights: Floats
-    directions: Floats
-    kappa: Floats
-
-    def log_joint(self, rows: Any) -> Floats:
-        """Return the log-density of each row and component together, (n, k).
-
-        ``log w_j + kappa_j mu_j.x - Phi(kappa_j)``
-        """
-        with np.errstate(divide="ignore"):  # a weight of 0
-            constants = np.log(self.weights) - vmf.log_partition(self.kappa, self.directions.shape[0])
-        joint = cosines(rows, self.directions)
-        joint *= self.kappa
-        joint += constants
-        return joint
+NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
 
 
 class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
-    A unit vector comes from component ``j`` with chance ``w_j``, and has there the density
+    A unit vector belongs to component ``j`` with probability ``w_j`` and then has the density
     ``exp(kappa_j mu_j.x - Phi(kappa_j))``. It is to directions what a Gaussian mixture is to points.
 
     Parameters
     ----------
-    n_components : int
-    kappa : {"free", "shared"}
-        A concentration for each component, or one for all.
-    init : {"k-means++", "random"} or array, (n_components, dim)
-        First mean directions: rows far from each other, any rows, or those given (which need not have unit length).
-    n_init : int
-        How many starts; the one with the highest likelihood is kept. Given directions are started from once.
-    max_iter : int
-        Iterations of each start.
-    tol : float
-        Iterations stop when the mean log-likelihood of a row rises by no more than this, in nats.
-    assignment : {"soft", "hard"}
-        "hard" gives each row to its most likely component while fitting, and climbs the likelihood of rows and
+    n_components : int, default=8
+        Number of components.
+    kappa : {"free", "shared"}, default="free"
+        One concentration per component, or one for all.
+    init : {"k-means++", "random"} or (n_components, dim) array, default="k-means++"
+        Initial mean directions: rows far from each other, rows drawn at random, or those given (of any length).
+    n_init : int, default=1
+        Number of starts; the one with the highest likelihood is kept. Given directions are used once.
+    max_iter : int, default=200
+        Maximum number of iterations per start.
+    tol : float, default=1e-4
+        Stop when the mean log-likelihood per row rises by no more than this, in nats.
+    assignment : {"soft", "hard"}, default="soft"
+        "hard" assigns each row to its most likely component while fitting, and maximises the likelihood of rows and
         components together; with ``kappa="shared"`` that is spherical k-means with mixing weights.
-    max_kappa : float
+    max_kappa : float, default=1e8
         Largest concentration. See Notes.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
+        Seeds the initial directions and :meth:`sample`.
+    verbose : bool, default=False
+        Show progress.
 
     Attributes
     ----------
     weights_ : (n_components,) array
+        Mixing weights.
     mean_directions_ : (n_components, dim) array
+        Mean direction of each component.
     concentrations_ : (n_components,) array
+        Concentration of each component.
+    n_parameters_ : int
+        Number of free parameters.
     log_likelihood_ : (n_iter_ + 1,) array
-        Mean log-likelihood of a row, at the start and after each iteration; it never falls.
+        Mean log-likelihood per row, at the start and after each iteration; it never falls.
     labels_ : (n,) int array
-        Most likely component of each row that was fitted.
+        Most likely component of each training row.
     n_iter_ : int
+        Number of iterations of the best start.
     converged_ : bool
+        Whether it stopped by ``tol``.
     n_features_in_ : int
+        Number of columns of the training rows.
 
     Notes
     -----
     Rows are scaled to unit length. A row of zeros has no direction: it is left out of the fit, its responsibilities are
     the mixing weights, and its log-likelihood is that of a uniform direction.
 
-    This is plain maximum likelihood, and a component that holds one row only, or equal ones, has no largest likelihood:
-    its concentration goes to ``max_kappa``. In tens of thousands of dimensions concentrations are in the thousands and
-    responsibilities all but 0 and 1, as they must be under this model. A smaller ``max_kappa`` keeps components wide
-    and responsibilities soft; then the likelihood is the largest one under that limit.
+    The likelihood of a component that holds a single row, or equal ones, is unbounded: its concentration goes to
+    ``max_kappa``. In tens of thousands of dimensions concentrations are in the thousands and responsibilities are
+    nearly 0 or 1. A smaller ``max_kappa`` keeps components wide and responsibilities soft; the likelihood is then
+    maximised under that limit.
 
-    A component that has lost all its rows is started afresh at the row that is explained worst, with the concentration
-    that all share, if that raises the likelihood; else it keeps the weight 0.
+    A component that has lost all its rows restarts at the row with the lowest likelihood, with the concentration common
+    to all, if that raises the likelihood; otherwise its weight stays 0.
 
     Examples
     --------
@@ -128,9 +100,23 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     [[True, False], [False, True]]
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kappa": [StrOptions({"free", "shared"})],
+        "init": [StrOptions({"k-means++", "random"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "assignment": [StrOptions({"soft", "hard"})],
+        "max_kappa": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
     weights_: Floats
     mean_directions_: Floats
     concentrations_: Floats
+    n_parameters_: int
     log_likelihood_: Floats
     labels_: NDArray[np.int64]
     n_iter_: int
@@ -152,6 +138,7 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         assignment: Assignment = "soft",
         max_kappa: float = vmf.MAX_KAPPA,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.kappa = kappa
@@ -162,10 +149,17 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.assignment = assignment
         self.max_kappa = max_kappa
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the components from rows, (n, dim), dense or sparse; labels are not looked at."""
-        self._check_parameters()
+        """Fit the mixture.
+
+        Parameters
+        ----------
+        X : (n, dim) array or sparse matrix
+        y : ignored
+        """
+        self._validate_params()
         rows, present = unit_rows(self, X, reset=True)
         if present.sum() < self.n_components:
             n, zeros = len(present), int((~present).sum())
@@ -175,23 +169,25 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             )
         used = rows if present.all() else rows[present]
         rng = check_random_state(self.random_state)
-        best: tuple[Mixture, list[float], bool] | None = None
+        best: tuple[Components, list[float], bool] | None = None
         starts = self.n_init if isinstance(self.init, str) else 1
-        with progress("mixture", total=starts * self.max_iter, unit="iterations") as advance:
+        with progress("mixture", total=starts * self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
             for _ in range(starts):
-                found = self._climb(used, self._start(used, rng), advance)
-                if best is None or found[1][-1] > best[1][-1]:
-                    best = found
+                result = self._climb(used, self._start(used, rng), advance)
+                if best is None or result[1][-1] > best[1][-1]:
+                    best = result
         assert best is not None
         mixture, trace, self.converged_ = best
         self.weights_, self.concentrations_ = mixture.weights, mixture.kappa
         self.mean_directions_ = np.ascontiguousarray(mixture.directions.T)
         self.log_likelihood_, self.n_iter_ = np.array(trace), len(trace) - 1
         self.labels_ = self._joint(rows).argmax(axis=1)
+        k, dim = self.mean_directions_.shape
+        self.n_parameters_ = (k - 1) + k * (dim - 1) + (1 if self.kappa == "shared" else k)
         if not self.converged_:
             warnings.warn(
-                f"MovMF stopped after {self.max_iter} iterations, before the log-likelihood settled to within "
-                f"tol={self.tol}; raise max_iter or tol",
+                f"MovMF stopped after max_iter={self.max_iter} iterations, before the log-likelihood rose by less than "
+                f"tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -203,21 +199,20 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely component of each row, (n,)."""
-        found: NDArray[np.int64] = self._joint(self._rows(X)[0]).argmax(axis=1)
-        return found
+        return np.asarray(self._joint(self._rows(X)[0]).argmax(axis=1))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the responsibilities, (n, n_components): how likely each row is of each component."""
-        return _responsibilities(self._joint(self._rows(X)[0]))[0]
+        """Return the responsibilities, (n, n_components): the probability of each component given each row."""
+        return responsibilities(self._joint(self._rows(X)[0]))[0]
 
     def transform(self, X: Any) -> Floats:
-        """Return the responsibilities, as `predict_proba` does."""
+        """Return the responsibilities, as :meth:`predict_proba` does."""
         return self.predict_proba(X)
 
     def score_samples(self, X: Any) -> Floats:
-        """Return the log-likelihood of each row, (n,); that of a row of zeros is the uniform density's."""
+        """Return the log-likelihood of each row, (n,); for a row of zeros, that of the uniform density."""
         rows, present = self._rows(X)
-        evidence = _responsibilities(self._joint(rows))[1]
+        evidence = responsibilities(self._joint(rows))[1]
         return np.where(present, evidence, -vmf.log_partition(0.0, rows.shape[1]))
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
@@ -225,25 +220,31 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         rows, present = self._rows(X)
         if not present.any():
             raise ValueError("every row is zero; a likelihood needs at least one that is not")
-        return float(_responsibilities(self._joint(rows[present]))[1].mean())
+        return float(responsibilities(self._joint(rows[present]))[1].mean())
 
     def bic(self, X: Any) -> float:
-        """Return the Bayesian information criterion on rows; the lower the better."""
+        """Return the Bayesian information criterion; lower is better."""
         n = int(self._rows(X)[1].sum())
-        return -2.0 * n * self.score(X) + self._n_parameters * float(np.log(n))
+        return -2.0 * n * self.score(X) + self.n_parameters_ * float(np.log(n))
 
     def aic(self, X: Any) -> float:
-        """Return Akaike's information criterion on rows; the lower the better."""
-        return -2.0 * int(self._rows(X)[1].sum()) * self.score(X) + 2.0 * self._n_parameters
+        """Return the Akaike information criterion; lower is better."""
+        return -2.0 * int(self._rows(X)[1].sum()) * self.score(X) + 2.0 * self.n_parameters_
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Floats, NDArray[np.int64]]:
         """Draw unit vectors from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+            None is the random state of the estimator.
 
         Returns
         -------
         X : (n_samples, dim) array
         components : (n_samples,) int array
-            Where each came from.
+            The component of each draw.
         """
         check_is_fitted(self)
         if n_samples < 1:
@@ -263,26 +264,21 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _n_features_out(self) -> int:
         return len(self.weights_)
 
-    @property
-    def _n_parameters(self) -> int:
-        k, dim = self.mean_directions_.shape
-        return int((k - 1) + k * (dim - 1) + (1 if self.kappa == "shared" else k))
-
     def _rows(self, X: Any) -> tuple[Any, NDArray[np.bool_]]:
-        check_is_fitted(self, "mean_directions_")
+        check_is_fitted(self)
         return unit_rows(self, X, reset=False)
 
     def _joint(self, rows: Any) -> Floats:
-        """Return `Mixture.log_joint`; for a row of zeros, of which nothing is known, the log-weights alone."""
-        mixture = Mixture(self.weights_, np.ascontiguousarray(self.mean_directions_.T), self.concentrations_)
+        """Return :meth:`Components.log_joint`, (n, k); for a row of zeros, the log-weights alone."""
+        mixture = Components(self.weights_, np.ascontiguousarray(self.mean_directions_.T), self.concentrations_)
         joint = mixture.log_joint(rows)
-        silent = np.asarray(abs(rows).sum(axis=1)).ravel() == 0
+        zeros = np.asarray(abs(rows).sum(axis=1)).ravel() == 0
         with np.errstate(divide="ignore"):
-            joint[silent] = np.log(self.weights_)
+            joint[zeros] = np.log(self.weights_)
         return joint
 
-    def _start(self, rows: Any, rng: np.random.RandomState) -> Mixture:
-        """Return equal weights, the first directions, and the concentration of the rows about the nearest of them."""
+    def _start(self, rows: Any, rng: np.random.RandomState) -> Components:
+        """Return equal weights, the initial directions, and the concentration of the rows about the nearest of them."""
         k, (n, dim) = self.n_components, rows.shape
         if not isinstance(self.init, str):
             given = np.asarray(self.init, np.float64)
@@ -295,10 +291,10 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         nearest = cosines(rows, directions).argmax(axis=1)
         lengths = normalised(weighted_sums(rows, np.eye(k)[nearest]))[1]
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)
-        return Mixture(np.full(k, 1.0 / k), directions, np.full(k, shared))
+        return Components(np.full(k, 1.0 / k), directions, np.full(k, shared))
 
-    def _climb(self, rows: Any, mixture: Mixture, advance: Any) -> tuple[Mixture, list[float], bool]:
-        """Return the mixture at a maximum, the log-likelihoods on the way, and whether it got there."""
+    def _climb(self, rows: Any, mixture: Components, advance: Any) -> tuple[Components, list[float], bool]:
+        """Return the mixture after EM, the log-likelihoods on the way, and whether it converged."""
         resp, evidence = self._e_step(rows, mixture)
         trace = [float(evidence.mean())]
         for _ in range(self.max_iter):
@@ -310,11 +306,11 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 return mixture, trace, True
         return mixture, trace, False
 
-    def _e_step(self, rows: Any, mixture: Mixture) -> tuple[Floats, Floats]:
+    def _e_step(self, rows: Any, mixture: Components) -> tuple[Floats, Floats]:
         """Return the responsibilities, (n, k), and the log-likelihood of each row, (n,)."""
         joint = mixture.log_joint(rows)
         if self.assignment == "soft":
-            resp, evidence = _responsibilities(joint)
+            resp, evidence = responsibilities(joint)
             resp[resp < NEGLIGIBLE] = 0.0
             return resp, evidence
         first = joint.argmax(axis=1)
@@ -322,7 +318,7 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         resp[np.arange(len(first)), first] = 1.0
         return resp, joint.max(axis=1)
 
-    def _m_step(self, rows: Any, resp: Floats, evidence: Floats) -> Mixture:
+    def _m_step(self, rows: Any, resp: Floats, evidence: Floats) -> Components:
         """Return the most likely mixture given the responsibilities.
 
         ``w = sum r / n``, ``mu = sum r x / |sum r x|``, ``A(kappa) = |sum r x| / sum r``
@@ -336,45 +332,9 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         else:
             ratios = lengths / np.where(mass > 0, mass, 1.0)
             kappa = np.minimum(vmf.concentration(np.minimum(ratios, 1.0), dim), self.max_kappa)
-        mixture = Mixture(mass / n, directions, kappa)
-        _revive(mixture, rows, np.flatnonzero(mass == 0), evidence, shared)
+        mixture = Components(mass / n, directions, kappa)
+        revive(mixture, rows, np.flatnonzero(mass == 0), evidence, shared)
         return mixture
 
     def _check_parameters(self) -> None:
-        check_whole(self, "n_components", "n_init", "max_iter")
-        check_tol(self)
-        check_kappa(self, "max_kappa")
-        for name, kinds in (("kappa", get_args(Kappa)), ("assignment", get_args(Assignment))):
-            if getattr(self, name) not in kinds:
-                raise ValueError(f"{name} must be one of {', '.join(kinds)}, not {getattr(self, name)!r}")
-        if isinstance(self.init, str) and self.init not in ("k-means++", "random"):
-            raise ValueError(f"init must be 'k-means++', 'random' or an array of directions, not {self.init!r}")
-
-
-def _responsibilities(joint: Floats) -> tuple[Floats, Floats]:
-    """Return the responsibilities, in place of the log-densities (n, k), and each row's log-likelihood, (n,)."""
-    top = joint.max(axis=1)
-    joint -= top[:, None]
-    np.exp(joint, out=joint)
-    total = joint.sum(axis=1)
-    joint /= total[:, None]
-    return joint, top + np.log(total)
-
-
-def _revive(mixture: Mixture, rows: Any, empty: NDArray[np.int64], evidence: Floats, kappa: float) -> None:
-    """Start components without rows afresh, at the rows explained worst, as long as the likelihood gains by it.
-
-    A new component of weight ``1/n`` at a row lifts that row to at least ``kappa - Phi(kappa) - log n``, and costs
-    every row no more than ``-log(1 - 1/n)``, together little over 1.
-    """
-    n = len(evidence)
-    if n < 2:
-        return
-    peak = kappa - vmf.log_partition(kappa, rows.shape[1]) - np.log(n)
-    for component, row in zip(empty, np.argsort(evidence), strict=False):
-        if peak - evidence[row] + n * np.log1p(-1.0 / n) <= 0:
-            return
-        mixture.weights *= 1.0 - 1.0 / n
-        mixture.weights[component] = 1.0 / n
-        mixture.directions[:, component] = dense_columns(rows, np.array([row]))[:, 0]
-        mixture.kappa[component] = kappa
+        self._validate_params()

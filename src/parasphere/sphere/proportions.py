@@ -1,14 +1,14 @@
-"""How a text mixes topics: the compiled step that fits a Dirichlet distribution of proportions to each text.
+"""The proportions of topics in a row: a Dirichlet distribution per row, fitted by compiled L-BFGS.
 
-A text ``v`` with proportions ``theta ~ Dirichlet(a)`` lies about the direction of ``phi theta``. What is needed of it
-is the cosine to be expected, taken as the expected inner product over the root of the expected square::
+A row ``v`` with proportions ``theta ~ Dirichlet(a)`` scatters about the direction of ``phi theta``. Its expected cosine
+with that direction is approximated by the expected inner product over the root of the expected squared length::
 
     rho = A a.c sqrt((a0 + 1)/(a0 S)),     S = a0 + (1 - A**2) sum a_t**2 + A**2 a'Ga
 
-with ``c_t`` the cosine of the text with topic ``t``, ``G`` the cosines between topics, ``A`` the mean length of a topic
-and ``a0 = sum a_t``; ``S/(a0 (a0 + 1))`` is the expectation of ``|phi theta|**2``. A text's part of the bound is then
-``kappa rho - KL(Dirichlet(a) || Dirichlet(alpha))``, and `settle` climbs it, one text at a time: a text gets the same
-bits alone and among many.
+with ``c_t`` the cosine of the row with topic ``t``, ``G`` the cosines between topics, ``A`` the mean length of a topic
+and ``a0 = sum a_t``; ``S/(a0 (a0 + 1))`` is the expectation of ``|phi theta|**2``. The term of a row in the bound is
+then ``kappa rho - KL(Dirichlet(a) || Dirichlet(alpha))``. :func:`settle` maximises it, one row at a time: a row has the
+same bits alone and in a batch.
 """
 
 import math
@@ -22,16 +22,16 @@ from ..compiled import compiled, guarded
 
 Floats = NDArray[np.float64]
 
-MEMORY = 6  # steps that L-BFGS looks back on
+MEMORY = 6  # steps that L-BFGS remembers
 LOWEST, HIGHEST = math.log(1e-8), math.log(1e10)  # of log a
 LEAP = 2.0  # the most that log a may change in a step
-TRIALS = 30  # lengths of a step that are tried
-_SHIFT = 8.0  # from where on the asymptotic series are right to 1e-14
+TRIALS = 30  # step lengths that are tried
+_SHIFT = 8.0  # from here on the asymptotic series have an error below 1e-14
 
 
 @compiled
 def polygammas(x: float) -> Any:
-    """Return digamma and trigamma of a positive number: up by recurrence, then by the asymptotic series."""
+    """Return digamma and trigamma of a positive number, by recurrence and asymptotic series."""
     psi, tri = 0.0, 0.0
     while x < _SHIFT:
         inverse = 1.0 / x
@@ -50,9 +50,9 @@ def polygammas(x: float) -> Any:
 
 @compiled
 def climb_value(c: Any, gram: Any, alpha: Any, kappa: float, length: float, u: Any, slope: Any, metric: Any) -> float:
-    """Return a text's part of the bound at ``a = exp(u)``, and write its gradient in ``u`` and Fisher's information.
+    """Return the term of a row in the bound at ``a = exp(u)``, and write its gradient and Fisher information in ``u``.
 
-    ``slope`` (T,) is the gradient, ``metric`` (T,) the diagonal ``a**2 psi'(a)`` of the information in ``u``.
+    ``slope`` (T,) is the gradient, ``metric`` (T,) the diagonal ``a**2 psi'(a)`` of the Fisher information.
     """
     size = u.shape[0]
     a, through = np.empty(size), np.zeros(size)
@@ -84,7 +84,7 @@ def climb_value(c: Any, gram: Any, alpha: Any, kappa: float, length: float, u: A
     return value
 
 
-# Loops are written out from here on: numba takes many times longer to compile whole-array expressions.
+# Loops are written out below: numba takes many times longer to compile whole-array expressions.
 
 
 @compiled
@@ -104,9 +104,9 @@ def _add(x: Any, factor: float, y: Any) -> None:
 
 @compiled
 def _direction(slope: Any, metric: Any, moves: Any, turns: Any, kept: int, newest: int, way: Any) -> float:
-    """Write the direction of L-BFGS (two loops), and return the rise that it promises.
+    """Write the L-BFGS direction (two-loop recursion) and return the predicted rise.
 
-    The first guess of the curvature is Fisher's information, scaled to fit the last step.
+    The initial curvature is the Fisher information, scaled to fit the last step.
     """
     factors = np.empty(MEMORY)
     for t in range(slope.shape[0]):
@@ -134,9 +134,9 @@ def _direction(slope: Any, metric: Any, moves: Any, turns: Any, kept: int, newes
 def settle(
     cosines: Any, gram: Any, alpha: Any, kappa: float, length: float, a: Any, values: Any, steps: int, tol: float
 ) -> None:
-    """Climb each text's part of the bound from where ``a`` (n, T) is, at most ``steps`` steps; it never falls.
+    """Maximise the term of each row in the bound from ``a`` (n, T) on, in at most ``steps`` steps; it never falls.
 
-    A text is done when the next step promises less than ``tol``. ``a`` and ``values`` (n,) are written.
+    A row is done when the predicted rise of the next step is at most ``tol``. ``a`` and ``values`` (n,) are written.
     """
     size = a.shape[1]
     u, slope, metric = np.empty(size), np.empty(size), np.empty(size)
@@ -151,7 +151,7 @@ def settle(
         kept, newest = 0, -1
         for _ in range(steps):
             promise = _direction(slope, metric, moves, turns, kept, newest, way)
-            if kept and not promise > 0.0:  # what was remembered misleads
+            if kept and not promise > 0.0:  # the remembered steps mislead
                 kept = 0
                 promise = _direction(slope, metric, moves, turns, kept, newest, way)
             if not promise > tol:
@@ -185,23 +185,33 @@ def settle(
 
 def expected_logs(a: Floats) -> Floats:
     """Return the expectation of ``log theta``, (n, T), under Dirichlet distributions."""
-    found: Floats = digamma(a) - digamma(a.sum(axis=1, keepdims=True))
-    return found
+    return np.asarray(digamma(a) - digamma(a.sum(axis=1, keepdims=True)))
 
 
-def fit_prior(alpha: Floats, mean_logs: Floats, lowest: float, steps: int = 50) -> Floats:
+def fit_dirichlet(alpha: Floats, mean_logs: Floats, lowest: float, steps: int = 50) -> Floats:
     """Return the Dirichlet parameters with the given expected logarithms, by Newton's method (Minka, 2000).
 
-    Maximises ``log Gamma(sum alpha) - sum log Gamma(alpha_t) + sum alpha_t mean_logs_t`` over ``alpha >= lowest``; the
-    Hessian is a diagonal and a constant, so a step is linear in the number of topics.
+    Maximises ``log Gamma(sum alpha) - sum log Gamma(alpha_t) + sum alpha_t mean_logs_t`` over ``alpha >= lowest``. The
+    Hessian is a diagonal matrix plus a constant, so that a step is linear in the number of topics.
+
+    Parameters
+    ----------
+    alpha : (T,) array
+        Initial values.
+    mean_logs : (T,) array
+        Expected logarithms of the proportions.
+    lowest : float
+        Lower limit of the result.
+    steps : int, default=50
+        Maximum number of Newton steps.
 
     Examples
     --------
     >>> truth = np.array([0.5, 2.0])
-    >>> fit_prior(np.ones(2), expected_logs(truth[None])[0], 1e-3).round(6)
+    >>> fit_dirichlet(np.ones(2), expected_logs(truth[None])[0], 1e-3).round(6)
     array([0.5, 2. ])
     """
-    if len(alpha) == 1:  # proportions of one topic are 1, whatever the prior
+    if len(alpha) == 1:  # the proportion of a single topic is 1 under any prior
         return alpha
 
     def value(at: Floats) -> float:

@@ -1,4 +1,4 @@
-"""The topics of a spherical admixture: the bound as a function of them, and the steps that climb it."""
+"""The topics of a spherical admixture: the bound as a function of them, and the steps that raise it."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,18 +12,18 @@ from .directions import Floats, cosines, normalised, weighted_sums
 
 @dataclass(frozen=True)
 class Topics:
-    """All that the bound depends on but the texts' proportions.
+    """All parameters of the bound but the proportions of the rows.
 
     Attributes
     ----------
     directions : (dim, T) array
-        Mean directions of the topics, one a column.
+        Mean directions of the topics, one per column.
     centre : (dim,) array
-        Mean direction of what the topics scatter about.
+        Mean direction of the topics' centre.
     alpha : (T,) array
-        The proportions' Dirichlet prior.
+        Dirichlet prior of the proportions.
     kappa, xi : float
-        Concentrations of texts about their mixed topics, and of topics about their centre.
+        Concentrations of rows about their mixed topics, and of topics about their centre.
     """
 
     directions: Floats
@@ -40,14 +40,14 @@ class Topics:
     @property
     def gram(self) -> Floats:
         """The cosines between topics, (T, T)."""
-        found = self.directions.T @ self.directions
-        np.fill_diagonal(found, 1.0)
-        return found
+        cosines = self.directions.T @ self.directions
+        np.fill_diagonal(cosines, 1.0)
+        return cosines
 
 
 @dataclass(frozen=True)
-class Prior:
-    """What topics are expected to look like: their centre is drawn about ``direction`` with this concentration."""
+class CentrePrior:
+    """Prior of the topics' centre: von Mises-Fisher about ``direction``, (dim,), with a concentration ``k0``."""
 
     direction: Floats
     concentration: float
@@ -58,20 +58,20 @@ class Prior:
         return float(vmf.mean_length(self.concentration, len(self.direction)))
 
     def cost(self, topics: Topics) -> float:
-        """Return the divergence of the topics and their centre from what was expected of them."""
+        """Return the Kullback-Leibler divergence of the topics and their centre from their priors."""
         apart = topics.directions.shape[1] - self.length * float(topics.centre @ topics.directions.sum(axis=1))
         moved = self.concentration * self.length * (1.0 - float(topics.centre @ self.direction))
         return float(topics.xi * topics.length * apart + moved)
 
     def centre(self, topics: Topics) -> Floats:
-        """Return the best centre, along ``k0 m + A(xi) xi sum phi_t``."""
+        """Return the centre that maximises the bound, along ``k0 m + A(xi) xi sum phi_t``."""
         total = self.concentration * self.direction + topics.length * topics.xi * topics.directions.sum(axis=1)
         return normalised(total[:, None])[0][:, 0]
 
 
 @dataclass(frozen=True)
-class Uses:
-    """How texts use topics: all that the expected cosines depend on, (n,) each.
+class Usage:
+    """Statistics of the topics in each row, on which the expected cosines depend, (n,) each.
 
     Attributes
     ----------
@@ -87,33 +87,31 @@ class Uses:
     along: Floats
 
     @classmethod
-    def of(cls, a: Floats, cosine: Floats, gram: Floats) -> "Uses":
-        """Sum up proportions (n, T), cosines with topics (n, T) and cosines between topics (T, T)."""
+    def of(cls, a: Floats, cosine: Floats, gram: Floats) -> "Usage":
+        """Compute them from Dirichlet parameters (n, T), cosines with topics (n, T) and between topics (T, T)."""
         dot = "ij,ij->i"
         return cls(a.sum(axis=1), np.einsum(dot, a, a), np.einsum(dot, a @ gram, a), np.einsum(dot, a, cosine))
 
     def spread(self, length: float) -> Floats:
         """Return ``S``: ``S/(a0 (a0 + 1))`` is the expectation of ``|phi theta|**2``."""
-        found: Floats = self.total + (1.0 - length**2) * self.squares + length**2 * self.mixed
-        return found
+        return np.asarray(self.total + (1.0 - length**2) * self.squares + length**2 * self.mixed)
 
     def rho(self, length: float) -> Floats:
-        """Return the expected cosine of each text with its mixed direction, as in `parasphere.sphere.proportions`."""
-        found: Floats = length * self.along * np.sqrt((self.total + 1.0) / (self.total * self.spread(length)))
-        return found
+        """Return the expected cosine of each row with its mixed direction (:mod:`parasphere.sphere.proportions`)."""
+        return np.asarray(length * self.along * np.sqrt((self.total + 1.0) / (self.total * self.spread(length))))
 
 
-def topic_slope(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: Prior) -> tuple[Floats, Floats]:
+def topic_slope(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: CentrePrior) -> tuple[Floats, Floats]:
     """Return the gradient of the bound in the topics' directions, (dim, T), and the curvature of each, (T,).
 
-    With ``w = sqrt((a0 + 1)/(a0 S))`` of each text and ``M = sum_d a.c w/S a a'`` the gradient is
+    With ``w = sqrt((a0 + 1)/(a0 S))`` per row and ``M = sum_d a.c w/S a a'`` the gradient is
     ``kappa A (X'(w a) - A**2 phi M) + xi A A(k0) m``; it is not yet tangent to the sphere.
     """
     length = topics.length
-    uses = Uses.of(a, cosine, topics.gram)
-    spread = uses.spread(length)
-    scale = np.sqrt((uses.total + 1.0) / (uses.total * spread))
-    shared = (a * (uses.along * scale / spread)[:, None]).T @ a
+    usage = Usage.of(a, cosine, topics.gram)
+    spread = usage.spread(length)
+    scale = np.sqrt((usage.total + 1.0) / (usage.total * spread))
+    shared = (a * (usage.along * scale / spread)[:, None]).T @ a
     slope = weighted_sums(rows, a * scale[:, None])
     slope -= length**2 * (topics.directions @ shared)
     slope *= topics.kappa * length
@@ -123,11 +121,11 @@ def topic_slope(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: Pri
     return slope, np.maximum(radial + own, 0.1 * own + 1e-12 * topics.kappa)
 
 
-def move_topics(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: Prior) -> tuple[Topics, Floats]:
-    """Return topics after one step uphill on the sphere, and the texts' cosines with them.
+def move_topics(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: CentrePrior) -> tuple[Topics, Floats]:
+    """Return topics after one gradient step on the sphere, and the cosines of the rows with them.
 
-    The full step takes each topic to the best place were all other topics and all lengths fixed. It is shortened until
-    the bound has risen. Cosines are linear in the step, so that a shorter one costs no product with the texts.
+    The full step moves each topic to its optimum given all other topics and lengths. It is shortened until the bound
+    has risen. Before normalisation cosines are linear in the step, so that shortening it needs no product with rows.
     """
     slope, curvature = topic_slope(rows, a, cosine, topics, prior)
     slope -= topics.directions * np.einsum("ij,ij->j", slope, topics.directions)
@@ -142,7 +140,7 @@ def move_topics(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: Pri
         norms = np.sqrt(1.0 + step**2 * np.diag(squares))
         there = (cosine + step * turned) / norms
         between = (gram + step * (cross + cross.T) + step**2 * squares) / np.outer(norms, norms)
-        rho = Uses.of(a, there, between).rho(topics.length)
+        rho = Usage.of(a, there, between).rho(topics.length)
         return topics.kappa * float(rho.sum()) + pull * float(((along + step * along_way) / norms).sum()), there, norms
 
     before, step = at(0.0)[0], 1.0
@@ -154,18 +152,18 @@ def move_topics(rows: Any, a: Floats, cosine: Floats, topics: Topics, prior: Pri
     return topics, cosine
 
 
-def best_xi(topics: Topics, prior: Prior, uses: Uses) -> float:
-    """Return the concentration of the topics at which the bound is highest, within a factor of ten of the last."""
+def best_xi(topics: Topics, prior: CentrePrior, usage: Usage) -> float:
+    """Return the concentration of the topics that maximises the bound, within a factor of ten of the last."""
     dim = len(topics.centre)
 
     def cost(log_xi: float) -> float:
         xi = float(np.exp(log_xi))
         length = float(vmf.mean_length(xi, dim))
-        return prior.cost(replace(topics, xi=xi)) - topics.kappa * float(uses.rho(length).sum())
+        return prior.cost(replace(topics, xi=xi)) - topics.kappa * float(usage.rho(length).sum())
 
     here = float(np.log(topics.xi))
     ceiling = float(np.log(vmf.MAX_KAPPA))
-    found = minimize_scalar(
+    result = minimize_scalar(
         cost, bounds=(here - 2.3, min(here + 2.3, ceiling)), method="bounded", options={"xatol": 1e-4}
     )
-    return float(np.exp(found.x)) if found.fun < cost(here) else topics.xi
+    return float(np.exp(result.x)) if result.fun < cost(here) else topics.xi

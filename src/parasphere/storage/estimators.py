@@ -251,7 +251,7 @@ class _Unpacking:
         if kind == "dict":
             return {key: self.value(item, f"{path}.{key}") for key, item in value.items()}
         if kind == "function":
-            return self._function(path.rpartition(".")[2], value)
+            return self._function(path.rpartition(".")[2].removesuffix("_"), value)
         raise KeyError(kind)
 
     def _object(self, fact: Facts) -> Any:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..corpus import blocks, strings
+from ..corpus import blocks
 from ..errors import CorpusError, StoreError
 from .lookup import Lookup
 from .ngram_loops import enter, fill_keys, hash_runs, look_up, merge
@@ -27,6 +27,8 @@ from .scanning import STOP
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import Vocabulary
 from .word_table import MAX_WORD_BYTES
+
+_NOTHING = WordIds(np.empty(0, np.int32), np.empty(0, np.int64))
 
 
 class Ngrams:
@@ -219,40 +221,58 @@ def _stacked(parts: Iterable[sparse.csr_array], n_columns: int) -> sparse.csr_ar
 
 def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
     """Return the words of a corpus in alphabetical order, and its texts as rows of these."""
-    parts = [_split(block.texts, tokenizer) for block in blocks(source)]
-    met = pa.concat_arrays([strings([]), *(words for words, _ in parts)]).dictionary_encode()
-    order = pc.array_sort_indices(met.dictionary)
+    counter = WordCounter(tokenizer)
+    texts, lists = [_NOTHING], []
+    for block in blocks(source):
+        if _is_compiled(block.texts, tokenizer):
+            texts.append(_without_stop_words(counter.add(block.texts)))
+        else:
+            lists.append(_lists(block.texts, tokenizer))
+    if lists:
+        met, (ids, ends) = _tokens(pa.concat_arrays(lists), tokenizer)
+    else:
+        met, ids = counter.vocabulary().arrow, np.concatenate([words.ids for words in texts])
+        ends = np.cumsum(np.concatenate([np.diff(words.ends, prepend=0) for words in texts]))
+    order = pc.array_sort_indices(met)
     places = np.empty(len(order), np.int32)
     places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
-    rows = np.split(places[np.asarray(met.indices)], np.cumsum([len(words) for words, _ in parts])[:-1])
-    # Without any block there is still one empty row.
-    ids = [np.empty(0, np.int32), *(_with_none(new)[words.ids] for new, (_, words) in zip(rows, parts, strict=False))]
-    lengths = [np.empty(0, np.int64), *(np.diff(words.ends, prepend=0) for _, words in parts)]
-    return _vocabulary(met.dictionary.take(order)), WordIds(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+    return _vocabulary(met.take(order)), WordIds(_with_none(places)[ids], ends)
 
 
 def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
-    """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these.
+    """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these."""
+    if not _is_compiled(texts, tokenizer):
+        return _tokens(_lists(texts, tokenizer), tokenizer)
+    counter = WordCounter(tokenizer)
+    words = _without_stop_words(counter.add(texts))
+    return counter.vocabulary().arrow, words
 
-    The texts have no stop words; what cannot be a word is -1.
-    """
-    if isinstance(tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
-        counter = WordCounter(tokenizer)
-        ids, ends = counter.add(texts)
-        kept = ids != STOP
-        if not kept.all():
-            ids, ends = ids[kept], np.concatenate([[0], np.cumsum(kept)])[ends]
-        return counter.vocabulary().arrow, WordIds(ids, ends)
-    lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, tokenizer)
+
+def _is_compiled(texts: pa.Array, tokenizer: AnyTokenizer) -> bool:
+    """Tell whether texts are split by compiled code; otherwise they are, or become, lists of tokens."""
+    return isinstance(tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type)
+
+
+def _without_stop_words(words: WordIds) -> WordIds:
+    kept = words.ids != STOP
+    return words if kept.all() else WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
+
+
+def _lists(texts: pa.Array, tokenizer: AnyTokenizer) -> pa.LargeListArray:
+    return texts if pa.types.is_large_list(texts.type) else split_texts(texts, tokenizer)
+
+
+def _tokens(lists: pa.LargeListArray, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
+    """Return the distinct tokens of lists, and the lists as rows of these; -1 for a token that cannot be a word."""
     met = lists.flatten().dictionary_encode()
     sizes = np.asarray(pc.binary_length(met.dictionary))
     usable = (sizes > 0) & (sizes <= MAX_WORD_BYTES)
     if isinstance(tokenizer, Tokenizer) and tokenizer.stop_words:
         stop = pc.is_in(met.dictionary, pa.array(tokenizer.stop_words, pa.large_string()))
         usable &= ~stop.to_numpy(zero_copy_only=False)
-    rows = np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(-1))
+    rows = np.where(usable, np.cumsum(usable, dtype=np.int32) - np.int32(1), np.int32(-1))
     begins = np.asarray(lists.offsets)
-    return met.dictionary, WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
+    return met.dictionary.filter(pa.array(usable)), WordIds(rows[np.asarray(met.indices)], begins[1:] - begins[0])
 
 
 def _runs(
@@ -275,7 +295,7 @@ def _runs(
     nodes = np.empty((longest, len(words.ids)), np.int32)
     nodes[0] = words.ids
     runs, first = np.empty(0, np.int64), 0
-    totals = np.bincount(words.ids[words.ids >= 0], minlength=n_words)
+    totals = np.bincount(words.ids + 1, minlength=n_words + 1)[1:]
     if longest > 1:
         text = np.repeat(np.arange(len(words.ends), dtype=np.int32), np.diff(words.ends, prepend=0))
     for size in range(2, longest + 1):

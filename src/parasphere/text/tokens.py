@@ -186,8 +186,9 @@ class WordCounter:
             if reached.text < len(texts):
                 self._grow()
         ids = ids[: reached.n_ids]
-        stop = self.vocabulary().get_many(sorted(self.tokenizer.stop_words))
-        ids[np.isin(ids, stop[stop >= 0])] = STOP
+        if self.tokenizer.stop_words:
+            stop = self.vocabulary().get_many(sorted(self.tokenizer.stop_words))
+            ids[np.isin(ids, stop[stop >= 0])] = STOP
         return WordIds(ids, ends)
 
     def vocabulary(self) -> Vocabulary:
@@ -196,7 +197,7 @@ class WordCounter:
         data = np.empty(int(self._lengths[:n].sum()), np.uint8)
         offsets = np.empty(n + 1, np.int64)
         unpack_words(self._table.chunks, self._table.starts, self._lengths[:n], data, offsets)
-        return Vocabulary.from_buffers(data, offsets)
+        return Vocabulary.from_buffers(data, offsets, trusted=True)
 
     def words_and_counts(self) -> tuple[list[str], NDArray[np.int64]]:
         """Return the words without stop words, most frequent first (ties in alphabetical order), and their counts."""

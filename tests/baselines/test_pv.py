@@ -1,9 +1,10 @@
+"""Paragraph vectors: learning and inference against gensim, planted topics, degenerate texts."""
+
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -63,7 +64,7 @@ def test_inference_is_gensims_from_zero(mode: Any, vectors: WordVectors, monkeyp
     for text, vector in zip(TEXTS, pv.transform(TEXTS), strict=True):
         pv._model.random.seed(pv.seed_)
         theirs = pv._model.infer_vector(
-            text.split(), alpha=DEFAULTS[mode]["infer_alpha"], min_alpha=END_ALPHA, epochs=pv.infer_epochs
+            text.split(), alpha=DEFAULTS[mode]["infer_alpha"], min_alpha=END_ALPHA, epochs=pv.infer_epochs_
         )
         np.testing.assert_allclose(vector, theirs, rtol=1e-5, atol=1e-7)
 
@@ -134,7 +135,7 @@ def test_words_beyond_the_ten_thousandth_count() -> None:
 
 
 @pytest.mark.parametrize("mode", ["dbow", "dm"])
-@pytest.mark.parametrize("dim", [1, 50, 100, 300, 3000])  # from 257 on, gensim alone writes to memory that it has freed
+@pytest.mark.parametrize("dim", [1, 50, 300, 3000])  # from 257 on, gensim alone writes to memory that it has freed
 def test_dimensions(mode: Any, dim: int) -> None:
     pv = ParagraphVectors(mode, dim=dim).fit(TEXTS)
     found = pv.transform(TEXTS)
@@ -142,14 +143,6 @@ def test_dimensions(mode: Any, dim: int) -> None:
     assert found.dtype == np.float32
     assert np.isfinite(found).all()
     assert len(pv.get_feature_names_out()) == dim
-
-
-def test_all_that_a_corpus_can_be(tmp_path: Path) -> None:
-    file = tmp_path / "texts.csv"
-    file.write_text("text\n" + "\n".join(f'"{text}"' for text in TEXTS))
-    expected = ParagraphVectors(dim=4).fit_transform(TEXTS)
-    for source in (iter(TEXTS), np.array(TEXTS), pa.array(TEXTS), file, [text.split() for text in TEXTS]):
-        np.testing.assert_array_equal(ParagraphVectors(dim=4).fit_transform(source), expected)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -171,14 +164,6 @@ def test_a_fit_forgets_the_last_one(vectors: WordVectors) -> None:
 
 
 def test_faults_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="mode must be 'dbow' or 'dm', not 'dmc'"):
-        ParagraphVectors("dmc").fit(TEXTS)  # type: ignore[arg-type]
-    for name in ("dim", "epochs", "infer_epochs", "negative", "window", "min_count"):
-        with pytest.raises(ValueError, match=f"{name} must be at least 1, not 0"):
-            ParagraphVectors(**{name: 0}).fit(TEXTS)
-    for name in ("alpha", "infer_alpha"):
-        with pytest.raises(ValueError, match=f"{name} must be at least 0.0001, not 0"):
-            ParagraphVectors(**{name: 0}).fit(TEXTS)
     with pytest.raises(CorpusError, match="no word occurs 99 times"):
         ParagraphVectors(min_count=99).fit(TEXTS)
     with pytest.raises(CorpusError, match="no word occurs 1 times"):

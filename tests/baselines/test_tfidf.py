@@ -17,7 +17,7 @@ from parasphere import CorpusError, StoreError, Tokenizer
 from parasphere.baselines import LatentSemanticIndex, TfIdf
 from parasphere.baselines.base import smoothed_idf
 from parasphere.baselines.tfidf import weighted
-from parasphere.corpus.source import blocks
+from parasphere.corpus import blocks
 from parasphere.text.ngrams import Ngrams, hashed_counts, learn_ngrams
 
 LETTERS = r"[^\W\d_]+"
@@ -196,14 +196,11 @@ def test_one_weighting_for_all() -> None:
 
 def test_faults_are_told() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"ngram_range": (0, 1)}, r"ngram_range must be two whole numbers from 1 on, the larger last, not \(0, 1\)"),
+        ({"ngram_range": (0, 1)}, r"ngram_range must be two whole numbers, 1 <= shortest <= longest, not \(0, 1\)"),
         ({"ngram_range": (2, 1)}, r"ngram_range .* not \(2, 1\)"),
-        ({"ngram_range": 2}, "ngram_range .* not 2"),
         ({"ngram_range": (1, 1.5)}, r"ngram_range .* not \(1, 1.5\)"),
-        ({"sublinear_tf": "no"}, "sublinear_tf must be True or False, not 'no'"),
-        ({"max_words": 0}, "max_words must be None or a whole number from 1 to 2147483647, not 0"),
-        ({"n_features": 2.5}, "n_features must be None or a whole number .*, not 2.5"),
-        ({"n_features": 9, "max_words": 9}, "max_words chooses from a vocabulary"),
+        ({"n_features": 2**31}, "'n_features' .* Got 2147483648"),
+        ({"n_features": 9, "max_words": 9}, "max_words and n_features exclude each other"),
     ]
     for parameters, message in wrong:
         with pytest.raises(ValueError, match=message):
