@@ -68,7 +68,7 @@ def test_vectors_by_reference(vectors: WordVectors, tmp_path: Path) -> None:
     assert not any("matrix" in name for name in storage.load(tmp_path / "m", KIND)[0])  # no copy of the vectors
     assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
     WordVectors.from_arrays(vectors.words, np.ones((5, 6)) + np.eye(5, 6)).save(tmp_path / "v")
-    with pytest.raises(StoreError, match="are others"):
+    with pytest.raises(StoreError, match="are different"):
         SphericalParagraphModel.load(tmp_path / "m")
     assert same(model, SphericalParagraphModel.load(tmp_path / "m", vectors=vectors))
     (tmp_path / "v").rename(tmp_path / "elsewhere")
@@ -134,7 +134,7 @@ def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Pat
 
 def test_a_folder_without_a_key_is_damaged(tmp_path: Path) -> None:
     storage.save(tmp_path / "m", KIND, {"numbers": np.zeros(3)}, {"parameters": {}})
-    with pytest.raises(StoreError, match="lacks what a SphericalParagraphModel needs"):
+    with pytest.raises(StoreError, match="SphericalParagraphModel .*damaged"):
         SphericalParagraphModel.load(tmp_path / "m")
 
 
