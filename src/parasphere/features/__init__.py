@@ -3,6 +3,17 @@
 from .bags import Bags
 from .facets import Facets, find_facets
 from .inputs import as_texts, held_texts, is_numeric
+from .mixin import THREADS, DocumentInputs
 from .reader import Reader
 
-__all__ = ["Bags", "Facets", "Reader", "as_texts", "find_facets", "held_texts", "is_numeric"]
+__all__ = [
+    "THREADS",
+    "Bags",
+    "DocumentInputs",
+    "Facets",
+    "Reader",
+    "as_texts",
+    "find_facets",
+    "held_texts",
+    "is_numeric",
+]

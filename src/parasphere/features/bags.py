@@ -1,7 +1,6 @@
-"""Word ids and vectors to bags: what a document is once its words have been read.
+"""Bags: the sum of the unit word vectors of each document, and the number of its words.
 
-A bag is the sum of a document's unit word vectors and how many there were. It is a sufficient statistic of the
-model: no word is looked at again.
+They are a sufficient statistic of the model: once a corpus has been read, its words are not needed again.
 """
 
 from collections.abc import Sequence
@@ -29,26 +28,26 @@ _COLUMNS = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
 @storable(KIND)
 @dataclass(frozen=True)
 class Bags:
-    """Documents as sums of their words' unit vectors.
+    """Documents as sums of unit word vectors.
 
     Attributes
     ----------
     sums : (n_docs, dim) float32 or float64
-        The sum of each document's word vectors (weighted, if weights were given).
+        Sum of the word vectors of each document, times their weights if words are weighted.
     lengths : (n_docs,) float64
-        How many known words each document has; their total weight, if they are weighted.
+        Number of known words per document; their total weight if they are weighted.
     squared_norms : (n_docs,) float64
-        The squared length of each sum.
+        Squared length of each sum.
     unknown : (n_docs,) int64
-        How many words of each document have no vector.
-    squared_weights : (n_docs,) float64, optional
-        The sum of the squared weights of each document's words; by default the lengths, as of words that weigh 1.
-    reader : Reader, optional
-        What read the documents, if they were texts. It is not saved.
+        Number of words per document that have no vector.
+    squared_weights : (n_docs,) float64, default=lengths
+        Sum of the squared weights of the words of each document; equal to the lengths if all weights are 1.
+    reader : Reader, default=None
+        The reader of the documents, if they were texts. It is not saved.
 
     Notes
     -----
-    Arrays that do not lie in C order are copied.
+    Arrays that are not in C order are copied.
 
     Examples
     --------
@@ -85,10 +84,7 @@ class Bags:
         check_layouts(self._columns(), {"sums": "f[docs,dim]", **columns, "unknown": "i8[docs]"})
 
     def check_numbers(self) -> None:
-        """Raise unless the numbers can be those of documents; bags that come from elsewhere need not be.
-
-        Sums must be finite and have the squared norms that they are said to have, and nothing may be negative.
-        """
+        """Raise unless the numbers are possible: sums finite and of the given squared norms, nothing negative."""
         for name in ("lengths", "squared_norms", "squared_weights", "unknown"):
             column = getattr(self, name)
             bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
@@ -100,7 +96,7 @@ class Bags:
         if len(bad):
             raise ParasphereError(
                 f"the sum of document {bad[0]} has the squared length {squares[bad[0]]:g}, "
-                f"and not {self.squared_norms[bad[0]]:g} as its squared norm says"
+                f"but its squared norm is given as {self.squared_norms[bad[0]]:g}"
             )
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -122,25 +118,24 @@ class Bags:
 
         Parameters
         ----------
-        source
-            Anything :func:`parasphere.corpus.blocks` takes: texts, token lists, columns, a ``Path``.
+        source : texts, token lists, columns or path
+            Anything that :func:`parasphere.corpus.blocks` accepts.
         vectors : WordVectors
         tokenizer : Tokenizer or callable, default=None
-            What counts as a word; None is runs of Unicode letters, lower-cased.
+            Splits texts into words. None finds runs of Unicode letters and lower-cases them.
         weights : (n_words,) array, default=None
-            A weight for each word of ``vectors``, not negative; None counts all alike.
-        dtype : float32 or float64, default=float32
-            How sums are kept. They are always added up in float64, in the order of the words, by one thread per
-            document: the bits depend on neither ``n_jobs`` nor how the corpus is split.
+            Weight of each word of ``vectors``, not negative; None weights all words equally.
+        dtype : {float32, float64}, default=float32
+            Type of the sums, which are computed in float64 (see :class:`parasphere.features.Reader`).
         n_jobs : int, default=None
-            Threads; None is 1, -1 one per core.
+            Number of threads; None is 1, -1 is one per core.
         **columns
-            Passed to :func:`parasphere.corpus.blocks` (``text="column"``, ``encoding=...``).
+            Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
 
         Returns
         -------
         Bags
-            One entry per document, in their order.
+            One entry per document, in the order of the source.
         """
         from .reader import Reader
 
@@ -149,9 +144,9 @@ class Bags:
 
     @classmethod
     def from_rows(cls, rows: ArrayLike) -> "Bags":
-        """Take vectors that are no texts: each (n, dim) row is a document of one word, its direction.
+        """Make bags of (n, dim) numbers: each row is a document of one word, the direction of the row.
 
-        A row of zeros has no direction: it is a document without words.
+        A row of zeros has no direction and becomes a document without words.
 
         Examples
         --------
@@ -161,7 +156,7 @@ class Bags:
         """
         array = np.asarray(rows, np.float64)
         largest = np.abs(array).max(axis=1, initial=0.0)
-        array = array / np.where(largest > 0, largest, 1)[:, None]  # the squares of tiny numbers would vanish
+        array = array / np.where(largest > 0, largest, 1)[:, None]  # the squares of tiny numbers would underflow
         norms = np.linalg.norm(array, axis=1)
         sums = array / np.where(norms > 0, norms, 1)[:, None]
         lengths = (norms > 0).astype(np.float64)
@@ -169,10 +164,10 @@ class Bags:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
-        """Put bags end to end."""
+        """Concatenate bags."""
         parts = [part for part in parts if len(part)] or list(parts[:1])
         if not parts:
-            raise ValueError("at least one part is needed: the dimension of no bags is not known")
+            raise ValueError("at least one part is needed: without any the dimension is not known")
         if len(parts) == 1:
             return parts[0]
         columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
@@ -180,7 +175,7 @@ class Bags:
 
     @property
     def dim(self) -> int:
-        """The dimension of the word vectors."""
+        """Dimension of the sums."""
         return int(self.sums.shape[1])
 
     def __len__(self) -> int:
@@ -188,7 +183,7 @@ class Bags:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Documents and dimensions; scikit-learn asks for it when it splits data into folds."""
+        """Numbers of documents and dimensions, as scikit-learn needs them to split data into folds."""
         return len(self), self.dim
 
     def __getitem__(self, documents: Any) -> "Bags":
@@ -199,12 +194,19 @@ class Bags:
         return Bags(**columns, reader=self.reader)
 
     def save(self, folder: str | Path) -> None:
-        """Write the bags to a folder, replacing what it held in one step."""
+        """Write the bags to a folder, replacing an earlier save in one step."""
         storage.save(folder, KIND, self._columns(), {})
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
-        """Map saved bags into memory, read-only; ``verify`` compares them with their checksum, once per file."""
+        """Map saved bags into memory, read-only.
+
+        Parameters
+        ----------
+        folder : path
+        verify : bool, default=True
+            Compare the data with their checksum, once per file.
+        """
         arrays, _ = storage.load(folder, KIND, verify=verify)
         try:
             return cls.from_saved({}, arrays, {})
@@ -212,12 +214,12 @@ class Bags:
             raise StoreError(f"{folder} holds bags that are damaged: {error}.") from error
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a saved estimator keeps of bags."""
+        """Return the facts and arrays of a saved estimator."""
         return {}, self._columns()
 
     @classmethod
     def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make bags of arrays that were read from a folder, once their numbers are seen to be sound."""
+        """Make bags of saved arrays, whose numbers are checked."""
         columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
         bags = cls(**columns)
         bags.check_numbers()

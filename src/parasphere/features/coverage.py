@@ -1,4 +1,4 @@
-"""Words that are not known: what share of a corpus they are, told to the user if it is large."""
+"""A warning for corpora most of whose words have no vector."""
 
 import re
 import sys
@@ -9,10 +9,10 @@ import pyarrow as pa
 from ..errors import CoverageWarning
 from ..text import Lookup, WordCounter
 
-ENOUGH = 0.6  # share of known words below which vectors hardly fit the texts
-FEW = 50  # words from which on a share says something
-_SAMPLE = 1000  # texts in which unknown words are looked for
-_LONGEST = 30  # characters of an unknown word that are quoted
+ENOUGH = 0.6  # smaller shares of known words are warned of
+FEW = 50  # with fewer words a share says little
+_SAMPLE = 1000  # number of texts in which unknown words are counted
+_LONGEST = 30  # longer unknown words are cut to so many characters
 # Letters of the scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -29,26 +29,26 @@ class Known:
         self._sample: pa.Array | None = None
 
     def add(self, texts: pa.Array, known: float, unknown: int) -> None:
-        """Count the words of some texts; a few are kept, to be looked at if it comes to a warning."""
+        """Count the words of some texts; the first texts are kept as the examples of a warning."""
         self.known += known
         self.unknown += unknown
         if unknown and self._sample is None:
             self._sample = texts[:_SAMPLE]
 
     def warn(self) -> None:
-        """Warn if many words were unknown, and say what would help."""
+        """Warn if too few words are known, and say what would help."""
         words = self.known + self.unknown
         if self._sample is None or words < FEW or self.known >= ENOUGH * words:
             return
         commonest, unspaced = self._unknown_words(self._sample)
         remedy = (
-            "These are scripts without spaces between words, of which each run of letters was taken for one word: "
-            "put spaces between the words, or give a tokenizer that finds them, such as tokenizer=jieba.lcut."
+            "They are in scripts without spaces between words, and each run of letters was taken for one word: "
+            "put spaces between the words, or pass a tokenizer that finds them, such as tokenizer=jieba.lcut."
             if unspaced
-            else "Other vectors may know them, JointSphericalModel learns them from the texts, and a tokenizer of your "
-            "own decides what a word is."
+            else "Other vectors may have them, JointVectors learns them from the texts, and a tokenizer of your own "
+            "decides what a word is."
         )
-        # (The share is that of weights where words are weighted, which are 1 in the mean.)
+        # If words are weighted, this is a share of weights, whose mean is 1.
         warnings.warn(
             f"only {self.known / words:.0%} of {words:,.0f} words are known; unknown are {', '.join(commonest)}, ... "
             + remedy,
@@ -69,8 +69,8 @@ class Known:
 
 
 def _level_of_caller() -> int:
-    """Return how far up the stack the user's own code is, as seen by the caller of this function."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+    """Return how far up the stack the user's code is, counted from the caller of this function."""
+    level, frame, library = 1, sys._getframe(1), __name__.split(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == library:
         level, frame = level + 1, frame.f_back
     return level

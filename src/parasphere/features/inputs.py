@@ -1,16 +1,19 @@
-"""What may stand in place of texts: tables of numbers, and tables that hold one column of texts."""
+"""The kinds of input that stand for documents: texts, tables with one column of texts, and tables of numbers."""
 
 import os
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..corpus import blocks
 from .bags import Bags
 
 
 def is_numeric(x: Any) -> bool:
-    """Tell whether x is a table of numbers, rather than texts or tokens."""
+    """Tell whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
+    if sparse.issparse(x):
+        return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
     if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
@@ -27,7 +30,7 @@ def _has_text(values: Any) -> bool:
 
 
 def as_texts(x: Any) -> Any:
-    """Take a table of one column of texts, as ``ColumnTransformer`` hands it over, as that column."""
+    """Return the only column of a table of one column, as ``ColumnTransformer`` passes it, and anything else as is."""
     if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
         return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
     return x

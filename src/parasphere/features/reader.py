@@ -1,4 +1,4 @@
-"""The reader: texts in, bags out, by word vectors, a tokenizer, weights and facets that do not change any more."""
+"""The reader of a fitted model: texts in, bags out, by fixed word vectors, tokenizer, weights and facets."""
 
 import os
 from collections.abc import Iterator
@@ -23,28 +23,28 @@ from .coverage import Known
 from .facets import Facets
 from .inputs import as_texts
 
-# Text is taken in steps of about this size: its word ids are still in the cache when their rows are added up.
+# Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
-AT_ONCE = 1 << 25  # numbers of sums that are held at a time, at the most
-FEW = 64  # texts that are read at once
+MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
+FEW = 64  # so few texts are read without setting up a stream
 
 
 @storable("reader")
 class Reader:
-    """Turns texts into bags. A fitted model keeps one, so that it reads as it did when it was fitted.
+    """Turns texts into bags, always in the same way.
 
     Parameters
     ----------
     vectors : WordVectors
     tokenizer : Tokenizer or callable
-        What counts as a word.
+        Splits texts into words.
     weights : (n_words,) array, default=None
-        How much each word counts; None counts all alike.
+        Weight of each word; None weights all words equally.
     facets : Facets, default=None
-        The facets of the words; sums are then those of lifted vectors, (n_docs, n_facets * dim).
-    dtype : float32 or float64, default=float32
-        How sums are kept. They are always added up in float64, in the order of the words, by one thread per document:
-        the bits depend on neither ``n_jobs`` nor how the corpus is split.
+        The facets of the words. The sums are then those of lifted vectors, (n_docs, n_facets * dim).
+    dtype : {float32, float64}, default=float32
+        Type of the sums. They are computed in float64, in the order of the words, by one thread per document, so that
+        the bits depend on neither ``n_jobs`` nor the way the corpus is split.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class Reader:
 
     @cached_property
     def lookup(self) -> Lookup:
-        """What finds the words of texts; built when a text is first read."""
+        """The index of the words; built when a text is first read."""
         return Lookup(self.vectors.vocabulary, self.tokenizer)
 
     @property
     def n_facets(self) -> int:
-        """How many facets there are; 1 if the vocabulary is not divided."""
+        """Number of facets; 1 if the vocabulary is not divided."""
         return 1 if self.facets is None else self.facets.n_facets
 
     @property
@@ -95,17 +95,17 @@ class Reader:
     def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
         """Read a corpus into bags; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
         if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
-            return self._at_once(strings(texts))  # what comes one at a time does not wait for a stream to be set up
+            return self._read_few(strings(texts), n_jobs)
         parts = self.stream(as_texts(texts), n_jobs, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
     def stream(self, source: Any, n_jobs: int | None = None, **columns: Any) -> Iterator[tuple[Block, Bags]]:
         """Read a corpus block by block; yield each block (with its labels and ids) and its bags.
 
-        After the last one there is a :class:`CoverageWarning` if few of the words are known.
+        A :class:`CoverageWarning` follows the last block if few of the words are known.
         """
         known = Known(self.lookup)
-        step = max(1, AT_ONCE // self.dim)  # blocks are cut by their text, of which a little can give large sums
+        step = max(1, MOST_SUMS // self.dim)  # blocks are cut by bytes of text, and short texts have large sums
         for block in blocks(source, **columns):
             for begin in range(0, max(1, len(block)), step):
                 part = block if len(block) <= step else block.part(begin, begin + step)
@@ -140,7 +140,7 @@ class Reader:
         return bags
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
-        """Take a text's sum apart: yield each known word or phrase, its weight, and what it adds, (dim,)."""
+        """Yield each known word or phrase of a text, its weight, and its vector, (dim,): the terms of the sum."""
         for unit, word in self.lookup.units(text):
             if word >= 0:
                 row = self.vectors.matrix[word].astype(np.float64)
@@ -148,7 +148,7 @@ class Reader:
                 yield unit, 1.0 if self.weights is None else float(self.weights[word]), row
 
     def empty(self, n_docs: int = 0) -> Bags:
-        """Return bags yet to be filled, which know their reader."""
+        """Return bags of this reader with uninitialised numbers."""
         kinds: dict[str, Any] = {
             "lengths": float,
             "squared_norms": float,
@@ -158,35 +158,37 @@ class Reader:
         columns: dict[str, Any] = {name: np.empty(n_docs, kind) for name, kind in kinds.items()}
         return Bags(np.empty((n_docs, self.dim), self.dtype), **columns, reader=self)
 
-    def _at_once(self, texts: pa.Array) -> Bags:
-        known, bags = Known(self.lookup), self.bags(texts)
+    def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
+        known, bags = Known(self.lookup), self.bags(texts, n_jobs)
         known.add(texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
         known.warn()
         return bags
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what is saved."""
-        known = self.weights is not None and self.weights is self.vectors.weights
-        weights = "those of the vectors" if known else self.weights
-        facts = {"vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "weights": weights}
+        """Return the facts and arrays of a saved model; weights of the vectors are saved with those."""
+        shared = self.weights is not None and self.weights is self.vectors.weights
+        facts = {
+            "vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "dtype": self.dtype.name,
+            "weights": "those of the vectors" if shared else self.weights,
+        }  # fmt: skip
         return facts, {}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a reader of what was saved."""
+        """Make a reader of saved facts."""
         vectors, tokenizer, facets = facts["vectors"], facts["tokenizer"], facts["facets"]
-        if not isinstance(vectors, WordVectors) or not callable(tokenizer):
-            raise ParasphereError("a reader needs word vectors and a tokenizer")
+        if not (isinstance(vectors, WordVectors) and callable(tokenizer) and isinstance(facets, Facets | None)):
+            raise ParasphereError("a reader needs word vectors, a tokenizer, and Facets or None")
         weights = vectors.weights if isinstance(facts["weights"], str) else facts["weights"]
-        return cls(vectors, tokenizer, weights=weights, facets=facets)
+        return cls(vectors, tokenizer, weights=weights, facets=facets, dtype=facts["dtype"])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out of a pickle what is built anew when it is needed."""
+        """Leave the index out of pickles; it is built again when it is needed."""
         return {name: value for name, value in vars(self).items() if name != "lookup"}
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` means: None is 1, -1 one per core."""
+    """Return the number of threads for ``n_jobs``: None is 1, -1 one per core."""
     if n_jobs is None:
         return 1
     if n_jobs == 0 or n_jobs < -1:
@@ -195,9 +197,9 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _steps(texts: pa.Array) -> list[int]:
-    """Cut a column into runs of documents of about a step's bytes: where they begin, and the end."""
+    """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
     if pa.types.is_large_list(texts.type):
-        offsets = np.asarray(texts.offsets) * 8  # about what a token takes
+        offsets = np.asarray(texts.offsets) * 8  # about the bytes of a token
     else:
         _, offsets = string_buffers(texts)
     if offsets[-1] - offsets[0] <= STEP_BYTES:

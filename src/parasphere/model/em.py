@@ -1,4 +1,4 @@
-"""Learning the prior of a corpus: expectation-maximisation over bags, on any device."""
+"""Expectation-maximisation: the prior of a corpus from its bags, on any device, at once or online."""
 
 import math
 from collections.abc import Sequence
@@ -21,27 +21,49 @@ from .equations import Method, Prior
 
 Start: TypeAlias = Literal["data", "paper"]
 
-BLOCK = 1024  # documents that online EM learns from at a time, at the least
+BLOCK = 1024  # documents per step of online EM
 
 
-class Fit(NamedTuple):
-    """What EM found: the prior, the objective per word before each iteration and after the last, whether it settled."""
+class Monitor:
+    """Watches EM: records the objective per word before each iteration and after the last, and says when to stop.
 
-    prior: Prior
-    trace: list[float]
-    converged: bool
+    Parameters
+    ----------
+    max_iter : int
+        Stop after so many iterations.
+    tol : float
+        Stop if an iteration gains less.
+    """
 
+    def __init__(self, max_iter: int, tol: float) -> None:
+        self.max_iter, self.tol = max_iter, tol
+        self.trace: list[float] = []
 
-class State(NamedTuple):
-    """All that EM carries from one iteration to the next; ``kappa`` are the word concentrations, (n_docs,)."""
+    @property
+    def gain(self) -> float:
+        """Gain of the last iteration; NaN if there was none."""
+        return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
 
-    prior: Prior
-    kappa: Array
-    trace: list[float]
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration gained less than ``tol``."""
+        return abs(self.gain) < self.tol
+
+    def stops(self, objective: float) -> bool:
+        """Record the objective per word; return whether EM is finished."""
+        self.trace.append(objective)
+        return self.converged or len(self.trace) > self.max_iter
 
 
 class Sampled(NamedTuple):
-    """A corpus drawn from the model: its bags, and the document directions behind them, (n_docs, dim)."""
+    """A corpus drawn from the model.
+
+    Attributes
+    ----------
+    bags : Bags
+    directions : (n_docs, dim) float64
+        The document directions that the words were drawn around.
+    """
 
     bags: Bags
     directions: NDArray[np.float64]
@@ -58,31 +80,32 @@ def fit_prior(
     random_state: Any = None,
     device: str | None = None,
     verbose: bool = False,
-) -> Fit:
-    """Run EM on documents that all have words; parameters are those of ``SphericalParagraphModel``."""
-    state = first_guess(bags, strength, method, start, random_state)
-    sums, squared, lengths = (moved(array, device) for array in (bags.sums, bags.squared_norms, bags.lengths))
-    prior = state.prior._replace(mean_direction=moved(state.prior.mean_direction, device))
-    kappa, trace = moved(state.kappa, device), list(state.trace)
-    words, dim = float(bags.lengths.sum()), bags.dim
+) -> tuple[Prior, Monitor]:
+    """Run EM on documents that all have words; the parameters are those of ``SphericalParagraphModel``."""
+    prior, kappa = first_guess(bags, strength, method, start, random_state)
+    prior = prior._replace(mean_direction=moved(prior.mean_direction, device))
+    arrays = (bags.sums, bags.squared_norms, bags.lengths, kappa)
+    sums, squared, lengths, kappa = (moved(array, device) for array in arrays)
+    n_words, dim, monitor = float(bags.lengths.sum()), bags.dim, Monitor(max_iter, tol)
 
     with progress("EM", max_iter, unit="iterations", shown=verbose) as advance:
         while True:
-            found = equations.statistics(sums, squared, lengths, prior)
-            step = equations.e_step(found, kappa, prior, dim)
-            trace.append(_total(equations.objective(found, kappa, step.concentration, prior, dim)) / words)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol
-            if converged or len(trace) > max_iter:
-                break
+            documents = equations.statistics(sums, squared, lengths, prior)
+            step = equations.e_step(documents, kappa, prior, dim)
+            objective = equations.objective(documents, kappa, step.concentration, prior, dim)
+            if monitor.stops(_total(objective) / n_words):
+                return prior._replace(mean_direction=on_host(prior.mean_direction)), monitor
             mean = equations.mean_of_posteriors(sums, kappa, step, prior)
-            kappa = equations.update(found, step, prior, dim)
+            kappa = equations.update(documents, step, prior, dim)
             prior = equations.m_step(mean, prior)
             advance(1)
-    return Fit(prior._replace(mean_direction=on_host(prior.mean_direction)), trace, converged)
 
 
-def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> State:
-    """Return where EM begins; the corpus direction is always that of the sum of all words."""
+def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> tuple[Prior, Array]:
+    """Return the prior and the word concentrations, (n_docs,), from which EM starts.
+
+    The corpus direction is always that of the sum of all words.
+    """
     cosine = equations.pooled_cosine(bags.squared_norms, bags.lengths, bags.squared_weights)
     total = equations.combination(bags.sums, np.ones(len(bags)))
     norm = float(np.linalg.norm(total))
@@ -91,47 +114,46 @@ def first_guess(bags: Bags, strength: float, method: Method, start: Start, rando
         kappa = check_random_state(random_state).uniform(1000.0, 1500.0, len(bags))
         if math.isinf(strength):
             kappa[:] = vmf.concentration(cosine, bags.dim, method=method)
-        return State(Prior(direction, 1500.0, cosine, strength, method), kappa, [])
+        return Prior(direction, 1500.0, cosine, strength, method), kappa
     norms = np.sqrt(bags.squared_norms)
     mean = equations.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)) / len(bags)
-    # Documents' own directions scatter more than the true ones; EM draws them together from here.
+    # The directions of the sums scatter more than those of the documents; EM corrects that.
     prior = equations.m_step(mean, Prior(direction, 1.0, cosine, strength, method))
     prior = prior._replace(concentration=min(prior.concentration, 1e4))
-    kappa = equations.solve(equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior), prior, bags.dim)
-    return State(prior, kappa, [])
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    return prior, equations.solve(documents, prior, bags.dim)
 
 
 def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of the documents' E[d], (dim,), each word concentration solved, and the objective per word."""
-    found = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    kappa = equations.solve(found, prior, bags.dim)
-    step = equations.e_step(found, kappa, prior, bags.dim)
+    """Return the mean of E[d] over documents, (dim,), and the objective per word, at the solved word concentrations."""
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = equations.solve(documents, prior, bags.dim)
+    step = equations.e_step(documents, kappa, prior, bags.dim)
     mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
-    climbed = _total(equations.objective(found, kappa, step.concentration, prior, bags.dim))
-    return mean, climbed / max(1.0, float(bags.lengths.sum()))
+    total = _total(equations.objective(documents, kappa, step.concentration, prior, bags.dim))
+    return mean, total / max(1.0, float(bags.lengths.sum()))
 
 
 @storable("online")
 class Online(NamedTuple):
-    """What online EM carries from one block of documents to the next.
+    """The state of online EM between blocks of documents.
 
-    A mean of E[d] is only as good as the prior that it was found under. Under a prior that was fitted to a handful of
-    documents (to one, kappa0 has no bound) every E[d] is that prior's own mean, and a running mean never gets away from
-    it. So nothing is learned for good from fewer than :data:`BLOCK` documents. Until so many have come, they are held
-    and fitted anew, by EM to its end, with each that is added: what is found is what a fit to all of them finds. After
-    that, documents are held until they are a block, of which the running mean then learns once; in between, the prior
-    is what it would be if the block ended here. How the caller cuts the stream thus hardly matters.
+    E[d] depends on the prior that it is computed under. Under a prior fitted to a handful of documents (for a single
+    one, kappa0 is unbounded) every E[d] is close to the mean of that prior, and a running mean would never leave it.
+    Until :data:`BLOCK` documents have been seen, all are therefore held and fitted together by EM: the result is that
+    of one fit. After that the running mean is updated once per block, and an incomplete block is held; meanwhile the
+    prior is what it would be if the block ended there. The way the stream is cut thus hardly matters.
 
     Attributes
     ----------
     seen : int
-        Documents that were learned from for good.
+        Number of documents in the running mean.
     mean : (dim,) array
-        The running mean of their E[d].
+        Running mean of E[d].
     agreement, pairs : float
-        The two sums behind rho, over them (:func:`parasphere.model.equations.pairs_of_words`).
+        The two sums that rho is made of (:func:`parasphere.model.equations.pairs_of_words`), over these documents.
     held : Bags or None
-        Documents that are held, fewer than a block.
+        Documents that are not in the running mean yet, fewer than a block.
     """
 
     seen: int
@@ -142,7 +164,7 @@ class Online(NamedTuple):
 
     @classmethod
     def after_fit(cls, bags: Bags, prior: Prior) -> "Online":
-        """Begin where a fit ended: its prior's mean is that of the posteriors. Few documents are held instead."""
+        """Continue from a fit, whose prior has the mean of the posteriors. Fewer than a block of documents are held."""
         if len(bags) < BLOCK:
             return cls(0, np.zeros(bags.dim), 0.0, 0.0, bags)
         mean = float(vmf.mean_length(prior.concentration, bags.dim)) * prior.mean_direction
@@ -153,38 +175,38 @@ class Online(NamedTuple):
         return self._replace(held=bags if self.held is None else Bags.concatenate([self.held, bags]))
 
     def step(self, prior: Prior) -> tuple["Online", Prior, float]:
-        """Learn from the held documents: return the new state, the new prior, and their objective per word.
+        """Learn from the held documents; return the new state, the new prior, and their objective per word.
 
-        The running mean moves towards theirs by their share in all documents, so that each counts alike. Fewer than a
-        block are held on to, and the state stays as it was.
+        The running mean moves towards that of the block in proportion to its share of all documents, so that every
+        document has the same weight. The state does not change before the block is complete.
         """
         assert self.held is not None
         bags, online = self.held, self._with_words_of(self.held)
         cosine = equations.cosine_of_pairs(online.agreement, online.pairs)
         prior = equations.m_step(self.mean, prior._replace(cosine=cosine))
         share = len(bags) / online.seen
-        # Twice over the block: its posteriors then reflect what it has just taught.
+        # Twice, so that the posteriors of the block are those under the prior that it has changed.
         for _ in range(2):
-            mean, gained = moments(bags, prior)
+            mean, objective = moments(bags, prior)
             moved_mean = online.mean + share * (mean - online.mean)
             prior = equations.m_step(moved_mean, prior)
-        return (self if len(bags) < BLOCK else online._replace(mean=moved_mean)), prior, gained
+        return (self if len(bags) < BLOCK else online._replace(mean=moved_mean)), prior, objective
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a saved model keeps."""
+        """Return the facts and arrays of a saved model."""
         return {name: getattr(self, name) for name in ("seen", "agreement", "pairs", "held")}, {"mean": self.mean}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a state of what was saved, if it can be one."""
+        """Make a state of saved facts and arrays, which are checked."""
         check_types({"seen": int, "agreement": float, "pairs": float, "held": Bags | None}, facts)
         check_layouts(arrays, {"mean": "f8[dim]"})
         online = cls(mean=np.array(arrays["mean"]), **facts)
         held, length = online.held, float(np.linalg.norm(online.mean))
         if online.seen < 0 or not math.isfinite(online.agreement + online.pairs) or not length <= 1 + 1e-6:
-            raise ParasphereError(f"online learning cannot be at {facts}")
+            raise ParasphereError(f"online EM cannot be in the state {facts}")
         if (held is None and online.seen == 0) or (held is not None and not (len(held) and (held.lengths > 0).all())):
-            raise ParasphereError("the documents that are held for online learning do not fit")
+            raise ParasphereError("the documents held by online EM do not fit its state")
         return online
 
     def _with_words_of(self, bags: Bags) -> "Online":
@@ -195,13 +217,15 @@ class Online(NamedTuple):
 def draw(
     prior: Prior, n_docs: int, lengths: int | Sequence[int], kappa: float | None, rng: np.random.Generator
 ) -> Sampled:
-    """Draw documents from a prior: a direction each, then its words."""
+    """Draw documents from a prior: the direction of each, then its words."""
     dim = len(prior.mean_direction)
     if kappa is None:
         kappa = float(vmf.concentration(prior.cosine, dim))
     counts = np.asarray(lengths, np.int64)
     if n_docs < 1 or counts.shape not in ((), (n_docs,)) or counts.min() < 0:
-        raise ValueError(f"n_docs must be at least 1, and lengths one number or {n_docs}, none negative; not {lengths}")
+        raise ValueError(
+            f"n_docs must be at least 1, and lengths one number or {n_docs}, none of them negative; not {lengths}"
+        )
     counts = np.broadcast_to(counts, (n_docs,))
     directions = vmf.sample(prior.mean_direction, prior.concentration, n_docs, rng)
     sums = np.zeros((n_docs, dim))
@@ -217,7 +241,7 @@ def _total(numbers: Array) -> float:
 
 
 def moved(array: Any, device: str | None) -> Array:
-    """Return an array on a device of torch's, or as it is."""
+    """Return an array on a torch device, or as it is."""
     if device is None:
         return array
     try:
@@ -229,5 +253,5 @@ def moved(array: Any, device: str | None) -> Array:
 
 
 def on_host(array: Array) -> NDArray[Any]:
-    """Return an array of any library as numpy's."""
+    """Return a numpy array or a torch tensor as a numpy array."""
     return array if isinstance(array, np.ndarray) else array.cpu().numpy()

@@ -1,4 +1,4 @@
-"""The Spherical Paragraph Model, as mathematics: pure functions over arrays of numpy or torch.
+"""The equations of the Spherical Paragraph Model, as pure functions over arrays of numpy or torch.
 
 A document's direction ``d ~ vMF(mu0, kappa0)``, its words ``w_i ~ vMF(d, kappa)``. Write ``s`` for the sum of its
 ``l`` unit word vectors, ``Phi`` for the log-partition and ``A = Phi'`` for the mean length of the vMF distribution.
@@ -48,18 +48,18 @@ GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
 
 @storable("prior")
 class Prior(NamedTuple):
-    """What a corpus teaches: where its documents lie, and how much their words scatter.
+    """The parameters that documents share: where they lie, and how much their words scatter.
 
     Attributes
     ----------
-    mean_direction : (dim,)
+    mean_direction : (dim,) array
         mu0.
     concentration : float
         kappa0.
     cosine : float
-        rho, the mean cosine of a word with its document's direction.
+        rho, the mean cosine of a word with the direction of its document.
     strength : float
-        a, how many words that cosine counts for in each document.
+        a, the number of words that rho counts for in each document.
     method : {"newton", "banerjee"}, default="newton"
         How the mean length is inverted: exactly, or as in the paper.
     """
@@ -71,13 +71,13 @@ class Prior(NamedTuple):
     method: Method = "newton"
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a saved model keeps."""
+        """Return the facts and arrays of a saved model."""
         facts = {name: getattr(self, name) for name in ("concentration", "cosine", "strength", "method")}
         return facts, {"mean_direction": np.asarray(self.mean_direction)}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a prior of what was saved, if its numbers can be those of one."""
+        """Make a prior of saved facts and arrays, which are checked."""
         check_types(cls, facts)
         check_layouts(arrays, {"mean_direction": "f8[dim]"})
         prior = cls(np.array(arrays["mean_direction"]), **facts)
@@ -85,7 +85,7 @@ class Prior(NamedTuple):
         if not abs(length - 1) <= 1e-6:
             raise ParasphereError(f"the mean direction has length {length}")
         if not (0 <= prior.concentration <= vmf.MAX_KAPPA and 0 <= prior.cosine <= 1 and prior.strength >= 0):
-            raise ParasphereError(f"a prior cannot have the numbers {facts}")
+            raise ParasphereError(f"a prior cannot have the values {facts}")
         return prior
 
 
@@ -98,13 +98,16 @@ class Statistics(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one E-step finds, (n_docs,) each.
+    """The result of an E-step.
 
     Attributes
     ----------
-    concentration : kappa', that of the posterior.
-    ratio : A(kappa') / kappa', so that E[d] = ratio * eta.
-    pull : E[d].s
+    concentration : (n_docs,) array
+        kappa', the concentration of each posterior.
+    ratio : (n_docs,) array
+        A(kappa') / kappa', so that E[d] = ratio * eta.
+    pull : (n_docs,) array
+        E[d].s.
     """
 
     concentration: Array
@@ -117,9 +120,9 @@ def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) 
     return Statistics(products(sums, prior.mean_direction), squared_norms, lengths)
 
 
-def e_step(found: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
+def e_step(documents: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     """Return the posterior for given word concentrations ``kappa``, (n_docs,)."""
-    along, squared, _ = found
+    along, squared, _ = documents
     k0 = prior.concentration
     # |eta|^2, which rounding may push below zero where the words cancel the prior
     concentration = (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(0.0) ** 0.5
@@ -127,63 +130,63 @@ def e_step(found: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     return Step(concentration, ratio, ratio * (k0 * along + kappa * squared))
 
 
-def update(found: Statistics, step: Step, prior: Prior, dim: int) -> Array:
+def update(documents: Statistics, step: Step, prior: Prior, dim: int) -> Array:
     """Return the M-step's word concentrations, (n_docs,); 0 where the words point away from the document."""
-    return vmf.invert(_mean_cosine(found, step.pull, prior), dim, prior.method)
+    return vmf.invert(_mean_cosine(documents, step.pull, prior), dim, prior.method)
 
 
-def solve(found: Statistics, prior: Prior, dim: int) -> Array:
-    """Return the word concentrations that an endless EM with this prior would end at, (n_docs,).
+def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
+    """Return the word concentrations to which EM with this prior converges, (n_docs,).
 
-    EM is a map ``kappa -> M(kappa)`` that rises with kappa. The search begins above its largest fixed point, where the
-    document's direction is that of its words alone, and goes down by Newton's method on ``A(M(kappa)) - A(kappa)``,
-    or on ``M(kappa) - kappa`` with Banerjee's inverse. Where ``M(kappa) > kappa`` a fixed point lies above, so that
-    two bounds close in on it; a step that leaves them, or a tangent that leads upwards, is replaced by a cut between
-    them. Each document stops by itself, so its bits do not depend on the others.
+    EM is an increasing map ``kappa -> M(kappa)``. The search starts above its largest fixed point, where the direction
+    of the document is that of its words alone, and descends by Newton's method on ``A(M(kappa)) - A(kappa)``, or on
+    ``M(kappa) - kappa`` with Banerjee's inverse. ``M(kappa) > kappa`` is a lower bound of a fixed point and
+    ``M(kappa) < kappa`` an upper one; a step beyond the bounds, or along a rising tangent, is replaced by a point
+    between them. Each document is solved by itself, so its bits do not depend on the others.
     """
-    kappa = vmf.invert(_mean_cosine(found, found.squared_norms**0.5, prior), dim, prior.method)
+    kappa = vmf.invert(_mean_cosine(documents, documents.squared_norms**0.5, prior), dim, prior.method)
     if math.isinf(prior.strength):
         return kappa
-    return solve_each(found, kappa, prior, dim, SOLVED, MOST_STEPS)
+    return solve_each(documents, kappa, prior, dim, SOLVED, MOST_STEPS)
 
 
-def evidence(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
+def evidence(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
     """Return the exact log-evidence of each document, (n_docs,); 0 for one without words."""
     order = order_of(dim)
     whole = apply(bessel.log_partition, concentration, order) - float(vmf.log_partition(prior.concentration, dim))
-    return whole - found.lengths * apply(bessel.log_partition, kappa, order)
+    return whole - documents.lengths * apply(bessel.log_partition, kappa, order)
 
 
-def objective(found: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
-    """Return what EM climbs, (n_docs,): the log-evidence, plus the log-prior of the word concentration.
+def objective(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
+    """Return what EM maximises, (n_docs,): the log-evidence, plus the log-prior of the word concentration.
 
-    The latter is ``a (rho kappa - Phi(kappa))``; there is none where ``a`` is 0 or infinite.
+    The latter is ``a (rho kappa - Phi(kappa))``; it is left out if ``a`` is 0 or infinite.
     """
     if math.isinf(prior.strength):
-        return evidence(found, kappa, concentration, prior, dim)
-    pseudo = found._replace(lengths=found.lengths + prior.strength)
+        return evidence(documents, kappa, concentration, prior, dim)
+    pseudo = documents._replace(lengths=documents.lengths + prior.strength)
     return evidence(pseudo, kappa, concentration, prior, dim) + prior.strength * prior.cosine * kappa
 
 
 def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
     """Return the mean of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
     xp = array_namespace(kappa)
-    own = combination(sums, step.ratio * kappa)
-    return (own + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
+    words = combination(sums, step.ratio * kappa)
+    return (words + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
 
 
 def m_step(mean: Array, prior: Prior) -> Prior:
     """Return the prior whose mean is that of the posteriors, (dim,)."""
     xp = array_namespace(mean)
     length = float(xp.sqrt(xp.sum(mean * mean)))
-    if length == 0.0:  # documents that cancel each other say nothing of a direction
+    if length == 0.0:  # documents that cancel each other have no common direction
         return prior._replace(concentration=0.0)
     concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=prior.method))
     return prior._replace(mean_direction=mean / length, concentration=concentration)
 
 
 def pooled_cosine(squared_norms: Array, lengths: Array, squared_weights: Array) -> float:
-    """Return rho, the mean cosine of a word with its document's direction, from all pairs of words of a text.
+    """Return rho, the mean cosine of a word with the direction of its document, from all pairs of words of a text.
 
     ``squared_weights`` is ``sum a_i^2`` of each document, (n_docs,): its length if words are not weighted.
     """
@@ -191,7 +194,7 @@ def pooled_cosine(squared_norms: Array, lengths: Array, squared_weights: Array) 
 
 
 def pairs_of_words(squared_norms: Array, lengths: Array, squared_weights: Array) -> tuple[float, float]:
-    """Return the cosines of all pairs of words within documents, added up by their weights, and those weights."""
+    """Return the weighted sum of the cosines of all pairs of words within documents, and the sum of the weights."""
     xp = array_namespace(lengths)
     agreement = xp.sum(squared_norms - squared_weights)
     return float(agreement), float(xp.sum(lengths * lengths - squared_weights))
@@ -234,9 +237,9 @@ def combination(sums: Array, weights: Array) -> Array:
     return total
 
 
-def _mean_cosine(found: Statistics, pull: Array, prior: Prior) -> Array:
+def _mean_cosine(documents: Statistics, pull: Array, prior: Prior) -> Array:
     """Return ``(pull + a rho) / (l + a)``; for an infinite ``a`` rho, and 0 where there are no words at all."""
     if math.isinf(prior.strength):
         return 0.0 * pull + prior.cosine
-    total = found.lengths + prior.strength
+    total = documents.lengths + prior.strength
     return (pull + prior.strength * prior.cosine) / (total + (total == 0.0))

@@ -1,4 +1,4 @@
-"""What a text's direction is made of."""
+"""The contributions of words to the direction of a text."""
 
 from dataclasses import dataclass
 
@@ -11,19 +11,19 @@ from .posterior import Posterior
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a text's direction came about.
+    """The contributions of words and corpus to the direction of a text.
 
     Attributes
     ----------
     words : list of (str, float)
-        The known words (and phrases) in their order, and each one's share of the pull on the direction,
-        ``kappa_n w.mu' / kappa'``: negative for a word that pulls away. With that of ``prior`` the shares add up to 1.
+        The known words (and phrases) in the order of the text, with their shares, ``kappa_n w.mu' / kappa'``. The share
+        of a word that points away from the direction is negative. All shares and ``prior`` add up to 1.
     prior : float
-        The share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.
+        Share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.
     unknown : list of str
-        The words without a vector, in their order.
+        The words without a vector, in the order of the text.
     facets : list of float
-        The facets' shares in the direction (one if the model has but one): the squared lengths of its blocks.
+        Share of each facet in the direction: the squared lengths of its blocks.
     concentration, word_concentration : float
         kappa' and kappa_n.
     """
@@ -37,7 +37,7 @@ class Explanation:
 
 
 def explain(text: str, posterior: Posterior, reader: Reader, prior: Prior) -> Explanation:
-    """Return each word's share in the direction of a text whose posterior is given."""
+    """Return the contributions to the direction of a text whose posterior is given."""
     direction = np.asarray(posterior.direction[0], np.float64)
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0

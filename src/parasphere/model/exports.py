@@ -1,4 +1,4 @@
-"""Document vectors to files other programs read: Parquet, .npy, .csv, written block by block."""
+"""Document vectors in files for other programs: Parquet, .npy and .csv, written block by block."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,22 +16,29 @@ from ..storage import replacing
 from .posterior import Posterior
 
 Write = Callable[[Block, Posterior], None]
-_NPY_HEADER = 128  # bytes: room for any number of rows, which is known only at the end
+_NPY_HEADER = 128  # bytes, enough for any number of rows, which is known only at the end
 
 
 @contextmanager
 def writer(path: str | Path, dim: int) -> Iterator[Write]:
-    """Open a file for document vectors; yields ``write(block, posterior)``. The file appears when all is written.
+    """Open a file for document vectors; yields ``write(block, posterior)``. The file appears when it is complete.
 
-    ``.parquet`` and ``.csv`` hold a row a document with its id and label (if there are any), ``concentration``,
-    ``length`` and ``unknown``, and its vector: one list column in Parquet, ``v0, v1, ...`` in CSV. ``.npy`` holds the
-    (n_docs, dim) vectors alone.
+    Parameters
+    ----------
+    path : path
+        ``.parquet`` and ``.csv`` files have one row per document with its id and label (if there are any),
+        ``concentration``, ``length`` and ``unknown``, and its vector: one list column in Parquet, columns ``v0``,
+        ``v1``, ... in CSV. ``.npy`` files have the (n_docs, dim) vectors alone.
+    dim : int
+        Dimension of the vectors.
     """
     path = Path(path)
     openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
     kind = path.suffix.lower()
     if kind not in openers:
-        raise ParasphereError(f"{path} must end in {', '.join(openers)}: vectors are written in these formats.")
+        raise ParasphereError(
+            f"{path} must end in {', '.join(openers)}: these are the formats that vectors are written in."
+        )
     with replacing(path) as part, openers[kind](part, dim) as write:
         yield write
 

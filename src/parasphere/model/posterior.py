@@ -1,4 +1,4 @@
-"""What the model says of documents."""
+"""Posteriors: the directions of documents, and how certain they are."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,23 +6,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features import Bags
 from ..sphere import vmf
+from . import equations
+from .equations import Prior
 
 Floats = NDArray[np.float64]
+IN_CACHE = 1 << 18  # numbers of directions that are computed at a time
 
 
 @dataclass(frozen=True)
 class FacetPosterior:
-    """What the model knows of each document, facet by facet.
+    """The posterior of each document, facet by facet.
 
     Attributes
     ----------
-    direction : (n_docs, n_facets, dim)
-        Where the document points within each facet; a unit vector, or 0 where it says nothing.
-    share : (n_docs, n_facets)
-        How much of the document each facet is; adds up to 1.
-    concentration : (n_docs, n_facets)
-        ``|eta_t|``, the evidence on which a facet's direction rests.
+    direction : (n_docs, n_facets, dim) array
+        Direction of each document within each facet: unit vectors, or 0 where a facet has no share.
+    share : (n_docs, n_facets) array
+        Share of each facet in each document; rows add up to 1.
+    concentration : (n_docs, n_facets) array
+        ``|eta_t|``, the evidence for the direction within each facet.
     """
 
     direction: NDArray[Any]
@@ -32,22 +36,22 @@ class FacetPosterior:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the model knows of each document after reading it.
+    """The posterior of each document given its words.
 
     Attributes
     ----------
-    direction : (n_docs, dim)
-        mu', the document's vector on the unit sphere.
-    concentration : (n_docs,)
-        kappa', how sure that direction is.
-    word_concentration : (n_docs,)
-        kappa_n, how closely the document's words keep to its direction.
-    length : (n_docs,)
-        How many words were known; their total weight, if they are weighted.
-    unknown : (n_docs,)
-        How many were not.
-    log_evidence : (n_docs,)
-        The exact log-density of the document's words.
+    direction : (n_docs, dim) array
+        mu', the vector of the document on the unit sphere.
+    concentration : (n_docs,) array
+        kappa', the certainty of that direction.
+    word_concentration : (n_docs,) array
+        kappa_n, how close the words of the document are to its direction.
+    length : (n_docs,) array
+        Number of known words; their total weight if they are weighted.
+    unknown : (n_docs,) array
+        Number of words without a vector.
+    log_evidence : (n_docs,) array
+        Log-density of the words, exact given ``word_concentration``.
     """
 
     direction: NDArray[Any]
@@ -59,28 +63,31 @@ class Posterior:
 
     @property
     def mean_length(self) -> Floats:
-        """|E[d]|, (n_docs,): 0 for no idea of the direction, 1 for certainty."""
+        """|E[d]|, (n_docs,): 0 if nothing is known of the direction, 1 if it is certain."""
         return np.asarray(vmf.mean_length(self.concentration, self.direction.shape[1]))
 
     @property
     def mean(self) -> NDArray[Any]:
-        """E[d], (n_docs, dim): the direction, shortened by doubt."""
+        """E[d], (n_docs, dim): the direction times :attr:`mean_length`."""
         return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
 
     def by_facet(self, n_facets: int) -> "FacetPosterior":
-        """Take apart the directions of a model of several facets.
+        """Split the directions of a model with several facets.
+
+        Parameters
+        ----------
+        n_facets : int
 
         Examples
         --------
-        >>> parts = np.array([[0.6, 0.0, 0.0, 0.8]])
-        >>> one = np.ones(1)
-        >>> found = Posterior(parts, one, one, one, np.zeros(1, int), one).by_facet(2)
-        >>> found.direction.tolist(), found.share.round(2).tolist()
+        >>> direction, one = np.array([[0.6, 0.0, 0.0, 0.8]]), np.ones(1)
+        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one).by_facet(2)
+        >>> facets.direction.tolist(), facets.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
         dim = self.direction.shape[1]
         if n_facets < 1 or dim < 1 or dim % n_facets:
-            raise ValueError(f"directions of {dim} numbers do not fall into {n_facets!r} facets of equal size")
+            raise ValueError(f"directions of {dim} numbers cannot be split into {n_facets!r} facets of equal size")
         blocks = self.direction.reshape(len(self), n_facets, dim // n_facets)
         lengths = np.linalg.norm(blocks, axis=2)
         directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
@@ -88,3 +95,32 @@ class Posterior:
 
     def __len__(self) -> int:
         return len(self.direction)
+
+
+def posterior_of(bags: Bags, prior: Prior) -> Posterior:
+    """Return the posterior of each document."""
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = equations.solve(documents, prior, bags.dim)
+    step = equations.e_step(documents, kappa, prior, bags.dim)
+    return Posterior(
+        direction=_directions(bags, kappa, prior),
+        concentration=step.concentration,
+        word_concentration=kappa,
+        length=bags.lengths,
+        unknown=bags.unknown,
+        log_evidence=equations.evidence(documents, kappa, step.concentration, prior, bags.dim),
+    )
+
+
+def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
+    """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    return _directions(bags, equations.solve(documents, prior, bags.dim), prior)
+
+
+def _directions(bags: Bags, kappa: Floats, prior: Prior) -> NDArray[Any]:
+    directions = np.empty(bags.sums.shape, bags.sums.dtype)
+    step = max(1, IN_CACHE // bags.dim)
+    for part in (slice(begin, begin + step) for begin in range(0, len(bags), step)):
+        directions[part] = equations.directions(bags.sums[part], kappa[part], prior)
+    return directions

@@ -1,4 +1,4 @@
-"""Documents like a query: ranked by the evidence for one shared direction."""
+"""Search: documents ranked by the evidence that they share the direction of a query."""
 
 import heapq
 from collections.abc import Iterable
@@ -15,18 +15,18 @@ from .posterior import Posterior
 
 
 class Match(NamedTuple):
-    """A document found.
+    """A search result.
 
     Attributes
     ----------
     position : int
-        Its place in the corpus.
+        Position of the document in the corpus.
     score : float
-        The log Bayes factor, in nats, that it shares one direction with the query: 0 is no evidence either way.
+        Log Bayes factor, in nats, that document and query share one direction; 0 is no evidence either way.
     cosine : float
-        The expected cosine of the two directions.
+        Expected cosine of the two directions.
     id, text : str or None
-        What it is called and what it says, if known.
+        Id and text of the document, if they are known.
     """
 
     position: int
@@ -36,19 +36,19 @@ class Match(NamedTuple):
     text: str | None
 
 
-def similar(wanted: Posterior, among: Iterable[tuple[Block | None, Posterior]], prior: Prior, k: int) -> list[Match]:
-    """Return the ``k`` documents most likely to share their direction with the one ``wanted``, best first.
+def similar(query: Posterior, among: Iterable[tuple[Block | None, Posterior]], prior: Prior, k: int) -> list[Match]:
+    """Return the ``k`` documents most likely to share the direction of the query, best first.
 
-    Ties go to the earlier document. Only the best so far are held in memory.
+    The earlier of two equal documents comes first. Only the best so far are held in memory.
     """
-    if wanted.length[0] == 0:
-        raise ParasphereError("no word of the query has a vector, so that nothing can be said to be like it")
+    if query.length[0] == 0:
+        raise ParasphereError("no word of the query has a vector, so nothing can be compared with it")
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
-    mean = wanted.mean[0]
+    mean = query.mean[0]
     best: list[tuple[float, int, Match]] = []
     for block, posterior in among:
-        scores = shared_direction(wanted, posterior, prior)
+        scores = shared_direction(query, posterior, prior)
         start = 0 if block is None else block.start
         ids, texts = (None, None) if block is None else (block.ids, None if block.tokenised else block.texts)
         for i in np.argsort(-scores, kind="stable")[:k]:
@@ -62,10 +62,10 @@ def similar(wanted: Posterior, among: Iterable[tuple[Block | None, Posterior]], 
 
 
 def shared_direction(one: Posterior, others: Posterior, prior: Prior) -> NDArray[np.float64]:
-    """Return the log Bayes factor that a document shares its direction with each of others: (1,), (n,) -> (n,).
+    """Return the log Bayes factor that one document and each of the others share a direction: (1,), (n,) -> (n,).
 
-    Together the words of both have the posterior parameter ``eta_1 + eta_2 - kappa0 mu0``, and the evidence for one
-    direction against two is ``Phi`` of its length, plus ``Phi(kappa0)``, less ``Phi`` of each one's own.
+    Given one direction the words of both have the posterior parameter ``eta = eta_1 + eta_2 - kappa0 mu0``, and the
+    log-evidence for one direction against two is ``Phi(|eta|) + Phi(kappa0) - Phi(|eta_1|) - Phi(|eta_2|)``.
     """
     dim = others.direction.shape[1]
     rest = one.concentration[0] * one.direction[0].astype(np.float64) - prior.concentration * prior.mean_direction

@@ -1,7 +1,6 @@
-"""Word concentrations, one document at a time, compiled: what :func:`parasphere.model.equations.solve` finds.
+"""The compiled loop behind :func:`parasphere.model.equations.solve`: word concentrations, document by document.
 
-A text that comes alone would otherwise spend its time between numpy's calls; a million texts would write a dozen
-temporary arrays in each step.
+In numpy a single text would spend its time between calls, and a million texts would need a dozen temporary arrays.
 """
 
 from functools import cache
@@ -16,7 +15,7 @@ def _solve_each(
     along: Any, squared: Any, lengths: Any, kappa: Any, k0: float, strength: float, rho: float, order: Order,
     newton: bool, solved: float, most_steps: int, ceiling: float,
 ) -> None:  # fmt: skip
-    """Solve for each document's word concentration, in place of the upper bound in ``kappa``."""
+    """Replace the upper bounds in ``kappa`` by the word concentrations."""
     for i in range(kappa.shape[0]):
         m, q, total = along[i], squared[i], lengths[i] + strength
         length = q**0.5
@@ -68,16 +67,16 @@ def _solve_each(
 
 @cache
 def solver() -> Any:
-    """Return the compiled loop; later processes read it from numba's cache."""
+    """Return the compiled loop."""
     bessel.register_formulas()
     door = guarded(along="f8[n]", squared="f8[n]", lengths="f8[n]", kappa="f8[n]")
     return door(compiled(error_model="numpy")(_solve_each))
 
 
-def solve_each(found: Any, kappa: Any, prior: Any, dim: int, solved: float, most_steps: int) -> Any:
-    """Return the word concentrations of documents given their upper bounds ``kappa``, (n_docs,)."""
+def solve_each(documents: Any, kappa: Any, prior: Any, dim: int, solved: float, most_steps: int) -> Any:
+    """Return the word concentrations of documents, given upper bounds ``kappa``, (n_docs,)."""
     solver()(
-        *found, kappa, float(prior.concentration), float(prior.strength), float(prior.cosine), bessel.order_of(dim),
+        *documents, kappa, float(prior.concentration), float(prior.strength), float(prior.cosine), bessel.order_of(dim),
         prior.method == "newton", solved, most_steps, vmf.MAX_KAPPA,
     )  # fmt: skip
     return kappa

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from parasphere.model import equations as spm
+from parasphere.model import equations
 from parasphere.model.equations import Prior, Statistics
 from parasphere.sphere import vmf
 
@@ -26,7 +26,7 @@ def log_normaliser(kappa: float, dim: int) -> float:
 def reduced(words: Floats, prior: Prior) -> Statistics:
     """One document's three numbers from its words, (n_words, dim)."""
     total = words.sum(axis=0)[None]
-    return spm.statistics(total, (total**2).sum(axis=1), np.array([float(len(words))]), prior)
+    return equations.statistics(total, (total**2).sum(axis=1), np.array([float(len(words))]), prior)
 
 
 def some_words(dim: int, n_words: int, seed: int = 0) -> Floats:
@@ -63,17 +63,17 @@ def test_evidence_and_posterior_on_the_circle(kappa0: float, kappa: float, n_wor
     mean = (
         np.array([integral(lambda t: math.cos(t) * density(t)), integral(lambda t: math.sin(t) * density(t))]) / whole
     )
-    found, concentrations = reduced(words, prior), np.array([kappa])
-    step = spm.e_step(found, concentrations, prior, 2)
-    evidence = spm.evidence(found, concentrations, step.concentration, prior, 2)
+    documents, concentrations = reduced(words, prior), np.array([kappa])
+    step = equations.e_step(documents, concentrations, prior, 2)
+    evidence = equations.evidence(documents, concentrations, step.concentration, prior, 2)
     assert evidence[0] == pytest.approx(math.log(whole), rel=1e-9, abs=1e-9)
 
     total = words.sum(axis=0)
     assert step.pull[0] == pytest.approx(mean @ total, rel=1e-8)
-    direction = spm.directions(total[None], concentrations, prior)[0]
+    direction = equations.directions(total[None], concentrations, prior)[0]
     length = vmf.mean_length(step.concentration[0], 2)
     np.testing.assert_allclose(length * direction, mean, atol=1e-9)
-    np.testing.assert_allclose(spm.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-9)
+    np.testing.assert_allclose(equations.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-9)
 
 
 @pytest.mark.parametrize(("kappa0", "kappa"), [(0.5, 0.3), (3.0, 8.0), (20.0, 2.0), (5.0, 15.0)])
@@ -94,12 +94,12 @@ def test_evidence_and_posterior_on_the_sphere(kappa0: float, kappa: float) -> No
     whole = (density * area).sum()
     mean = np.einsum("ijk,ij->k", points, density * area) / whole
 
-    found, concentrations = reduced(words, prior), np.array([kappa])
-    step = spm.e_step(found, concentrations, prior, 3)
-    assert spm.evidence(found, concentrations, step.concentration, prior, 3)[0] == pytest.approx(
+    documents, concentrations = reduced(words, prior), np.array([kappa])
+    step = equations.e_step(documents, concentrations, prior, 3)
+    assert equations.evidence(documents, concentrations, step.concentration, prior, 3)[0] == pytest.approx(
         math.log(whole), rel=1e-10, abs=1e-10
     )
-    np.testing.assert_allclose(spm.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-11)
+    np.testing.assert_allclose(equations.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-11)
 
 
 @pytest.mark.parametrize(("kappa0", "kappa", "n_words"), [(6.0, 3.0, 4), (25.0, 6.0, 3), (1.0, 1.0, 10)])
@@ -109,9 +109,9 @@ def test_evidence_in_ten_dimensions_by_monte_carlo(kappa0: float, kappa: float, 
     weights = np.exp(kappa * (draws @ words.sum(axis=0)) - n_words * log_normaliser(kappa, 10))
     error = weights.std() / math.sqrt(len(weights))
     assert error < 0.02 * weights.mean()
-    found, concentrations = reduced(words, prior), np.array([kappa])
-    step = spm.e_step(found, concentrations, prior, 10)
-    exact = math.exp(spm.evidence(found, concentrations, step.concentration, prior, 10)[0])
+    documents, concentrations = reduced(words, prior), np.array([kappa])
+    step = equations.e_step(documents, concentrations, prior, 10)
+    exact = math.exp(equations.evidence(documents, concentrations, step.concentration, prior, 10)[0])
     assert abs(weights.mean() - exact) < 3.5 * error
 
 
@@ -119,56 +119,56 @@ def test_evidence_in_ten_dimensions_by_monte_carlo(kappa0: float, kappa: float, 
 # Word concentrations
 
 
-def cases(seed: int, strength: float, dim: int, shortest: int = 2) -> tuple[Statistics, Prior]:
+def cases(seed: int, strength: float, dim: int, method: equations.Method = "newton") -> tuple[Statistics, Prior]:
     """Documents of every kind: short and long, words that agree and that cancel, along the prior and against it."""
     rng = np.random.default_rng(seed)
-    lengths = rng.choice([n for n in (1, 2, 3, 10, 100, 1000) if n >= shortest], 40).astype(float)
+    lengths = rng.choice([2, 3, 10, 100, 1000], 40).astype(float)
     norms = lengths * rng.uniform(0.05, 0.95, 40)
     cosines = rng.uniform(-1, 1, 40)
-    prior = Prior(axis(dim), float(10 ** rng.uniform(-1, 3)), float(rng.uniform(0.05, 0.9)), strength)
+    prior = Prior(axis(dim), float(10 ** rng.uniform(-1, 3)), float(rng.uniform(0.05, 0.9)), strength, method)
     return Statistics(norms * cosines, norms**2, lengths), prior
 
 
-def image(found: Statistics, kappa: Floats, prior: Prior, dim: int, method: spm.Method) -> Floats:
-    return spm.update(found, spm.e_step(found, kappa, prior, dim), prior, dim, method)
+def image(documents: Statistics, kappa: Floats, prior: Prior, dim: int) -> Floats:
+    return equations.update(documents, equations.e_step(documents, kappa, prior, dim), prior, dim)
 
 
-def plain_em(found: Statistics, prior: Prior, dim: int, method: spm.Method, steps: int) -> Floats:
+def plain_em(documents: Statistics, prior: Prior, dim: int, steps: int) -> Floats:
     """Update upon update, begun far above."""
-    start = np.minimum(np.sqrt(found.squared_norms) / found.lengths, 1.0)
-    weight = found.lengths / (found.lengths + prior.strength)
-    kappa = vmf.concentration(weight * start + (1 - weight) * prior.cosine, dim, method=method)
+    start = np.minimum(np.sqrt(documents.squared_norms) / documents.lengths, 1.0)
+    weight = documents.lengths / (documents.lengths + prior.strength)
+    kappa = vmf.concentration(weight * start + (1 - weight) * prior.cosine, dim, method=prior.method)
     for _ in range(steps):
-        kappa = image(found, kappa, prior, dim, method)
+        kappa = image(documents, kappa, prior, dim)
     return kappa
 
 
 @pytest.mark.parametrize("method", ["newton", "banerjee"])
 @pytest.mark.parametrize("strength", [0.0, 1.0, 10.0, 1e6])
 @pytest.mark.parametrize("dim", [2, 3, 10, 50, 300])
-def test_solve_ends_where_endless_em_ends(dim: int, strength: float, method: spm.Method) -> None:
-    found, prior = cases(dim, strength, dim)
-    kappa = spm.solve(found, prior, dim, method)
+def test_solve_ends_where_endless_em_ends(dim: int, strength: float, method: equations.Method) -> None:
+    documents, prior = cases(dim, strength, dim, method)
+    kappa = equations.solve(documents, prior, dim)
     assert (kappa >= 0).all()
-    np.testing.assert_allclose(image(found, kappa, prior, dim, method), kappa, rtol=1e-9, atol=1e-9)
-    slow = plain_em(found, prior, dim, method, 2000)
+    np.testing.assert_allclose(image(documents, kappa, prior, dim), kappa, rtol=1e-9, atol=1e-9)
+    slow = plain_em(documents, prior, dim, 2000)
     np.testing.assert_allclose(kappa, slow, rtol=1e-6, atol=1e-6)
 
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10, 300]), st.sampled_from([0.0, 0.5, 10.0]))
 def test_solve_finds_a_maximum_that_no_larger_concentration_beats(seed: int, dim: int, strength: float) -> None:
-    found, prior = cases(seed, strength, dim)
-    kappa = spm.solve(found, prior, dim)
+    documents, prior = cases(seed, strength, dim)
+    kappa = equations.solve(documents, prior, dim)
 
     def climbed(k: Floats) -> Floats:
         """The objective of EM, written from the module's docstring."""
-        step = spm.e_step(found, k, prior, dim)
+        step = equations.e_step(documents, k, prior, dim)
         pseudo = strength * (prior.cosine * k - vmf.log_partition(k, dim))
-        return spm.evidence(found, k, step.concentration, prior, dim) + pseudo
+        return equations.evidence(documents, k, step.concentration, prior, dim) + pseudo
 
     best = climbed(kappa)
-    rounding = 1e-9 + 1e-14 * (found.lengths + strength) * (kappa + dim)
+    rounding = 1e-9 + 1e-14 * (documents.lengths + strength) * (kappa + dim)
     for factor in (0.9, 0.99, 1.01, 1.1, 1.5, 3.0):
         assert (climbed(kappa * factor) <= best + rounding * factor).all()
 
@@ -180,45 +180,45 @@ def test_solve_finds_a_maximum_that_no_larger_concentration_beats(seed: int, dim
      (50, 500.0, 0.3, None)],
 )  # fmt: skip
 def test_one_word_off_the_prior_does_not_stay_at_the_ceiling(
-    dim: int, kappa0: float, cosine: float, expected: float | None, method: spm.Method
+    dim: int, kappa0: float, cosine: float, expected: float | None, method: equations.Method
 ) -> None:
     # (K - 1) cos < kappa0 sin^2: the evidence falls at infinity, and EM from anywhere comes down, if slowly.
-    found = Statistics(np.array([cosine]), np.array([1.0]), np.array([1.0]))
-    prior = Prior(axis(dim), kappa0, 0.3, 0.0)
-    kappa = spm.solve(found, prior, dim, method)
+    documents = Statistics(np.array([cosine]), np.array([1.0]), np.array([1.0]))
+    prior = Prior(axis(dim), kappa0, 0.3, 0.0, method)
+    kappa = equations.solve(documents, prior, dim)
     if expected is not None:
         assert kappa[0] == pytest.approx(expected, abs=1e-6)
     else:
         slow = np.array([30.0])
         for _ in range(3000):
-            slow = image(found, slow, prior, dim, method)
+            slow = image(documents, slow, prior, dim)
         np.testing.assert_allclose(kappa, slow, rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["newton", "banerjee"])
-def test_noise_at_the_edge_of_meaning_is_solved_too(method: spm.Method) -> None:
+def test_noise_at_the_edge_of_meaning_is_solved_too(method: equations.Method) -> None:
     # |s|^2 is close to l, as of random words, and the prior is weak: EM's slope is close to 1.
     dim, norm = 300, math.sqrt(10.0)
-    found = Statistics(np.array([0.0835 * norm]), np.array([norm**2 - 0.05]), np.array([10.0]))
-    prior = Prior(axis(dim), 0.106, 0.5, 0.0)
-    kappa = spm.solve(found, prior, dim, method)
-    np.testing.assert_allclose(image(found, kappa, prior, dim, method), kappa, rtol=1e-9)
+    documents = Statistics(np.array([0.0835 * norm]), np.array([norm**2 - 0.05]), np.array([10.0]))
+    prior = Prior(axis(dim), 0.106, 0.5, 0.0, method)
+    kappa = equations.solve(documents, prior, dim)
+    np.testing.assert_allclose(image(documents, kappa, prior, dim), kappa, rtol=1e-9)
 
 
 @pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
 @pytest.mark.parametrize("dim", [2, 50, 300])
 @pytest.mark.parametrize("method", ["newton", "banerjee"])
-def test_extremes_are_finite(dim: int, strength: float, method: spm.Method) -> None:
+def test_extremes_are_finite(dim: int, strength: float, method: equations.Method) -> None:
     lengths = np.array([0.0, 1.0, 1.0, 2.0, 2.0, 1000.0, 1e6, 1e6, 1e6])
     norms = np.array([0.0, 1.0, 1.0, 0.0, 1e-8, 1000.0 * (1 + 1e-7), 1e6, 1.0, 0.0])  # the sixth rounded up
     cosines = np.array([0.0, 1.0, -1.0, 0.0, 0.3, 1.0, -1.0, 1.0, 0.0])
-    found = Statistics(norms * cosines, norms**2, lengths)
+    documents = Statistics(norms * cosines, norms**2, lengths)
     for kappa0 in (0.0, 1e-12, 1.0, 1e4, 1e8):
         for rho in (0.0, 0.5, 1 - 1e-9):
-            prior = Prior(axis(dim), kappa0, rho, strength)
-            kappa = spm.solve(found, prior, dim, method)
-            step = spm.e_step(found, kappa, prior, dim)
-            evidence = spm.evidence(found, kappa, step.concentration, prior, dim)
+            prior = Prior(axis(dim), kappa0, rho, strength, method)
+            kappa = equations.solve(documents, prior, dim)
+            step = equations.e_step(documents, kappa, prior, dim)
+            evidence = equations.evidence(documents, kappa, step.concentration, prior, dim)
             for numbers in (kappa, *step, evidence):
                 assert np.isfinite(numbers).all()
             assert ((kappa >= 0) & (kappa <= vmf.MAX_KAPPA)).all()
@@ -227,28 +227,28 @@ def test_extremes_are_finite(dim: int, strength: float, method: spm.Method) -> N
 
 
 def test_words_that_point_away_leave_the_prior() -> None:
-    found = Statistics(np.array([-1.0]), np.array([2.0]), np.array([3.0]))
+    documents = Statistics(np.array([-1.0]), np.array([2.0]), np.array([3.0]))
     prior = Prior(axis(10), 50.0, 0.3, 0.0)
-    kappa = spm.solve(found, prior, 10)
+    kappa = equations.solve(documents, prior, 10)
     assert kappa[0] == 0.0
-    assert spm.e_step(found, kappa, prior, 10).concentration[0] == 50.0
+    assert equations.e_step(documents, kappa, prior, 10).concentration[0] == 50.0
 
 
 def test_an_infinite_strength_shares_one_concentration() -> None:
-    found, prior = cases(0, math.inf, 10)
+    documents, prior = cases(0, math.inf, 10)
     expected = vmf.concentration(prior.cosine, 10)
-    assert np.array_equal(spm.solve(found, prior, 10), np.full(40, expected))
-    step = spm.e_step(found, np.full(40, 3.0), prior, 10)
-    assert np.array_equal(spm.update(found, step, prior, 10), np.full(40, expected))
-    nearly = spm.solve(found, prior._replace(strength=1e12), 10)
+    assert np.array_equal(equations.solve(documents, prior, 10), np.full(40, expected))
+    step = equations.e_step(documents, np.full(40, 3.0), prior, 10)
+    assert np.array_equal(equations.update(documents, step, prior, 10), np.full(40, expected))
+    nearly = equations.solve(documents, prior._replace(strength=1e12), 10)
     np.testing.assert_allclose(nearly, expected, rtol=1e-8)
 
 
 def test_a_document_is_solved_the_same_alone_and_among_others() -> None:
     for strength, method in itertools.product((0.0, 10.0), ("newton", "banerjee")):
-        found, prior = cases(7, strength, 50)
-        together = spm.solve(found, prior, 50, method)
-        alone = [spm.solve(Statistics(*(x[i : i + 1] for x in found)), prior, 50, method)[0] for i in range(40)]
+        documents, prior = cases(7, strength, 50, method)
+        together = equations.solve(documents, prior, 50)
+        alone = [equations.solve(Statistics(*(x[i : i + 1] for x in documents)), prior, 50)[0] for i in range(40)]
         assert together.tobytes() == np.array(alone).tobytes()
 
 
@@ -261,11 +261,11 @@ def test_pooled_cosine_is_the_mean_over_all_pairs_of_words() -> None:
     cosines = [a @ b for words in documents for a, b in itertools.permutations(words, 2)]
     sums = np.array([words.sum(axis=0) for words in documents])
     lengths = np.array([float(len(words)) for words in documents])
-    pooled = spm.pooled_cosine((sums**2).sum(axis=1), lengths, lengths)
+    pooled = equations.pooled_cosine((sums**2).sum(axis=1), lengths, lengths)
     assert pooled == pytest.approx(math.sqrt(np.mean(cosines)), rel=1e-12)
-    assert spm.pooled_cosine(*[np.array([1.0, 0.0])] * 3) == 0.5  # no pair at all
-    assert spm.pooled_cosine(np.array([0.0]), *[np.array([2.0])] * 2) == 0.0  # words that cancel
-    assert spm.pooled_cosine(np.array([1e6]), *[np.array([1e3])] * 2) < 1.0  # one word repeated
+    assert equations.pooled_cosine(*[np.array([1.0, 0.0])] * 3) == 0.5  # no pair at all
+    assert equations.pooled_cosine(np.array([0.0]), *[np.array([2.0])] * 2) == 0.0  # words that cancel
+    assert equations.pooled_cosine(np.array([1e6]), *[np.array([1e3])] * 2) < 1.0  # one word repeated
 
 
 def test_the_expected_cosine_of_two_words_is_the_squared_mean_length() -> None:
@@ -277,13 +277,13 @@ def test_the_expected_cosine_of_two_words_is_the_squared_mean_length() -> None:
 def test_m_step_has_the_mean_of_the_posteriors() -> None:
     prior = Prior(axis(6), 3.0, 0.5, 1.0)
     mean = np.array([0.1, 0.2, 0.0, -0.1, 0.3, 0.2])
-    found = spm.m_step(mean, prior)
-    np.testing.assert_allclose(vmf.mean_length(found.concentration, 6) * found.mean_direction, mean, rtol=1e-12)
-    assert (found.cosine, found.strength) == (0.5, 1.0)
-    nothing = spm.m_step(np.zeros(6), prior)
+    after = equations.m_step(mean, prior)
+    np.testing.assert_allclose(vmf.mean_length(after.concentration, 6) * after.mean_direction, mean, rtol=1e-12)
+    assert (after.cosine, after.strength) == (0.5, 1.0)
+    nothing = equations.m_step(np.zeros(6), prior)
     assert nothing.concentration == 0.0
     assert np.array_equal(nothing.mean_direction, prior.mean_direction)
-    assert spm.m_step(axis(6) * (1 + 1e-15), prior).concentration == vmf.MAX_KAPPA
+    assert equations.m_step(axis(6) * (1 + 1e-15), prior).concentration == vmf.MAX_KAPPA
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -293,34 +293,18 @@ def test_products_are_those_of_float64(dim: int, dtype: type, rng: np.random.Gen
     weights, direction = rng.normal(size=10_000), rng.normal(size=dim)
     for sums in (np.ascontiguousarray(wide[:, :dim]), wide[:, dim:], np.asfortranarray(wide[:, :dim])):
         exact = sums.astype(np.float64)
-        np.testing.assert_allclose(spm.products(sums, direction), exact @ direction, rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(spm.combination(sums, weights), weights @ exact, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(equations.products(sums, direction), exact @ direction, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(equations.combination(sums, weights), weights @ exact, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_directions_are_unit_and_the_prior_where_words_cancel(dtype: type) -> None:
     prior = Prior(axis(4), 2.0, 0.5, 0.0)
     sums = np.array([[0, 0, 0, 0], [-1, 0, 0, 0], [0, 3, 0, 0], [1e6, -1e6, 0, 1]], dtype)
-    found = spm.directions(sums, np.array([5.0, 2.0, 1.0, 1e8]), prior)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, rtol=1e-15)
-    assert np.array_equal(found[:2], [axis(4), axis(4)])  # no words; words that cancel the prior
-
-
-@pytest.mark.parametrize("method", ["newton", "banerjee"])
-@pytest.mark.parametrize("strength", [0.0, 0.5, 10.0])
-@pytest.mark.parametrize("dim", [2, 50, 300])
-def test_the_compiled_solver_takes_the_steps_of_the_written_one(
-    dim: int, strength: float, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(dim)
-    lengths = rng.integers(0, 200, 400).astype(float)
-    norms = lengths * rng.uniform(0.05, 1.0, 400)
-    found = spm.Statistics(norms * rng.uniform(-1.0, 1.0, 400), norms**2, lengths)
-    prior = spm.Prior(np.eye(dim)[0], float(10 ** rng.uniform(-1, 3)), 0.4, strength)
-    compiled = spm.solve(found, prior, dim, method)
-    monkeypatch.setattr(spm, "is_numpy_array", lambda _: False)
-    np.testing.assert_allclose(compiled, spm.solve(found, prior, dim, method), rtol=1e-9, atol=1e-12)
+    directions = equations.directions(sums, np.array([5.0, 2.0, 1.0, 1e8]), prior)
+    assert directions.dtype == np.float64
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-15)
+    assert np.array_equal(directions[:2], [axis(4), axis(4)])  # no words; words that cancel the prior
 
 
 def test_rho_of_weighted_words_is_that_of_all_pairs() -> None:
@@ -339,7 +323,7 @@ def test_rho_of_weighted_words_is_that_of_all_pairs() -> None:
         lengths.append(weights.sum())
         squares.append((weights**2).sum())
     norms = (np.array(sums) ** 2).sum(axis=1)
-    assert spm.pooled_cosine(norms, np.array(lengths), np.array(squares)) == pytest.approx(np.sqrt(top / weight))
+    assert equations.pooled_cosine(norms, np.array(lengths), np.array(squares)) == pytest.approx(np.sqrt(top / weight))
 
 
 def test_weights_do_not_bend_rho() -> None:
@@ -349,6 +333,8 @@ def test_weights_do_not_bend_rho() -> None:
     weights = 0.3 * rng.gamma(0.5, size=(400, 8))
     sums = np.array([w @ vmf.sample(d, kappa, 8, rng) for d, w in zip(directions, weights, strict=True)])
     lengths, squares = weights.sum(axis=1), (weights**2).sum(axis=1)
-    found = spm.pooled_cosine((sums**2).sum(axis=1), lengths, squares)
-    assert found == pytest.approx(float(vmf.mean_length(kappa, dim)), rel=0.02)
-    assert abs(spm.pooled_cosine((sums**2).sum(axis=1), lengths, lengths) - found) > 0.05  # as it once was
+    cosine = equations.pooled_cosine((sums**2).sum(axis=1), lengths, squares)
+    assert cosine == pytest.approx(float(vmf.mean_length(kappa, dim)), rel=0.02)
+    assert (
+        abs(equations.pooled_cosine((sums**2).sum(axis=1), lengths, lengths) - cosine) > 0.05
+    )  # what a formula for equal weights gives

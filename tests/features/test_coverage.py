@@ -10,7 +10,7 @@ from commands import typed
 from parasphere import (
     Bags,
     CoverageWarning,
-    JointSphericalModel,
+    JointVectors,
     ParasphereWarning,
     SphericalParagraphModel,
     Tokenizer,
@@ -30,7 +30,7 @@ def vectors(rng: np.random.Generator) -> WordVectors:
 
 def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path: Path) -> None:
     model = SphericalParagraphModel(vectors, tol=0.1)
-    told = r"only 50% of 80 words are known; unknown are words, alien, foreign, \.\.\. .*JointSphericalModel.*tokenizer"
+    told = r"only 50% of 80 words are known; unknown are words, alien, foreign, \.\.\. .*JointVectors.*tokenizer"
     (tmp_path / "c.txt").write_text("\n".join(TEXTS))
     for source in (TEXTS, iter(TEXTS), TEXTS * 3, tmp_path / "c.txt"):
         expected = told.replace("80", "240") if source == TEXTS * 3 else told
@@ -68,10 +68,10 @@ def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
     for text in ("ฉันชอบกินแอปเปิ้ล", "ຂ້ອຍມັກກິນ", "ខ្ញុំចូលចិត្ត", "ကျွန်တော်ကြိုက်တယ်", "わたしはりんごがすきです"):
         with pytest.warns(CoverageWarning, match="without spaces"):
             Bags.from_texts([text] * 60, vectors)
-    with pytest.warns(CoverageWarning, match="Other vectors may know them"):
+    with pytest.warns(CoverageWarning, match="Other vectors may have them"):
         Bags.from_texts(["나는 사과를 좋아한다", "мне нравятся яблоки"] * 20, vectors)
     # a tokenizer that segments, here into characters, makes words of them, which can be learned
-    model = JointSphericalModel(None, dim=4, epochs=2, ngrams=1, tokenizer=list, tol=0.1).fit(CHINESE)
+    model = SphericalParagraphModel(JointVectors(4, start=None, epochs=2), tokenizer=list, tol=0.1).fit(CHINESE)
     assert "喜" in model.vectors_
 
 
@@ -87,7 +87,7 @@ def test_the_command_line_warns_once_and_names_its_own_remedy(tmp_path: Path, ve
     fit = ["-v", tmp_path / "vectors", "-o", tmp_path / "m", "--tol", 0.1]
     told = typed("fit", tmp_path / "c.txt", *fit).err
     assert told.startswith("warning: only 50% of 80 words are known; unknown are words, alien, foreign, ... ")
-    assert told.endswith("Other vectors may know them, 'parasphere fit --learn-vectors' learns them from the texts.\n")
+    assert told.endswith("Other vectors may have them, 'parasphere fit --learn-vectors' learns them from the texts.\n")
     assert told.count("\n") == 1
     told = typed("transform", tmp_path / "m", tmp_path / "zh.txt", "-o", tmp_path / "v.npy").err
     assert told.count("warning: ") == 1

@@ -76,7 +76,7 @@ def test_one_text_is_one_str(model: SphericalParagraphModel, wrong: Any) -> None
 def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:
     posterior = model.posterior(TEXTS)
     # Evidence of both texts as one document with the word concentrations they have, less that of each.
-    prior, query = model._prior, model.posterior(["north up"])
+    prior, query = model.prior_, model.posterior(["north up"])
     scores = np.empty(len(TEXTS))
     eta0 = prior.concentration * prior.mean_direction
     phi = lambda eta: float(vmf.log_partition(float(np.linalg.norm(eta)), 6))  # noqa: E731

@@ -5,12 +5,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from parasphere import JointSphericalModel, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
 from parasphere.baselines import SmoothInverseFrequency
-from parasphere.features import regions
-from parasphere.features.bags import Bags
-from parasphere.features.facets import Facets
-from parasphere.features.regions import find_facets
+from parasphere.features import Bags, Facets, facets, find_facets
 
 DIM = 12
 TOPICS = 4
@@ -63,8 +60,8 @@ def test_it_is_spm_on_lifted_vectors(vectors: WordVectors, texts: list[str]) -> 
 
 
 def test_lifted_vectors_are_unit_and_meet_as_before(vectors: WordVectors) -> None:
-    facets = find_facets(vectors.matrix, TOPICS)
-    rows = np.array([facets.lifted(i, row) for i, row in enumerate(vectors.matrix)])
+    regions = find_facets(vectors.matrix, TOPICS)
+    rows = np.array([regions.lifted(i, row) for i, row in enumerate(vectors.matrix)])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-6)
     before, after = vectors.matrix @ vectors.matrix.T, rows @ rows.T
     topic = np.repeat(np.arange(TOPICS), 30)
@@ -77,7 +74,7 @@ def test_one_facet_is_spm_and_regions_depend_on_the_vectors_alone(vectors: WordV
     plain, one = SphericalParagraphModel(vectors, tokenizer=TOKENS, tol=1e-3).fit(texts), model(vectors, facets=1)
     np.testing.assert_array_equal(one.fit(texts).transform(texts), plain.transform(texts))
     several, again = model(vectors).fit(texts), model(vectors).fit(texts[::-1])
-    for mine, other in zip(several.facets_.arrays().values(), again.facets_.arrays().values(), strict=True):
+    for mine, other in zip(vars(several.facets_).values(), vars(again.facets_).values(), strict=True):
         np.testing.assert_array_equal(mine, other)
     np.testing.assert_array_equal(clone(several).fit_transform(texts), several.transform(texts))
 
@@ -116,7 +113,9 @@ def test_a_saved_model_is_the_same(
 
 
 def test_weights_and_learned_vectors(texts: list[str]) -> None:
-    learned = JointSphericalModel(None, dim=6, facets=3, epochs=5, tokenizer=TOKENS, tol=1e-2).fit(texts)
+    learned = SphericalParagraphModel(JointVectors(6, start=None, epochs=5), facets=3, tokenizer=TOKENS, tol=1e-2).fit(
+        texts
+    )
     assert learned.transform(texts).shape == (len(texts), 18)
     np.testing.assert_allclose(np.linalg.norm(learned.transform(texts), axis=1), 1.0, rtol=1e-5)
     assert len(learned.facet_words(4)) == 3
@@ -143,16 +142,16 @@ def test_models_of_bags_are_saved_whole(
 
 
 def test_words_of_no_clear_region_have_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "NEGLIGIBLE", 0.9)
-    facets = find_facets(rng.normal(size=(60, 5)).astype(np.float32), 4)
-    assert (np.diff(facets.starts) >= 1).all()
-    assert np.isfinite(facets.parts).all()
+    monkeypatch.setattr(facets, "NEGLIGIBLE", 0.9)
+    regions = find_facets(rng.normal(size=(60, 5)).astype(np.float32), 4)
+    assert (np.diff(regions.starts) >= 1).all()
+    assert np.isfinite(regions.parts).all()
 
 
 def test_no_documents_have_facets_too(vectors: WordVectors, texts: list[str]) -> None:
     found = model(vectors).fit(texts).posterior([])
     assert found.by_facet(TOPICS).direction.shape == (0, TOPICS, DIM)
-    with pytest.raises(ValueError, match="48 numbers do not fall into 5 facets"):
+    with pytest.raises(ValueError, match="48 numbers cannot be split into 5 facets"):
         found.by_facet(5)
 
 
@@ -164,11 +163,11 @@ def test_other_encoders_take_vectors_with_phrases() -> None:
 
 def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:
     for wrong in (0, 1.5, "ten"):
-        with pytest.raises(ValueError, match="facets must be a whole number"):
+        with pytest.raises(ValueError, match=f"The 'facets' parameter .* Got {wrong!r} instead"):
             model(vectors, facets=wrong).fit(texts)
-    with pytest.raises(VectorsError, match="120 words cannot fall into 500 facets"):
+    with pytest.raises(VectorsError, match="120 words cannot be divided into facets=500"):
         model(vectors, facets=500).fit(texts)
-    with pytest.raises(ValueError, match="has no regions"):
+    with pytest.raises(ValueError, match="has only one facet"):
         model(vectors, facets=1).fit(texts).facet_words()
     with pytest.raises(NotFittedError):
         model(vectors).facet_words()

@@ -1,0 +1,127 @@
+"""The part of an estimator that turns documents into bags, and keeps the reader that did."""
+
+import os
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, Options
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..text import AnyTokenizer
+from ..vectors import WordVectors, is_learner, resolve
+from .bags import Bags
+from .facets import Facets, find_facets
+from .inputs import held_texts, is_numeric
+from .reader import Reader
+
+THREADS = [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None]  # what n_jobs may be
+
+
+class DocumentInputs:
+    """The part of an estimator that turns documents into bags.
+
+    The parameters below decide how a corpus is read in ``fit``. The reader made of them is kept as ``reader_``, and
+    everything after ``fit`` is read by it: setting a parameter of a fitted estimator does not change how it reads.
+    """
+
+    constraints: ClassVar[Mapping[str, Any]] = {
+        "vectors": [str, os.PathLike, WordVectors, HasMethods(["fit", "get_params"]), None],
+        "tokenizer": [callable, None],
+        "weighted": ["boolean"],
+        "facets": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": THREADS,
+    }
+
+    vectors: Any
+    tokenizer: AnyTokenizer | None
+    weighted: bool
+    facets: int
+    random_state: Any
+    n_jobs: int | None
+
+    reader_: Reader | None
+
+    def read(self, source: Any, **columns: Any) -> Bags:
+        """Read a corpus into bags, which ``fit`` and all other methods accept in place of the texts.
+
+        A fitted estimator reads as it did in ``fit``; an unfitted one reads as its parameters say.
+
+        Parameters
+        ----------
+        source : texts, token lists, columns or path
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        return self._reader().read(source, self.n_jobs, **columns)
+
+    @property
+    def vectors_(self) -> WordVectors | None:
+        """The word vectors; None after a fit to numbers."""
+        reader = _learned(self, "reader_")
+        return None if reader is None else reader.vectors
+
+    @property
+    def facets_(self) -> Facets | None:
+        """The facets of the words; None if there is only one."""
+        reader = _learned(self, "reader_")
+        return None if reader is None else reader.facets
+
+    def _bags_to_fit(self, X: Any) -> Bags:
+        """Return the bags of the corpus that the estimator is to be fitted to; texts are read by a new reader."""
+        self._validate_params()  # type: ignore[attr-defined]
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
+            vars(self).pop(name, None)
+        if isinstance(X, Bags):
+            return X
+        if is_numeric(X):
+            if self.facets > 1:
+                raise ValueError(f"rows of numbers have no words to divide into facets={self.facets}; give texts")
+            return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
+        X = held_texts(X) if is_learner(self.vectors) else X
+        return self._new_reader(X).read(X, self.n_jobs)
+
+    def _bags_for(self, X: Any, dim: int) -> Bags:
+        """Return the bags of documents for a fitted estimator with ``dim`` dimensions."""
+        if isinstance(X, Bags):
+            if X.dim != dim:
+                raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {dim}")
+            return X
+        if not is_numeric(X):
+            return self._reader().read(X, self.n_jobs)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        if rows.shape[1] != dim:  # scikit-learn compares only what was fitted to rows
+            name = type(self).__name__
+            raise ValueError(f"X has {rows.shape[1]} features, but {name} is expecting {dim} features as input.")
+        return Bags.from_rows(rows)
+
+    def _reader(self) -> Reader:
+        """Return the reader of the fit, or one made of the parameters if there has been no fit."""
+        if "reader_" not in vars(self):
+            self._validate_params()  # type: ignore[attr-defined]
+            return self._new_reader(None)
+        check_is_fitted(self)
+        if self.reader_ is None:
+            raise ValueError("this model was fitted to numbers and cannot read texts; fit it to texts")
+        return self.reader_
+
+    def _new_reader(self, texts: Any) -> Reader:
+        """Make a reader of the parameters; a learner learns its vectors from the texts."""
+        if self.vectors is None:
+            raise ValueError("texts need word vectors, and this model was made with vectors=None")
+        if texts is None and is_learner(self.vectors):
+            raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
+        vectors, tokenizer = resolve(self.vectors, self.tokenizer, texts)
+        facets = None
+        if self.facets > 1:
+            seed = 0 if self.random_state is None else self.random_state
+            facets = find_facets(vectors.matrix, self.facets, seed)
+        return Reader(vectors, tokenizer, weights=vectors.weights if self.weighted else None, facets=facets)
+
+
+def _learned(estimator: Any, name: str) -> Any:
+    if name not in vars(estimator):  # as any attribute that fit sets
+        raise AttributeError(f"this {type(estimator).__name__} is not fitted yet")
+    return vars(estimator)[name]
