@@ -3,10 +3,12 @@
 import mmap
 import os
 import resource
-from collections.abc import Iterator, Sequence
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +45,36 @@ def full_disk(room: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+class Child:
+    """A copy of this process that does some work, which may print to ``out``; it ends with the block at the latest.
+
+    Unlike a new interpreter, it need not import anything.
+    """
+
+    def __init__(self, work: Callable[[Callable[[object], None]], object]) -> None:
+        end, begin = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which do nothing here
+            self.pid = os.fork()
+        if self.pid:
+            os.close(begin)
+            self.out: TextIO = os.fdopen(end)
+            return
+        try:
+            signal.alarm(60)
+            work(lambda what: os.write(begin, f"{what}\n".encode()))
+        finally:
+            os._exit(0)
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.out.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Texts as vectors on the unit sphere, with a sound probabilistic model."""
+"""Texts as vectors on the unit sphere, by a probabilistic model."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .text import Tokenizer, Vocabulary, count_matrix, count_words
     from .vectors import JointVectors, Word2Vec, WordVectors
 
-# Which package each public name lives in. It is imported when it is first used, so that `from parasphere import vmf`
-# waits for neither pyarrow nor the model.
+# The package of each public name, which is imported when the name is first used: `from parasphere import vmf` imports
+# neither pyarrow nor the model.
 _HOMES = {
     "Bags": "features",
     "CorpusError": "errors",

@@ -173,10 +173,8 @@ def test_hints_name_options_that_there_are() -> None:
     assert set(PARAMETERS.values()) <= options
     messages = [text for tree in _library() for node in ast.walk(tree) if _tells(node) for text in _strings(node)]
     assert len(messages) > 300
-    # What is an option (but for --own, which will go) is never spelled as a parameter, in whatever message
-    names = "|".join(
-        option.lstrip("-").replace("-", "_") for option in options if option.startswith("--") and option != "--own"
-    )
+    # An option is never spelled as a parameter, in whatever message
+    names = "|".join(option.lstrip("-").replace("-", "_") for option in options if option.startswith("--"))
     spelled = re.compile(rf"[ (](?:{names})=(?=[\w\"'.])|`(?:{names})`|errors='skip'|\.skipped|load\(folder")
     assert sum(bool(spelled.search(message)) for message in messages) >= 8
     left = [message for message in messages if spelled.search(as_typed(message))]
@@ -200,7 +198,7 @@ def test_every_phrase_that_is_put_otherwise_is_said_somewhere() -> None:
         ("m was saved without its word vectors: load(folder, vectors=...).", ": --vectors ...."),
         ("n_jobs must be a positive number", "--threads must be"),
         ("no word occurs 5 times; lower min_count.", "lower --min-count."),
-        ("no. (errors='skip' leaves such rows out and reports them.)", "--skip-bad-rows' leaves such rows out.)"),
+        ("no. (errors='skip' leaves out such rows and reports them.)", "--skip-bad-rows' leaves out such rows.)"),
         ('x has no column "min_count"; its columns are "text"', 'no column "min_count"; its columns are "text"'),
         ("/data/format=csv/max_iter.txt is no folder", "/data/format=csv/max_iter.txt is no folder"),
     ],
@@ -223,7 +221,7 @@ def test_errors_and_warnings_reach_the_user_as_typed(tmp_path: Path) -> None:
     vectors.unlink()
     assert "Name them: --vectors ..." in typed("info", model).err
     vectors.write_text("north 0 2\neast 3\n")
-    assert "convert --skip-bad-rows' leaves" in typed("vectors", "info", vectors).err
+    assert "convert --skip-bad-rows' leaves out" in typed("vectors", "info", vectors).err
     told = typed("vectors", "info", vectors, "--skip-bad-rows", "--json")
     assert told.err.startswith("warning: rows of v.txt were left out")
     assert ".skipped" not in told.err

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import parasphere
+from parasphere.compiled.codecache import _digest_of
 from parasphere.places import CacheWarning, cache_folder
 
 SOURCE = """
@@ -156,6 +157,19 @@ def test_code_of_another_source_is_not_read(source: Path) -> None:
     assert not was_read(fresh(source))
 
 
+def test_code_depends_on_the_sources_of_what_it_calls(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    callee = source.with_name("callee.py")
+    callee.write_text("from parasphere.compiled import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n")
+    source.write_text("from callee import twice\n" + SOURCE.replace("2 * x", "twice(x)"))
+    monkeypatch.syspath_prepend(source.parent)
+    fresh(source)
+    assert was_read(fresh(source))
+    callee.write_text(callee.read_text() + "# changed\n")
+    _digest_of.cache_clear()
+    assert not was_read(fresh(source))
+    del sys.modules["callee"]
+
+
 def test_a_user_without_a_home_gets_no_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PARASPHERE_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "")
@@ -170,7 +184,6 @@ import warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np
-    from parasphere import SphericalParagraphModel
     from parasphere.compiled.rows import weighted_sum
     for kind in (np.float32, np.float64):
         weighted_sum(np.ones((1, 2), kind), np.ones(1), np.zeros(2))

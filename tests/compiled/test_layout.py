@@ -4,20 +4,21 @@ import importlib
 import inspect
 import pkgutil
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from numba.core.registry import CPUDispatcher
-from parasphere.compiled.jit.layout import LayoutError, layout
 from scipy import sparse
 
 import parasphere
-from parasphere import Bags, CorpusError, JointSphericalModel, MovMF, Own, SphericalParagraphModel, WordVectors
+from parasphere import Bags, CorpusError, MovMF, SphericalParagraphModel, WordVectors
+from parasphere.compiled.layout import LayoutError, layout
 from parasphere.compiled.rows import sum_lifted_rows, sum_rows
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.features.facets import Facets
+from parasphere.features import Facets
 from parasphere.text import Vocabulary, string_buffers
 
 WORDS = ["north", "east", "west", "up"]
@@ -37,12 +38,17 @@ def doors() -> dict[str, Any]:
 DOORS = doors()
 
 
-def honest(door: Any) -> dict[str, Any]:
-    """Return arrays that fit a door's layouts, each name of an axis standing for a size of its own."""
+def layouts(door: Any) -> dict[tuple[str, str | None], Any]:
+    """Return the layouts of a door by argument and, for named tuples, by field."""
+    fields = {name: {None: due} if isinstance(due, str) else due for name, due in door.layouts.items()}
+    return {(name, field): layout(written) for name, each in fields.items() for field, written in each.items()}
+
+
+def honest(door: Any) -> dict[tuple[str, str | None], Any]:
+    """Return arrays that fit the layouts of a door; each axis name has a size of its own."""
     sizes: dict[str, int] = {}
     arrays = {}
-    for name, written in door.layouts.items():
-        due = layout(written)
+    for name, due in layouts(door).items():
         shape = [
             sizes.setdefault(axis, 5 + len(sizes)) + more if axis else abs(more) if more >= 0 else 3
             for axis, more in due.axes
@@ -51,8 +57,14 @@ def honest(door: Any) -> dict[str, Any]:
     return arrays
 
 
-def call(door: Any, arrays: dict[str, Any]) -> None:
-    door(*(arrays.get(name) for name in inspect.signature(door.__wrapped__).parameters))
+def call(door: Any, arrays: dict[tuple[str, str | None], Any]) -> None:
+    arguments: dict[str, Any] = {}
+    for (name, field), array in arrays.items():
+        if field is None:
+            arguments[name] = array
+        else:
+            setattr(arguments.setdefault(name, SimpleNamespace()), field, array)
+    door(*(arguments.get(name) for name in inspect.signature(door.__wrapped__).parameters))
 
 
 def same_layout(lie: Any, array: Any) -> bool:
@@ -71,9 +83,9 @@ def strided(array: Any) -> Any:
 def test_no_door_lets_through_what_does_not_fit(name: str) -> None:
     door = DOORS[name]
     arrays = honest(door)
-    axes = Counter(axis for written in door.layouts.values() for axis, _ in layout(written).axes)
-    for argument, written in door.layouts.items():
-        array, due = arrays[argument], layout(written)
+    axes = Counter(axis for due in layouts(door).values() for axis, _ in due.axes)
+    for argument, due in layouts(door).items():
+        array = arrays[argument]
         lies = [array.astype("c8"), array[None], array.tolist(), array.astype(array.dtype.newbyteorder())]
         lies += [strided(array), np.asfortranarray(array)]
         for place, (axis, more) in enumerate(due.axes):
@@ -107,54 +119,21 @@ def test_ids_and_places_beyond_the_arrays_are_refused() -> None:
 
     add_up([0, -1, 2], [3])
     for ids, ends in (([3], [1]), ([10**9], [1]), ([0], [2]), ([0], [-1]), ([], [10**12])):
-        with pytest.raises(ValueError, match=r"row|documents must end"):
+        with pytest.raises(ValueError, match=r"row|ends of documents"):
             add_up(ids, ends)
 
 
 def test_facets_beyond_the_sums_are_refused() -> None:
     matrix = np.ones((1, 8), np.float32)
-    for starts, which, own_dim in (
-        ([0, 1], [1], 0),
-        ([0, 1], [-1], 0),
-        ([0, 9], [0], 0),
-        ([0, 1], [0], 9),
-        ([-5, 1], [0], 0),
-    ):
+    for starts, facets in (([0, 1], [1]), ([0, 1], [-1]), ([0, 9], [0]), ([-5, 1], [0])):
         out = [np.zeros((1, 8)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
-        tables = np.array(starts), np.array(which, np.int32), np.ones(1)
+        tables = np.array(starts), np.array(facets, np.int32), np.ones(1)
         with pytest.raises(ValueError, match=r"narrow|beyond"):
-            sum_lifted_rows(
-                np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, *tables, (0.5, own_dim, 0.0), False, *out
-            )
+            sum_lifted_rows(np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, *tables, *out)
 
 
 def some_vectors(dim: int = 3) -> WordVectors:
     return WordVectors.from_arrays(WORDS, np.random.default_rng(dim).normal(size=(4, dim)))
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"own": Own(0.7, dim=64)}, {"own": None}),
-        ({}, {"own": Own(0.7, dim=64)}),
-        ({"own": Own(0.7, dim=64)}, {"own": Own(0.7, dim=32)}),
-        ({"facets": 3}, {"facets": 1}),
-        ({"facets": 2}, {"facets": 3}),
-        ({}, {"facets": 2}),
-        ({}, {"vectors": some_vectors(7)}),
-    ],
-)
-def test_parameters_that_change_the_width_after_a_fit(before: dict[str, Any], after: dict[str, Any]) -> None:
-    model = SphericalParagraphModel(some_vectors(), tol=1e-2, **before).fit(TEXTS).set_params(**after)
-    for use in (model.transform, model.posterior, model.partial_fit, lambda texts: list(model.stream(texts))):
-        with pytest.raises(ValueError, match="the model was fitted to"):
-            use(TEXTS)
-    assert model.fit(TEXTS).transform(TEXTS).shape == (4, model.n_features_in_)
-
-
-def test_a_joint_model_may_be_fitted_anew_to_another_width() -> None:
-    model = JointSphericalModel(None, dim=4, epochs=1, min_count=1, ngrams=1, tol=1e-2).fit(TEXTS)
-    assert model.set_params(dim=6).fit(TEXTS).transform(TEXTS).shape == (4, 6)
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -175,14 +154,14 @@ def test_word_vectors_of_any_layout_add_up_alike() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows, norms: (rows[:3], norms), "4 words need a matrix of numbers with a row for each"),
-        (lambda rows, norms: (rows[0], norms), "with a row for each"),
-        (lambda rows, norms: (rows[:, :0], norms), "with a row for each"),
-        (lambda rows, norms: (rows.astype(str), norms), "with a row for each"),
+        (lambda rows, norms: (rows[:3], norms), "4 words need a matrix of numbers with one row each"),
+        (lambda rows, norms: (rows[0], norms), "with one row each"),
+        (lambda rows, norms: (rows[:, :0], norms), "with one row each"),
+        (lambda rows, norms: (rows.astype(str), norms), "with one row each"),
         (lambda rows, norms: (2 * rows, norms), "row 0 has length 2"),
         (lambda rows, norms: (np.where(rows == rows[2, 1], np.nan, rows), norms), "row 2 has length nan"),
         (lambda rows, norms: (0 * rows, norms), "row 0 has length 0"),
-        (lambda rows, norms: (rows, norms[:2]), "a norm each"),
+        (lambda rows, norms: (rows, norms[:2]), "one norm each"),
         (lambda rows, norms: (rows, -norms), "norm 0 is -"),
         (lambda rows, norms: (rows, norms * np.inf), "norm 0 is inf"),
     ],
@@ -231,7 +210,7 @@ def test_bags_of_any_layout_and_bags_that_lie() -> None:
             with pytest.raises(ParasphereError, match=r"document|squared length"):
                 use(lie)
     for lengths in (bags.lengths.astype(np.float32), bags.lengths[:, None], bags.lengths[:2]):
-        with pytest.raises(ValueError, match=r"lengths|one number a document"):
+        with pytest.raises(ValueError, match=r"lengths|one number per document"):
             Bags(bags.sums, lengths, bags.squared_norms, bags.unknown)
 
 

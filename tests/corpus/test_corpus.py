@@ -213,7 +213,7 @@ def test_blocks_pass_through():
     assert list(blocks(iter(made))) == made
     assert list(blocks(made)) == made
     assert list(blocks(made[2])) == [made[2]]
-    with pytest.raises(CorpusError, match="carry their own labels"):
+    with pytest.raises(CorpusError, match="have labels and ids already"):
         blocks(made, label=[1, 2])
     with pytest.raises(CorpusError, match=r"after blocks .* of type str"):
         list(blocks([made[0], "text"]))
@@ -324,7 +324,7 @@ def test_bad_input_gets_a_sentence(name):
         ({"label": [1]}, "1 labels, but more documents"),
         ({"label": [1, 2, 3]}, "3 labels, but 2 documents"),
         ({"id": ["x"]}, "1 ids, but more documents"),
-        ({"label": ["x", 1]}, "labels are no column of one type"),
+        ({"label": ["x", 1]}, "labels are not a column of one type"),
         ({"label": "y"}, '"y" would name a column.*without columns'),
         ({"block_bytes": 0}, "at least 1"),
     ],

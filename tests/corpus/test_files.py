@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import lzma
-import subprocess
+import os
 import sys
 import tempfile
 import tracemalloc
@@ -22,7 +22,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parasphere.corpus import blocks
+from parasphere.cli import common
+from parasphere.corpus import STANDARD_INPUT, blocks
 from parasphere.errors import CorpusError
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
@@ -292,10 +293,25 @@ def test_an_empty_folder_is_an_empty_corpus(tmp_path):
     assert list(blocks(tmp_path)) == []
 
 
-@pytest.mark.parametrize("source", ["-", Path("-")])
-def test_standard_input_is_lines_of_text(monkeypatch, source):
+def test_standard_input_is_lines_of_text(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("é\n\nb".encode())))
-    assert documents(source, block_bytes=1) == ["é", "", "b"]
+    assert documents(STANDARD_INPUT, block_bytes=1) == ["é", "", "b"]
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CorpusError, match="standard input: cannot be read"):
+        documents(STANDARD_INPUT)
+
+
+def test_a_dash_is_standard_input_on_the_command_line_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"not this")))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError, match="one str is not a corpus"):
+        documents("-")
+    with pytest.raises(CorpusError, match="-: there is no such file or folder"):
+        documents(Path("-"))
+    Path("-").write_text("a file of this name")
+    assert documents(Path("-"), format="txt") == ["a file of this name"]
+    assert common.documents(Path("-")) is STANDARD_INPUT
+    assert common.documents(Path("./x")) == Path("./x")
 
 
 @pytest.mark.parametrize("extension", [".jsonl", ".csv", ".parquet"])
@@ -303,15 +319,16 @@ def test_standard_input_in_another_format(tmp_path, monkeypatch, extension):
     texts = [*TEXTS, "x" * 300_000]
     raw = write(tmp_path / f"corpus{extension}", texts).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(raw)))
-    assert documents("-", format=extension[1:], block_bytes=1 << 16) == texts
+    assert documents(STANDARD_INPUT, format=extension[1:], block_bytes=1 << 16) == texts
 
 
-def test_standard_input_through_a_pipe():
-    program = "from parasphere.corpus import blocks; print([b.texts.to_pylist() for b in blocks('-')])"
-    run = subprocess.run(
-        [sys.executable, "-c", program], input=b"one\r\ntwo\n", capture_output=True, check=True, timeout=300
-    )
-    assert run.stdout.split() == b"[['one', 'two']]".split()
+def test_standard_input_through_a_pipe(monkeypatch):
+    end, begin = os.pipe()
+    os.write(begin, b"one\r\ntwo\n")
+    os.close(begin)
+    with os.fdopen(end) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert documents(STANDARD_INPUT) == ["one", "two"]
 
 
 def test_the_format_can_be_named(tmp_path):
@@ -347,7 +364,7 @@ BAD_FILES = {
     "first.jsonl": (b"not json\n", r"line 1: not JSON"),
     "two.jsonl": (b'{"text": "a"}\n{"text": "b"}{"text": "c"}\n', r"line 2: not JSON \(Extra data"),
     "spread.jsonl": (b'{"text": "a"}\n{"text":\n"b"}\n', r"line 2: not JSON"),
-    "array.jsonl": (b'["a"]\n', r"line 1: a list, where every line must be an object"),
+    "array.jsonl": (b'["a"]\n', r"line 1: a list; every line must be an object"),
     "number.jsonl": (b'{"text": "a"}\n{"text": 5}\n', r'number\.jsonl, line 2: "text" is a number'),
     "null.jsonl": (b'{"text": "a"}\n{"text": null}\n', r'line 2: "text" is null'),
     "true.jsonl": (b'{"text": true}\n', r'line 1: "text" is true'),
@@ -355,7 +372,7 @@ BAD_FILES = {
     "column.jsonl": (b'{"a": "b", "n": 1}\n', r'column\.jsonl has no column "text"; .*"a", "n"'),
     "kinds.jsonl": (b'{"text": "a"}\n{"text": ["b"]}\n', r"line 2: .*are mixed|document 1 .*is a list of tokens"),
     "token.jsonl": (b'{"text": ["a"]}\n{"text": ["b", 1]}\n', r"line 2: .*a number among its tokens"),
-    "few.csv": (b'text,y\na,1\n"b\nc",2\nx\n', r"few\.csv: row 4 .*has 1 fields, where the names are 2"),
+    "few.csv": (b'text,y\na,1\n"b\nc",2\nx\n', r"few\.csv: row 4 .*has 1 fields for 2 names"),
     "many.tsv": (b"text\ty\na\t1\nb\t2\t3\n", r"many\.tsv: row 3 .*has 3 fields"),
     "column.csv": (b"a,b\n1,2\n", r'column\.csv has no column "text"; its columns are "a", "b"'),
     "twice.csv": (b"text,text\n1,2\n", '2 columns named "text"'),
@@ -363,7 +380,7 @@ BAD_FILES = {
     "nothing.parquet": (b"", r"nothing\.parquet: not a sound Parquet file"),
     "cut.txt.gz": (gzip.compress(b"a line\n" * 1000)[:-12], r"cut\.txt\.gz: .*truncated"),
     "cut.csv.gz": (gzip.compress(b"text\n" + b"a line\n" * 1000)[:-12], r"cut\.csv\.gz: .*truncated"),
-    "not.txt.gz": (b"plain text", r"not\.txt\.gz: not sound gzip"),
+    "not.txt.gz": (b"plain text", r"not\.txt\.gz: invalid gzip"),
 }
 
 
@@ -403,9 +420,9 @@ def test_bytes_that_are_not_the_encoding_named(tmp_path):
     for block_bytes in (1, 1000):
         with pytest.raises(CorpusError, match=r"x\.txt, line 3.*0xe9 is not ascii"):
             list(blocks(path, encoding="ascii", block_bytes=block_bytes))
-    with pytest.raises(CorpusError, match='encoding "klingon"'):
+    with pytest.raises(CorpusError, match='"klingon" is not a text encoding'):
         blocks(path, encoding="klingon")
-    with pytest.raises(CorpusError, match='encoding "base64"'):
+    with pytest.raises(CorpusError, match='"base64" is not a text encoding'):
         blocks(path, encoding="base64")
 
 

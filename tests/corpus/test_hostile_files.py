@@ -23,6 +23,7 @@ import pytest
 
 from parasphere.corpus import SkippedFilesWarning, blocks, columns
 from parasphere.errors import CorpusError, VectorsError
+from parasphere.storage import ByteReader
 from parasphere.vectors import WordVectors, formats
 
 
@@ -37,8 +38,8 @@ ALLOWED = 50  # megabytes that one may take: the reader and a few blocks
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from parasphere import columns, formats
-from parasphere.corpus import blocks
+from parasphere.corpus import blocks, columns
+from parasphere.vectors import formats
 from parasphere.errors import ParasphereError
 
 def peak(anew=False):  # in megabytes, since it was last counted anew
@@ -122,7 +123,7 @@ def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
     for name in ("vectors-1.bz2", "vectors-2.xz", "vectors-3.gz", "vectors-4.zip"):
         assert f"{bombs / name} has a row of over 4,194,304 bytes" in outcome[name]
     assert outcome["vectors-6"] == 1
-    assert "the word 'a' stands at line 1 and again at line 2" in outcome["vectors-5.gz"]
+    assert "the word 'a' is at line 1 and again at line 2" in outcome["vectors-5.gz"]
     for name in ("text-1.txt.bz2", "text-2.txt.xz", "text-3.csv.gz", "text-5.parquet"):
         assert f"{bombs / name}" in outcome[name]
         assert "longer than 4,194,304 bytes" in outcome[name]
@@ -169,10 +170,13 @@ def test_streams_one_after_another(tmp_path, packing, compress, size):
     assert b"".join(pieces) == data + b"end"
     assert {len(piece) for piece in pieces[:-1]} <= {size}
     path.write_bytes(compress(data)[:-3])
-    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"):
+    with (
+        ByteReader(path, "x", packing) as reader,
+        pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"),
+    ):
         reader.read(1 << 20)
     path.write_bytes(compress(data) + b"garbage, and more of it")
-    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: not sound {packing} data"):
+    with ByteReader(path, "x", packing) as reader, pytest.raises(CorpusError, match=f"x: invalid {packing} data"):
         reader.read(1 << 20)
 
 
@@ -196,7 +200,7 @@ def test_a_member_of_a_zip_is_compared_with_its_checksum(tmp_path, method):
 def test_a_zip_in_a_way_we_cannot_read(tmp_path):
     path = tmp_path / "x.txt.zip"
     path.write_bytes(in_zip([b"text"], zipfile.ZIP_LZMA))
-    with pytest.raises(CorpusError, match=r"x\.txt\.zip: not sound zip data.*method 14.*unpack it first"):
+    with pytest.raises(CorpusError, match=r"x\.txt\.zip: invalid zip data.*method 14.*unpack it first"):
         documents(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a", "x")

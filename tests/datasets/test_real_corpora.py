@@ -62,20 +62,19 @@ def test_sentences(name: str, each: int) -> None:
     assert all(corpus.texts)
 
 
-@pytest.mark.parametrize(
-    ("name", "command"),
-    [
-        ("20news", "fetch_20newsgroups"),
-        ("reuters-10", "nltk.downloader reuters"),
-        ("mr", "downloader sentence_polarity"),
-    ],
-)
-def test_a_missing_corpus_names_the_command_that_fetches_it(name: str, command: str, tmp_path: Path) -> None:
-    code = f"from parasphere import datasets\ntry: datasets.load({name!r})\nexcept ValueError as error: print(error)"
+def test_a_missing_corpus_names_the_command_that_fetches_it(tmp_path: Path) -> None:
+    commands = {
+        "20news": "fetch_20newsgroups", "reuters-10": "nltk.downloader reuters", "mr": "downloader sentence_polarity",
+    }  # fmt: skip
+    code = f"""from parasphere import datasets
+for name in {list(commands)}:
+    try: datasets.load(name)
+    except ValueError as error: print(error)"""
     nowhere = {**os.environ, "SCIKIT_LEARN_DATA": str(tmp_path), "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=nowhere)
-    assert command in done.stdout
-    assert "research" in done.stdout
+    for told, command in zip(done.stdout.splitlines(), commands.values(), strict=True):
+        assert command in told
+        assert "research" in told
 
 
 @news

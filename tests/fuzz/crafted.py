@@ -14,13 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere import Bags, JointSphericalModel, MovMF, Own, SphericalParagraphModel, StoreError, WordVectors, storage
+from parasphere import (
+    Bags,
+    JointVectors,
+    MovMF,
+    SphericalAdmixture,
+    SphericalParagraphModel,
+    StoreError,
+    Word2Vec,
+    WordVectors,
+    storage,
+)
 from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
 from parasphere.baselines.fastsent import FastSent
 from parasphere.baselines.lda import TopicsLDA
 from parasphere.baselines.movmf import MovMFTopics
 from parasphere.baselines.pv import ParagraphVectors
-from parasphere.sphere.admixture import SphericalAdmixture
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]
@@ -47,7 +56,7 @@ class Saved(NamedTuple):
 
 def _vectors(words: list[str] = WORDS) -> WordVectors:
     rows = np.random.default_rng(0).normal(size=(len(words), 5)) + 0.5
-    return WordVectors.from_arrays(words, rows)
+    return WordVectors.from_arrays(words, rows).with_weights(np.linspace(0.5, 2, len(words)))
 
 
 def _use_model(model: Any) -> None:
@@ -73,13 +82,23 @@ def _use_bags(bags: Bags) -> None:
 
 def _model(**options: Any) -> Target:
     def save(folder: Path) -> None:
-        SphericalParagraphModel(_vectors([*WORDS, "new york"]), tol=1e-3, **options).fit(TEXTS).save(folder)
+        settings = {"vectors": _vectors([*WORDS, "new york"]), "tol": 1e-3, **options}
+        SphericalParagraphModel(**settings).fit(TEXTS).save(folder)
 
     return Target(save, SphericalParagraphModel.load, _use_model)
 
 
-def _joint(folder: Path) -> None:
-    JointSphericalModel(None, dim=4, epochs=1, min_count=1, ngrams=2, tol=1e-3).fit(4 * TEXTS).save(folder)
+def _joint() -> JointVectors:
+    return JointVectors(4, start=None, epochs=1, min_count=1, ngrams=2)
+
+
+def _learner(learner: Any) -> Target:
+    return Target(lambda folder: learner.fit(4 * TEXTS).save(folder), type(learner).load, _use_learner)
+
+
+def _use_learner(learner: Any) -> None:
+    _use_vectors(learner.vectors_)
+    SphericalParagraphModel(learner.vectors_, tokenizer=learner.tokenizer_, tol=1e-2).fit(TEXTS)
 
 
 def _encoder(encoder: Any) -> Target:
@@ -96,15 +115,16 @@ def _of_rows(estimator: Any) -> Target:
 
 TARGETS: dict[str, Target] = {
     "plain": _model(),
-    "weighted": _model(weighted=True, n_jobs=2),
+    "unweighted": _model(weighted=False, n_jobs=2),
     "facets": _model(facets=2),
-    "own": _model(own=Own(0.5, dim=16), damped=True),
-    "joint": Target(_joint, SphericalParagraphModel.load, _use_model),
+    "model with a learner": _model(vectors=_joint()),
+    "joint": _learner(_joint()),
+    "word2vec": _learner(Word2Vec(4, min_count=1, epochs=1)),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
     "bags": Target(lambda folder: Bags.from_texts(TEXTS, _vectors()).save(folder), Bags.load, _use_bags),
     "movmf": _of_rows(MovMF(2, random_state=0)),
     "admixture": _of_rows(SphericalAdmixture(2, random_state=0)),
-    "tfidf": _encoder(tfidf.TfIdf()),
+    "tfidf": _encoder(tfidf.TfIdf((1, 2))),
     "lsi": _encoder(lsi.LatentSemanticIndex(2)),
     "nmf": _encoder(nmf.NonnegativeFactors(2, max_iter=500)),
     "plsi": _encoder(plsi.ProbabilisticLatentSemanticIndex(2)),

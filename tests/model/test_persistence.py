@@ -4,10 +4,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import is_mapped
 
-from parasphere import SphericalParagraphModel, StoreError, Tokenizer, WordVectors, storage
+from parasphere import JointVectors, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, storage
 
 KIND = "estimator SphericalParagraphModel"
 TEXTS = ["north north east", "east up", "west west up", "north", ""]
@@ -68,7 +69,7 @@ def test_vectors_by_reference(vectors: WordVectors, tmp_path: Path) -> None:
     assert not any("matrix" in name for name in storage.load(tmp_path / "m", KIND)[0])  # no copy of the vectors
     assert same(model, SphericalParagraphModel.load(tmp_path / "m"))
     WordVectors.from_arrays(vectors.words, np.ones((5, 6)) + np.eye(5, 6)).save(tmp_path / "v")
-    with pytest.raises(StoreError, match="are others"):
+    with pytest.raises(StoreError, match="are different"):
         SphericalParagraphModel.load(tmp_path / "m")
     assert same(model, SphericalParagraphModel.load(tmp_path / "m", vectors=vectors))
     (tmp_path / "v").rename(tmp_path / "elsewhere")
@@ -97,6 +98,27 @@ def test_online_learning_goes_on_after_a_save(vectors: WordVectors, tmp_path: Pa
     for learner in (again, model):
         learner.partial_fit(["up up west"]).partial_fit(200 * TEXTS)
     assert same(again, model)
+
+
+def test_a_model_does_not_need_what_its_vectors_were_learned_from(vectors: WordVectors, tmp_path: Path) -> None:
+    vectors.save(tmp_path / "v")
+    learner = JointVectors(start=WordVectors.load(tmp_path / "v"), epochs=1, min_count=1)
+    model = SphericalParagraphModel(learner).fit(TEXTS)
+    model.save(tmp_path / "m")
+    (tmp_path / "v").rename(tmp_path / "elsewhere")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    assert same(model, again)
+    assert again.vectors.start == str(tmp_path / "v")  # by name, for another fit
+
+
+def test_names_of_features_are_saved(tmp_path: Path, rng: np.random.Generator) -> None:
+    table = pd.DataFrame(rng.normal(size=(20, 3)) + 1, columns=["x", "y", "z"])
+    model = SphericalParagraphModel(None, tol=1e-2).fit(table)
+    model.save(tmp_path / "m")
+    again = SphericalParagraphModel.load(tmp_path / "m")
+    assert again.feature_names_in_.tolist() == ["x", "y", "z"]
+    assert again.n_features_in_ == 3
+    assert np.array_equal(again.transform(table), model.transform(table))
 
 
 def test_infinite_strength_and_no_vectors(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -134,7 +156,7 @@ def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Pat
 
 def test_a_folder_without_a_key_is_damaged(tmp_path: Path) -> None:
     storage.save(tmp_path / "m", KIND, {"numbers": np.zeros(3)}, {"parameters": {}})
-    with pytest.raises(StoreError, match="lacks what a SphericalParagraphModel needs"):
+    with pytest.raises(StoreError, match=r"SphericalParagraphModel .*damaged"):
         SphericalParagraphModel.load(tmp_path / "m")
 
 

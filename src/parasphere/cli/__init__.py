@@ -1,4 +1,4 @@
-"""The commands: ``parasphere --help`` lists them."""
+"""The command line: ``parasphere --help`` lists the commands."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,8 @@ from .vectors import vectors_app
 
 app = typer.Typer(
     cls=Commands,
-    help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold].",
+    help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold], and see a command's "
+    "[bold]--help[/bold] for examples.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -25,9 +26,9 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; an input at fault ends it with one sentence and exit code 1."""
+    """Run the command line; an invalid input ends it with one sentence and exit code 1."""
     arguments = sys.argv[1:]
-    if "--quiet" in arguments:  # taken before and after the command
+    if "--quiet" in arguments:  # accepted before and after the command
         arguments.remove("--quiet")
         arguments.insert(0, "--quiet")
     try:
@@ -47,20 +48,28 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Draw no progress bars.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Take the options that come before a command."""
+    """Accept the options that come before a command."""
     be_quiet(quiet)
 
 
 @app.command()
 def demo(
-    picture: Annotated[Path, typer.Option("--out", "-o", help="Where to write the map.")] = Path("map.png"),
+    picture: Annotated[
+        Path, typer.Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")
+    ] = Path("map.png"),
 ) -> None:
-    """Fit the model to embedded texts with embedded vectors, in seconds, and tell what it learned."""
+    """Fit the model to texts that come with the library, in seconds, and show the results.
+
+    \b
+    Examples:
+        parasphere demo
+        parasphere demo --out docstrings.html
+    """  # noqa: D301
     from .demo import show
 
     show(out, picture)
@@ -68,16 +77,20 @@ def demo(
 
 @app.command()
 def warmup(as_json: AsJson = False) -> None:
-    """Compile and parse once what every process needs, and keep it; tell where.
+    """Compile the code and parse the default word vectors once, and store both in the cache.
 
-    The first vector then comes in seconds, without compiling. In a container, do so when the image is built, on
-    the kind of processor that it will run on (code compiled for another is compiled anew):
+    Later processes start in seconds. In a container, run it when the image is
+    built, on the kind of processor that the image will run on (code for another
+    processor is compiled again). The cache may be on a read-only file system.
 
     \b
+    Examples:
+        parasphere warmup
+
+    \b
+    In a Dockerfile:
         ENV PARASPHERE_CACHE=/opt/parasphere
         RUN pip install parasphere && parasphere warmup
-
-    What was kept is read from a read-only file system too.
     """  # noqa: D301
     from .warmup import warm_up
 

@@ -1,7 +1,7 @@
-"""What the commands share: how arguments are spelled, how corpora are read, how facts are shown.
+"""What the commands share: options, progress bars, and the printing of results.
 
-Everything that is printed goes through :class:`Screen` or :func:`print_json`. Nothing in a text, a path or the name of
-a column can then act on the terminal or be taken for markup.
+Everything is printed by :class:`Screen` or :func:`print_json`, so that nothing in a text, a path or the name of a
+column can control the terminal or be taken for markup.
 """
 
 import json
@@ -25,54 +25,54 @@ from .hints import as_typed
 
 
 class Screen(Console):
-    """A console to which a ``str`` is text and nothing else; what has a style is made by :func:`styled`."""
+    """A console that prints a ``str`` as plain text; :func:`styled` makes text with a style."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Take all text that is printed, in tables too."""
+        """Render all text that is printed, in tables too."""
         return super().render_str(visible(text), **options)
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """Put pieces of text together, some of them with a style: ``styled("see ", ("here", "bold"))``."""
+    """Join pieces of text, some of them with a style: ``styled("see ", ("here", "bold"))``."""
     return Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
 
 
 out = Screen()
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
-VectorsOption = Annotated[str, typer.Option("--vectors", "-v", help=f"'{GLOVE}', a file or a folder of word vectors.")]
+VectorsOption = Annotated[str, typer.Option("--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder.")]
 Corpus = Annotated[
     Path,
     typer.Argument(
         metavar="CORPUS",
-        help="Texts: .txt (a line each), .jsonl, .csv, .tsv, .parquet, any of these in .gz, .bz2, .xz or .zip, a "
-        "folder of files, or - for standard input.",
+        help="Texts: .txt (one per line), .jsonl, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder of "
+        "such files; or - for standard input.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that 'parasphere fit' wrote.")]
-TextColumn = Annotated[str, typer.Option("--text-column", help="The column that holds the texts.")]
-LabelColumn = Annotated[str | None, typer.Option("--label-column", help="The column that holds labels.")]
-IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column that holds names of documents.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
+TextColumn = Annotated[str, typer.Option("--text-column", help="Name of the column with the texts.")]
+LabelColumn = Annotated[str | None, typer.Option("--label-column", help="Name of the column with the labels.")]
+IdColumn = Annotated[str | None, typer.Option("--id-column", help="Name of the column with the ids of documents.")]
 Format = Annotated[
     str | None,
     typer.Option(
-        help="txt, jsonl, csv, tsv or parquet, where the file's name does not say it (standard input is txt)."
+        help="txt, jsonl, csv, tsv or parquet, if the name of the file does not tell (standard input is txt)."
     ),
 ]
 LoadVectors = Annotated[
-    str | None, typer.Option("--vectors", "-v", help="Where the model's word vectors are now, if they were moved.")
+    str | None, typer.Option("--vectors", "-v", help="Where the word vectors of the model are now, if they were moved.")
 ]
-Encoding = Annotated[str, typer.Option(help="How the file's text is encoded.")]
+Encoding = Annotated[str, typer.Option(help="Character encoding of the file.")]
 Threads = Annotated[
-    int, typer.Option(min=-1, help="Threads that read text; -1 for one a core. Results do not depend on it.")
+    int, typer.Option(min=-1, help="Number of threads that read text; -1 is one per core. Results do not depend on it.")
 ]
 
 
 class Commands(TyperGroup):
-    """A group of commands that answers ``--help``, and what is mistyped, quickly and safely."""
+    """A group of commands that answers ``--help`` and mistyped commands quickly and safely."""
 
     def get_params(self, ctx: Any) -> Any:
         """Return the options of the group, as typer does; the flags among them are False by default.
@@ -98,11 +98,11 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _visible_complaints() -> Iterator[None]:
-    """Make what typer complains of (an argument too many, an unknown option) visible before it is printed."""
+    """Make control characters visible in typer's complaints (unexpected arguments, unknown options)."""
     try:
         yield
     except Exception as error:
-        if isinstance(message := getattr(error, "message", None), str):  # typer's own; ours have none
+        if isinstance(message := getattr(error, "message", None), str):  # errors of typer have one
             setattr(error, "message", visible(message))  # noqa: B010
         raise
 
@@ -111,19 +111,19 @@ _quiet = False
 
 
 def be_quiet(wanted: bool) -> None:
-    """Draw no progress bars in this command, or draw them."""
+    """Set whether this command shows progress bars."""
     global _quiet
     _quiet = wanted
 
 
 def quiet() -> bool:
-    """Tell whether no progress bars are to be drawn."""
+    """Return whether this command shows no progress bars."""
     return _quiet
 
 
 @contextmanager
 def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
-    """Show a bar while a corpus is read; yields what ``corpus.blocks`` takes for ``progress``."""
+    """Show a progress bar while a corpus is read; yields the ``progress`` argument of ``corpus.blocks``."""
     total = corpus.stat().st_size if corpus.is_file() else None
     with progress(label, total, shown=not quiet()) as advance:
         before = 0
@@ -137,7 +137,7 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
 
 
 def documents(corpus: Path) -> Any:
-    """Return what ``corpus.blocks`` takes for a corpus that was named on the command line; ``-`` is standard input."""
+    """Return the source for ``corpus.blocks`` that an argument names; ``-`` is standard input."""
     from ..corpus import STANDARD_INPUT
 
     return STANDARD_INPUT if str(corpus) == "-" else corpus
@@ -157,14 +157,14 @@ def print_json(facts: Any) -> None:
 
 
 def complain(kind: str, message: object) -> None:
-    """Print an error or a warning, with hints as they are typed here rather than in Python."""
+    """Print an error or a warning; hints name options instead of parameters."""
     name = styled((f"{kind}:", "bold red" if kind == "error" else "yellow"))
     Screen(stderr=True).print(name, as_typed(str(message)), soft_wrap=True)
 
 
 @contextmanager
 def shown_warnings() -> Iterator[None]:
-    """Show every warning as a sentence, when it comes, and none twice."""
+    """Print each warning as a sentence, once."""
     told: set[str] = set()
 
     def show(message: Warning | str, *_where: Any) -> None:
@@ -180,7 +180,7 @@ def shown_warnings() -> Iterator[None]:
 
 
 def facts_table(facts: dict[str, Any]) -> None:
-    """Print facts, one a line."""
+    """Print facts, one per line."""
     table = Table(show_header=False, box=None)
     for name, value in facts.items():
         table.add_row(styled((name.replace("_", " "), "bold")), _shown(value))

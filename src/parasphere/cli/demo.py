@@ -1,4 +1,4 @@
-"""What ``parasphere demo`` shows: the main job, on what is embedded, told in words."""
+"""``parasphere demo``: the model on texts and vectors that come with the library."""
 
 import time
 from pathlib import Path
@@ -15,9 +15,8 @@ from sklearn.svm import LinearSVC
 
 from .. import datasets
 from ..errors import MissingExtraError
-from ..features.bags import Bags
-from ..model.estimator import SphericalParagraphModel
-from ..model.posterior import Posterior
+from ..features import Bags
+from ..model import Posterior, SphericalParagraphModel
 from ..text import Tokenizer, Vocabulary, count_matrix, count_words
 
 QUERY = "Design a low-pass filter for a digital signal"
@@ -25,10 +24,10 @@ NEIGHBOUR = "scipy.stats.ttest_ind"
 
 
 def show(out: Console, picture: Path) -> None:
-    """Fit the embedded texts with the embedded vectors, print what was learned, and draw the map."""
+    """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel(tokenizer=Tokenizer(stop_words="english"))
-    _learn(model, corpus.texts[:100])  # loads the vectors, and compiles on the very first run
+    _learn(model, corpus.texts[:100])  # loads the vectors, and compiles in the first run
     start = time.perf_counter()
     bags, posterior = _learn(model, corpus.texts)
     seconds = time.perf_counter() - start
@@ -41,22 +40,22 @@ def show(out: Console, picture: Path) -> None:
            f"no vector ({commonest}, ...)")  # fmt: skip
     _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
            f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
-    _print(out, "kappa", f"documents keep to the corpus direction with kappa0 = {model.concentration_:.0f}; a word "
-           f"has a mean cosine of {model.word_cosine_:.2f} with its document")  # fmt: skip
+    _print(out, "kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
+           f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
-    for name, doc in (("Surest", sure), ("Least sure", unsure)):
+    for name, doc in (("Most certain", sure), ("Least certain", unsure)):
         _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
                f"{posterior.length[doc]:,.0f} words")  # fmt: skip
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
-    _print(out, f"Like {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
+    _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
     matches = model.similar(QUERY, posterior, 5)
     _print(out, "A query", f"'{QUERY}' finds {', '.join(corpus.ids[match.position] for match in matches)}")
 
     out.print()
     out.print(_accuracies(model, bags, corpus))
     try:
-        from ..plots.maps import draw_map
+        from ..plots import draw_map
 
         labels = [corpus.label_names[label] for label in corpus.labels]
         title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
@@ -68,26 +67,26 @@ def show(out: Console, picture: Path) -> None:
 
 
 def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:
-    """Go the whole way: text to bags, the model, and every text's posterior."""
+    """Read the texts, fit the model, and return the bags and posteriors."""
     bags = model.read(texts)
     return bags, model.fit(bags).posterior(bags)
 
 
 def _print(out: Console, name: str, text: str) -> None:
     table = Table.grid(padding=(0, 2))
-    table.add_column(width=16, style="bold")
+    table.add_column(width=20, style="bold")
     table.add_row(name, text)
     out.print(table)
 
 
 def _accuracies(model: SphericalParagraphModel, bags: Bags, corpus: datasets.Dataset) -> Table:
-    """Compare vectors by a linear SVM in five folds, the same for all."""
-    table = Table("", "numbers a text", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
+    """Compare vectors by a linear SVM in the same five folds."""
+    table = Table("", "dimensions", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     means = bags.sums / np.maximum(bags.lengths, 1)[:, None]
     words, _ = count_words(corpus.texts, model.tokenizer)
     counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), model.tokenizer)
-    # Every encoder is fitted to the training folds alone; means and counts have nothing to fit.
+    # Encoders are fitted to the training folds only; means and counts have nothing to fit.
     rows: list[tuple[str, Any, Any]] = [
         ("SPM", bags, model.__class__(model.vectors_, tokenizer=model.tokenizer)),
         ("plain average", means, Normalizer()),

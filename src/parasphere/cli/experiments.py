@@ -1,4 +1,4 @@
-"""``parasphere reproduce``: the paper's experiments, or the same protocol on a corpus of one's own."""
+"""``parasphere reproduce``: the experiments of the paper, also on other corpora."""
 
 import shlex
 import sys
@@ -28,38 +28,54 @@ def add_experiment_commands(app: typer.Typer) -> None:
 def reproduce(
     encoders: Annotated[
         str,
-        typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names with commas between."),
+        typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas."),
     ] = "all",
     datasets: Annotated[
-        str | None, typer.Option(help="'all' (the paper's six), or names with commas between. [default: all]")
+        str | None, typer.Option(help="'all' (the six of the paper), or names separated by commas. (default: all)")
     ] = None,
     dims: Annotated[
         str | None,
-        typer.Option(help="Dimensions, the first for all corpora, all for Subj and MR. [default: those there are]"),
+        typer.Option(help="Dimensions separated by commas; only Subj and MR use all of them. (default: all available)"),
     ] = None,
     vectors: Annotated[
         str,
-        typer.Option("--vectors", "-v", help=f"'{GLOVE}', a file or folder of word vectors, or a path with {{dim}}."),
+        typer.Option(
+            "--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder; {{dim}} stands for the dimension."
+        ),
     ] = GLOVE,
     classifier: Annotated[str, typer.Option(help="liblinear or libsvm-rbf.")] = "liblinear",
     transductive: Annotated[
-        bool, typer.Option("--transductive", help="Fit encoders to all texts (never to labels), as many papers do.")
+        bool,
+        typer.Option(
+            "--transductive", help="Fit encoders to all texts, those of the test set included, without labels."
+        ),
     ] = False,
     corpus: Annotated[
-        Path | None, typer.Option(help="Labelled texts of your own: .csv, .tsv, .jsonl, .parquet, a folder of folders.")
+        Path | None,
+        typer.Option(
+            help="A labelled corpus of your own: .csv, .tsv, .jsonl, .parquet, or a folder with one folder per label."
+        ),
     ] = None,
     text_column: TextColumn = "text",
     label_column: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    seed: Annotated[int, typer.Option(help="For folds, initial values and the classifier.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
-    cached: Annotated[
-        bool, typer.Option("--cached", help="Compute nothing; report what was computed before, or so far.")
-    ] = False,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("results"),
+    seed: Annotated[int, typer.Option(help="Seed of folds, initial values and classifier.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(help="Number of processes; -1 is one per core. Results do not depend on it.")
+    ] = -1,
+    cached: Annotated[bool, typer.Option("--cached", help="Report only what has been computed already.")] = False,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments and write a report; what was computed before is not computed again."""
+    """Run the experiments of the paper and write a report.
+
+    Results are cached: what has been computed already is not computed again.
+
+    \b
+    Examples:
+        parasphere reproduce --encoders spm,tfidf --datasets 20news-same
+        parasphere reproduce --corpus news.csv --label-column topic --out results
+    """  # noqa: D301
     from ..experiments import dataset_from, run_all
     from ..experiments.encoders import named_encoders
     from ..experiments.protocol import Classifier
@@ -95,15 +111,20 @@ def reproduce(
 
 
 def join(
-    folders: Annotated[list[Path], typer.Argument(help="What 'parasphere reproduce' wrote, as often as need be.")],
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("results"),
+    folders: Annotated[list[Path], typer.Argument(help="Folders written by 'parasphere reproduce'.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")] = Path("results"),
 ) -> None:
-    """Make one report of several, as of encoders that were run one after the other."""
+    """Join several reports into one.
+
+    \b
+    Examples:
+        parasphere join-results results-spm results-lda --out results
+    """  # noqa: D301
     from ..experiments.report import join_results, read_results, write_report
 
     absent = [path for path in folders if not (path / "results.json").is_file()]
     if absent:
-        raise ParasphereError(f"{absent[0]} holds no results.json; name what 'parasphere reproduce' wrote")
+        raise ParasphereError(f"{absent[0]} holds no results.json; give folders written by 'parasphere reproduce'")
     write_report(join_results([read_results(path) for path in folders]), folder)
     out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
 
@@ -111,37 +132,44 @@ def join(
 def sensitivity(
     vectors: Annotated[
         list[str],
-        typer.Option("--vectors", "-v", help="Word vectors: first the usual ones, then others; once for each."),
+        typer.Option("--vectors", "-v", help="Word vectors to compare, the usual ones first; may be repeated."),
     ] = [GLOVE],  # noqa: B006
-    datasets: Annotated[str, typer.Option(help="Names with commas between.")] = "20news-same,subj,mr",
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Results do not depend on it.")] = -1,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write sensitivity.md.")] = Path("results"),
+    datasets: Annotated[str, typer.Option(help="Names separated by commas.")] = "20news-same,subj,mr",
+    jobs: Annotated[
+        int, typer.Option(help="Number of processes; -1 is one per core. Results do not depend on it.")
+    ] = -1,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of sensitivity.md.")] = Path("results"),
 ) -> None:
-    """Change one thing about SPM's experiments at a time (model, texts, protocol, vectors); tell what each is worth."""
+    """Measure how the accuracy of SPM changes with its settings, the texts, the protocol and the vectors.
+
+    \b
+    Examples:
+        parasphere sensitivity --datasets mr --out results
+    """  # noqa: D301
     from ..experiments.sensitivity import investigate, write
     from ..vectors import WordVectors
 
-    found = {loaded.name: loaded for loaded in map(WordVectors.load, vectors)}
-    if len(found) < len(vectors):
-        raise ParasphereError(f"word vectors of one name cannot be told apart: {', '.join(vectors)}; rename some")
-    study = investigate(found, _names(datasets), jobs=jobs, command=_typed())
+    loaded = {one.name: one for one in map(WordVectors.load, vectors)}
+    if len(loaded) < len(vectors):
+        raise ParasphereError(f"word vectors need different names: {', '.join(vectors)}; rename some")
+    study = investigate(loaded, _names(datasets), jobs=jobs, command=_typed())
     write(study, folder)
     out.print((folder / "sensitivity.md").read_text(encoding="utf-8"))
 
 
 def _table(runs: list[dict[str, Any]], dim: int) -> Table:
-    """Return encoders by corpora: the paper's accuracy and ours, in per cent."""
+    """Return encoders by corpora: the accuracy in the paper and ours, in per cent."""
     from ..experiments.published import DATASETS, accuracy
 
     datasets = list(dict.fromkeys(run["dataset"] for run in runs))
     names = [DATASETS.get(dataset, dataset) for dataset in datasets]
-    title = f"{dim} dimensions: the paper's accuracy / ours, in per cent"
+    title = f"{dim} dimensions: accuracy in the paper / ours, in per cent"
     table = Table("", *names, title=title, min_width=len(title))
-    found = {(run["encoder"], run["dataset"]): run for run in runs}
+    by_pair = {(run["encoder"], run["dataset"]): run for run in runs}
     for encoder, title in {run["encoder"]: run["title"] for run in runs}.items():
         cells = []
         for dataset in datasets:
-            paper, run = accuracy(encoder, dataset, dim), found.get((encoder, dataset))
+            paper, run = accuracy(encoder, dataset, dim), by_pair.get((encoder, dataset))
             ours = ("" if run is None else f"{100 * run['accuracy']:.1f}", "bold")
             cells.append(styled(ours) if paper is None else styled((f"{paper:.1f}", "dim"), " / ", ours))
         table.add_row(title, *cells)
@@ -149,7 +177,7 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
 
 
 def _typed() -> str:
-    """Return what was typed, without where the report went, which has no part in what was found."""
+    """Return the command without the folder of the report, on which the results do not depend."""
     words, kept = sys.argv[1:], []
     for place, word in enumerate(words):
         after = place > 0 and words[place - 1] in ("-o", "--out")
@@ -161,7 +189,7 @@ def _typed() -> str:
 def _names(given: str) -> list[str]:
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names:
-        raise ParasphereError(f"{given!r} names nothing; give 'all', or names with commas between")
+        raise ParasphereError(f"{given!r} names nothing; give 'all', or names separated by commas")
     return names
 
 

@@ -1,36 +1,37 @@
-"""Errors and warnings are worded for Python; on the command line their hints name options instead."""
+"""Messages of the library name parameters; on the command line they name options instead."""
 
 import re
 
-# Parameters whose option has another name; that of the others is their own.
+# Parameters whose option has another name.
 _RENAMED = {"n_jobs": "threads", "text": "text-column", "label": "label-column", "id": "id-column"}
 _SAME = (
-    "batch_size checkpoint checkpoint_minutes dim encoding epochs facets format jobs k learning_rate max_iter "
+    "batch_size checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate max_iter "
     "max_length member min_count minutes precision prior_strength seed tol vectors word_dim"
 ).split()
 PARAMETERS = {name: "--" + _RENAMED.get(name, name).replace("_", "-") for name in [*_RENAMED, *_SAME]} | {"k": "-k"}
-_CONVERT = "'parasphere vectors convert"  # which any command can take its vectors from
+_CONVERT = "'parasphere vectors convert"
 PHRASES = (
-    ("errors='skip' leaves such rows out and reports them", f"{_CONVERT} --skip-bad-rows' leaves such rows out"),
+    ("errors='skip' leaves out such rows and reports them", f"{_CONVERT} --skip-bad-rows' leaves out such rows"),
     ("pass member= one of", f"{_CONVERT} --member ...' takes one of"),
     (" See `.skipped`.", ""),
     ("load(folder, vectors=...)", "--vectors ..."),
     ("pass trust=True", "open it in Python, with WordVectors.load(path, trust=True)"),
-    ("JointSphericalModel learns them from the texts", "'parasphere fit --learn-vectors' learns them from the texts"),
+    ("JointVectors learns them from the texts", "'parasphere fit --learn-vectors' learns them from the texts"),
     (", a folder that WordVectors.save wrote, or gensim's KeyedVectors", ", or a folder of 'parasphere vectors'"),
     (", and a tokenizer of your own decides what a word is", ""),
-    (", or give a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
-    (": name it again.", ", so that the model can be used from Python only."),
+    (", or pass a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
+    (": pass it again to load.", ", so the model can be used from Python only."),
 )
 _NAMES = "|".join(PARAMETERS)
-_LONG = "|".join(name for name in PARAMETERS if "_" in name)  # is no word of a sentence, and so needs no "="
+_LONG = "|".join(name for name in PARAMETERS if "_" in name)  # cannot be words of a sentence, so they need no "="
 _VALUE = r"""(?:"([^"]*)"|'([^']*)'|([\w.+-]*\w))?"""
-# After a blank or a bracket only: what stands in quotes or in a path is no hint.
+# Only after a blank or a bracket: text in quotes or in a path is no hint.
+_REFUSED = re.compile(rf"The '({_NAMES})' parameter of \w+ must")  # scikit-learn's wording
 _HINT = re.compile(rf"(?:(?<=[ (])|^)(?:({_NAMES})= ?{_VALUE}|`({_NAMES})`|({_LONG})\b(?!\.\w))")
 
 
 def as_typed(message: str) -> str:
-    """Spell the hints of a message as options.
+    """Replace the parameters in the hints of a message by options.
 
     Examples
     --------
@@ -38,13 +39,16 @@ def as_typed(message: str) -> str:
     'it is not UTF-8; perhaps --encoding latin-1'
     >>> as_typed("EM stopped after max_iter=5 iterations; n_jobs must be positive")
     'EM stopped after --max-iter 5 iterations; --threads must be positive'
+    >>> as_typed("The 'n_jobs' parameter of SphericalParagraphModel must be an int. Got 0 instead.")
+    '--threads must be an int. Got 0 instead.'
     """
     for phrase, instead in PHRASES:
         message = message.replace(phrase, instead)
+    message = _REFUSED.sub(lambda refused: f"{PARAMETERS[refused[1]]} must", message)
     return _HINT.sub(_spelled, message)
 
 
-def _spelled(found: re.Match[str]) -> str:
-    option = PARAMETERS[found[1] or found[5] or found[6]]
-    value = found[2] or found[3] or found[4]
+def _spelled(hint: re.Match[str]) -> str:
+    option = PARAMETERS[hint[1] or hint[5] or hint[6]]
+    value = hint[2] or hint[3] or hint[4]
     return f"{option} {value}" if value else option

@@ -33,10 +33,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..model import SphericalParagraphModel
-    from ..model.explain import Explanation
-
-# The same as parasphere.features.own's, which cannot be imported to print a help text: it compiles.
+    from ..model import Explanation, SphericalParagraphModel
 
 
 def add_model_commands(app: typer.Typer) -> None:
@@ -48,63 +45,73 @@ def add_model_commands(app: typer.Typer) -> None:
 
 def fit(
     corpus: Corpus,
-    model: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The folder to write.")],
+    model: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Folder to write.")],
     vectors: VectorsOption = GLOVE,
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
     format: Format = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper to the letter, instead of our defaults.")] = False,
+    paper: Annotated[bool, typer.Option("--paper", help="The model of the paper, instead of our defaults.")] = False,
     stop_words: Annotated[
         bool | None,
         typer.Option(
-            "--stop-words/--no-stop-words", help="Drop English stop words, or not; by default unless --learn-vectors."
+            "--stop-words/--no-stop-words", help="Drop English stop words; the default, except with --learn-vectors."
         ),
     ] = None,
-    facets: Annotated[int, typer.Option(min=1, help="Directions of a document, one for each region of words.")] = 1,
+    facets: Annotated[int, typer.Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
     learn: Annotated[
-        bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, beginning with the given.")
+        bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the texts to learn vectors in; by default 40.")
+        int | None, typer.Option(min=1, help="Passes over the texts with --learn-vectors. (default: 40)")
     ] = None,
     prior_strength: Annotated[
-        float, typer.Option(min=0.0, help="Words that the corpus-wide scatter counts for in each text; inf is allowed.")
+        float, typer.Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
     ] = 10.0,
-    max_iter: Annotated[int, typer.Option(min=1, help="EM iterations at the most.")] = 500,
-    tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats a word.")] = 1e-6,
-    seed: Annotated[int, typer.Option(min=0, help="Seeds the paper's start, facets and learning.")] = 0,
+    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of EM iterations.")] = 500,
+    tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats per word.")] = 1e-6,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --paper, --facets and --learn-vectors.")] = 0,
     threads: Threads = 1,
     embed_vectors: Annotated[
-        bool, typer.Option("--embed-vectors", help="Copy the word vectors into the model's folder.")
+        bool, typer.Option("--embed-vectors", help="Copy the word vectors into the folder of the model.")
     ] = False,
-    checkpoint: Annotated[Path | None, typer.Option(help="A folder to go on from if this run is interrupted.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder for the state of --learn-vectors; the same command resumes from it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a corpus: where its documents lie on the sphere and how much their words scatter."""
+    """Fit a model to a corpus and save it.
+
+    \b
+    Examples:
+        parasphere fit texts.txt --out model
+        parasphere fit news.csv --text-column body --out model
+        parasphere fit texts.txt --learn-vectors --out model
+        zcat texts.txt.gz | parasphere fit - --facets 10 --out model
+    """  # noqa: D301
     from ..corpus import blocks
     from ..model import SphericalParagraphModel
     from ..storage import check_target
     from ..text import Tokenizer
-    from ..vectors import JointVectors
+    from ..vectors import JointVectors, WordVectors
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
     if epochs is not None and not learn:
-        raise ParasphereError("--epochs says how long to learn vectors: give --learn-vectors too.")
+        raise ParasphereError("--epochs needs --learn-vectors.")
     if checkpoint is not None and not learn:
-        raise ParasphereError("--checkpoint keeps the state of learning vectors: give --learn-vectors too.")
+        raise ParasphereError("--checkpoint needs --learn-vectors.")
     if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
-        raise ParasphereError("--paper fixes stop words, prior strength, facets and vectors: leave these options out.")
+        raise ParasphereError("--paper has its own stop words, prior strength, facets and vectors: omit these options.")
     settings: dict[str, Any] = {
         "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet(),
     }  # fmt: skip
     if not paper:
-        dropped = not learn if stop_words is None else stop_words  # learning finds out itself how little they tell
+        dropped = not learn if stop_words is None else stop_words  # learned weights make stop words harmless
         words = Tokenizer(stop_words="english" if dropped else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
-    source: Any = vectors
+    source: Any = WordVectors.load(vectors, verbose=not quiet())
     if learn:
         source = JointVectors(
-            start=vectors, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet()
+            start=source, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet()
         )
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
@@ -124,7 +131,10 @@ def transform(
     model: Model,
     corpus: Corpus,
     vectors_file: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="vectors.parquet, .npy or .csv: a row a document.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write: .parquet, .npy or .csv, one row per document."
+        ),
     ],
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
@@ -135,7 +145,13 @@ def transform(
     vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
-    """Turn texts into vectors, block by block, in constant memory."""
+    """Write the vectors of texts to a file, in constant memory.
+
+    \b
+    Examples:
+        parasphere transform model texts.txt --out vectors.npy
+        parasphere transform model news.csv --id-column id --out vectors.parquet
+    """  # noqa: D301
     from ..model.exports import writer
 
     estimator = _load(model, vectors)
@@ -161,8 +177,8 @@ def transform(
 def similar(
     model: Model,
     corpus: Corpus,
-    query: Annotated[str, typer.Argument(help="A text.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
+    query: Annotated[str, typer.Argument(help="The text to compare with.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
@@ -170,22 +186,31 @@ def similar(
     vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the documents most like a query, by the evidence that both have one direction."""
+    """List the documents most similar to a query.
+
+    \b
+    Examples:
+        parasphere similar model texts.txt "a short query"
+        parasphere similar model news.csv "a short query" -k 3 --id-column id
+    """  # noqa: D301
     estimator = _load(model, vectors)
     with reading("searching", corpus) as at:
-        found = estimator.similar(
+        matches = estimator.similar(
             query, documents(corpus), k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
         )
     if as_json:
-        print_json([match._asdict() for match in found])
+        print_json([match._asdict() for match in matches])
         return
     table = Table("evidence", "cosine", "document", "text", box=None)
-    for match in found:
+    for match in matches:
         name = match.id if match.id is not None else f"{match.position + 1:,}"
         start = " ".join((match.text or "").split())[:160]
         table.add_row(f"{match.score:+.1f}", f"{match.cosine:.3f}", name, start)
     out.print(table)
-    out.print("evidence: nats in favour of one shared direction; cosine: to be expected given all doubt", style="dim")
+    out.print(
+        "evidence: log Bayes factor for a shared direction, in nats; cosine: expected cosine of the directions",
+        style="dim",
+    )
 
 
 def explain(
@@ -194,38 +219,43 @@ def explain(
     vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show each word's pull on a text's direction, and that of the corpus."""
+    """Show how much each word, and the corpus, contributes to the direction of a text.
+
+    \b
+    Examples:
+        parasphere explain model "a short text"
+    """  # noqa: D301
     import numpy as np
 
     estimator = _load(model, vectors)
-    found = estimator.explain(text)
+    explanation = estimator.explain(text)
     if as_json:
-        print_json(vars(found))
+        print_json(vars(explanation))
         return
-    if not found.words:
-        out.print("No word of this text has a vector: its direction is the corpus's own.")
+    if not explanation.words:
+        out.print("No word of this text has a vector: its direction is that of the corpus.")
     else:
-        _print_shares(found)
-    if found.words and estimator.facets_ is not None:
-        facets = Table("facet", "share", "is about", box=None)
-        for facet in np.argsort(found.facets)[::-1]:
-            about = ", ".join(estimator.facet_words(6)[facet])
-            facets.add_row(str(facet + 1), f"{found.facets[facet]:.1%}", about)
+        _print_shares(explanation)
+    if explanation.words and estimator.facets_ is not None:
+        facets = Table("facet", "share", "words", box=None)
+        for facet in np.argsort(explanation.facets)[::-1]:
+            words = ", ".join(estimator.facet_words(6)[facet])
+            facets.add_row(str(facet + 1), f"{explanation.facets[facet]:.1%}", words)
         out.print(facets)
-    if found.unknown:
-        out.print(f"No vector for: {', '.join(dict.fromkeys(found.unknown))}", soft_wrap=True)
+    if explanation.unknown:
+        out.print(f"No vector for: {', '.join(dict.fromkeys(explanation.unknown))}", soft_wrap=True)
 
 
-def _print_shares(found: "Explanation") -> None:
-    """Print the words of a text, what they and the corpus pull with, and the strongest of them."""
-    out.print(_coloured(found))
+def _print_shares(explanation: "Explanation") -> None:
+    """Print the words of a text, the shares of words and corpus, and the words with the largest shares."""
+    out.print(_coloured(explanation))
     out.print(
-        f"\nThe corpus pulls with {found.prior:.0%} of the whole, the words with {1 - found.prior:.0%}. "
-        f"How sure: kappa' = {found.concentration:,.0f}; how much the words agree: kappa_n = "
-        f"{found.word_concentration:,.1f}.",
+        f"\nShare of the corpus: {explanation.prior:.0%}; of the words: {1 - explanation.prior:.0%}. Certainty of the "
+        f"direction: kappa' = {explanation.concentration:,.0f}; agreement of the words: kappa_n = "
+        f"{explanation.word_concentration:,.1f}.",
     )
     strongest: dict[str, float] = {}
-    for word, share in found.words:
+    for word, share in explanation.words:
         strongest[word] = strongest.get(word, 0.0) + share
     table = Table("word", "share", "", box=None)
     largest = max(map(abs, strongest.values()), default=1.0) or 1.0
@@ -236,24 +266,38 @@ def _print_shares(found: "Explanation") -> None:
 
 
 def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> None:
-    """Describe a model: what it learned and with which vectors."""
+    """Describe a saved model.
+
+    \b
+    Examples:
+        parasphere info model
+        parasphere info model --json
+    """  # noqa: D301
     _print(_facts(_load(model, vectors)), as_json)
 
 
 def plot(
     model: Model,
     corpus: Corpus,
-    picture: Annotated[Path, typer.Option("--out", "-o", help="map.png, .svg, .pdf or .html (interactive).")],
+    picture: Annotated[
+        Path, typer.Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")
+    ],
     label_column: LabelColumn = None,
     text_column: TextColumn = "text",
     id_column: IdColumn = None,
     encoding: Encoding = "utf-8",
     format: Format = None,
-    title: Annotated[str | None, typer.Option(help="A line above the map.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the map.")] = None,
     vectors: LoadVectors = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw documents on a map of the sphere, coloured by label, faded by uncertainty."""
+    """Draw documents on a map of the sphere, coloured by label; uncertain ones are faint.
+
+    \b
+    Examples:
+        parasphere plot model news.csv --label-column topic --out map.png
+        parasphere plot model news.csv --label-column topic --out map.html
+    """  # noqa: D301
     import numpy as np
 
     from ..plots import draw_map
@@ -329,11 +373,11 @@ def _print(facts: dict[str, Any], as_json: bool) -> None:
         facts_table(facts)
 
 
-def _coloured(found: "Explanation") -> Text:
-    """Return the words in their order, the greener the stronger their pull, red where they pull away."""
+def _coloured(explanation: "Explanation") -> Text:
+    """Return the words in the order of the text, greener the larger their share, red if it is negative."""
     parts: list[str | tuple[str, str]] = []
-    largest = max((abs(share) for _, share in found.words), default=1.0) or 1.0
-    for word, share in found.words:
+    largest = max((abs(share) for _, share in explanation.words), default=1.0) or 1.0
+    for word, share in explanation.words:
         strength = round(90 + 165 * min(1.0, abs(share) / largest))
         colour = f"rgb(60,{strength},90)" if share >= 0 else f"rgb({strength},70,70)"
         parts += [(word, f"bold {colour}" if abs(share) > 0.6 * largest else colour), " "]

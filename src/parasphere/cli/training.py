@@ -1,4 +1,4 @@
-"""``parasphere train-encoder``: sentence encoders that learn from ordered text, once, for every experiment after."""
+"""``parasphere train-encoder``: train sentence encoders on ordered text."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,11 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ParasphereError
-from .common import AsJson, Commands, facts_table, out, say
+from .common import AsJson, Commands, facts_table, out, quiet, say
 
-training_app = typer.Typer(
-    cls=Commands, help="Train sentence encoders on ordered text: what stands next to what.", no_args_is_help=True
-)
+training_app = typer.Typer(cls=Commands, help="Train sentence encoders on ordered text.", no_args_is_help=True)
 _POINTS = 20  # of a loss curve that is printed
 _WIDTH = 40  # of its longest bar
 
@@ -18,20 +16,22 @@ Text = Annotated[
     Path,
     typer.Option(
         "--text",
-        help="Ordered text: a sentence or a paragraph a line, a blank line between documents; .txt, also in .gz, .xz, "
+        help="Ordered text: one sentence or paragraph per line, blank lines between documents; .txt, also in .gz, .xz, "
         ".bz2 or .zip.",
     ),
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="The folder to write; by default where 'parasphere reproduce' looks for it."),
+    typer.Option("--out", "-o", help="Folder to write. (default: where 'parasphere reproduce' looks for it)"),
 ]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over the text.")]
 Split = Annotated[
     bool,
-    typer.Option("--split-sentences/--no-split-sentences", help="Split lines into sentences, or take them as such."),
+    typer.Option(
+        "--split-sentences/--no-split-sentences", help="Split lines into sentences, or take each line as one."
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same vectors.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same vectors.")]
 
 
 def add_training_commands(app: typer.Typer) -> None:
@@ -43,22 +43,28 @@ def add_training_commands(app: typer.Typer) -> None:
 def fastsent(
     text: Text,
     folder: Folder = None,
-    dim: Annotated[int, typer.Option(min=1, help="Dimensions.")] = 100,
+    dim: Annotated[int, typer.Option(min=1, help="Dimension of the vectors.")] = 100,
     epochs: Epochs = 5,
-    autoencode: Annotated[bool, typer.Option("--autoencode", help="Foretell a sentence's own words too.")] = False,
-    min_count: Annotated[int, typer.Option(min=1, help="Drop words that are rarer.")] = 5,
-    sample: Annotated[float, typer.Option(min=0, help="Drop some of the words that are more frequent.")] = 1e-3,
-    negative: Annotated[int, typer.Option(min=1, help="Noise words for each word that is foretold.")] = 5,
-    learning_rate: Annotated[float, typer.Option(help="At first; falls to nearly zero.")] = 0.025,
+    autoencode: Annotated[
+        bool, typer.Option("--autoencode", help="Predict the words of the sentence itself too.")
+    ] = False,
+    min_count: Annotated[int, typer.Option(min=1, help="Ignore words with fewer occurrences.")] = 5,
+    sample: Annotated[float, typer.Option(min=0, help="Frequency above which words are dropped at random.")] = 1e-3,
+    negative: Annotated[int, typer.Option(min=1, help="Noise words per predicted word.")] = 5,
+    learning_rate: Annotated[float, typer.Option(help="Initial learning rate; it falls to nearly zero.")] = 0.025,
     split_sentences: Split = True,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train FastSent: a sentence is the sum of its words, and foretells the words of its neighbours.
+    """Train FastSent: sentences as sums of word vectors that predict the words of adjacent sentences.
 
-    Minutes on a laptop: some 300,000 words a second, one core. Use the folder with FastSent.load, or in experiments
-    with Pretrained.
-    """
+    It takes minutes on a laptop: about 300,000 words per second on one core.
+
+    \b
+    Examples:
+        parasphere train-encoder fastsent --text books.txt
+        parasphere reproduce --encoders fastsent --datasets mr
+    """  # noqa: D301
     from ..baselines.fastsent import FastSent
     from ..experiments.encoders import trained_folder
 
@@ -73,36 +79,45 @@ def fastsent(
 def skip_thought(
     text: Text,
     folder: Folder = None,
-    dim: Annotated[int, typer.Option(min=1, help="Dimensions of the state.")] = 2400,
-    word_dim: Annotated[int, typer.Option(min=1, help="Dimensions of word embeddings.")] = 620,
-    words: Annotated[int, typer.Option(min=1, help="How many words are learned, the most frequent.")] = 20_000,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the text; 5 if no minutes are given.")] = None,
-    minutes: Annotated[
-        float | None, typer.Option(help="Time to train for; the learning rate reaches zero at its end.")
+    dim: Annotated[int, typer.Option(min=1, help="Dimension of the state.")] = 2400,
+    word_dim: Annotated[int, typer.Option(min=1, help="Dimension of the word embeddings.")] = 620,
+    words: Annotated[int, typer.Option(min=1, help="Number of words, the most frequent ones.")] = 20_000,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Passes over the text. (default: 5, unless --minutes is given)")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a step.")] = 256,
-    learning_rate: Annotated[float, typer.Option(help="Adam's, at its largest; smaller states bear more.")] = 5e-4,
-    max_length: Annotated[int, typer.Option(min=1, help="Words of a sentence that are looked at.")] = 30,
+    minutes: Annotated[
+        float | None, typer.Option(help="Minutes to train for; the learning rate reaches zero at the end.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per step.")] = 256,
+    learning_rate: Annotated[
+        float, typer.Option(help="Largest learning rate of Adam; smaller states tolerate larger ones.")
+    ] = 5e-4,
+    max_length: Annotated[int, typer.Option(min=1, help="Words per sentence; longer sentences are cut.")] = 30,
     vectors: Annotated[
         str | None,
-        typer.Option("--vectors", "-v", help="Word vectors, by which words that were not learned are understood."),
+        typer.Option("--vectors", "-v", help="Word vectors from which the embeddings of other words are inferred."),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1, ...")] = "cpu",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A folder to go on from after an interruption: give the same command again."),
+        typer.Option(help="Folder for the state; the same command resumes from it."),
     ] = None,
-    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="How often it is written.")] = 5.0,
-    precision: Annotated[str, typer.Option(help="float32, or float16 for a folder of half the size.")] = "float32",
+    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
+    precision: Annotated[str, typer.Option(help="float32, or float16 for half the size on disk.")] = "float32",
     split_sentences: Split = True,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train skip-thought: a recurrent network whose state after a sentence foretells the sentences around it.
+    """Train skip-thought: a recurrent network whose state after a sentence predicts the adjacent sentences.
 
-    At 2,400 dimensions this wants a GPU (--device cuda --minutes 20); on a CPU, try --dim 128 --word-dim 64 first. An
-    interruption (Ctrl-C) writes the checkpoint, if one is named. Needs the extra 'torch'.
-    """
+    2,400 dimensions need a GPU; on a CPU, start with --dim 128 --word-dim 64.
+    Ctrl-C writes the checkpoint, if one is named. Needs the extra 'torch'.
+
+    \b
+    Examples:
+        parasphere train-encoder skip-thought --text books.txt --device cuda
+        parasphere train-encoder skip-thought --text books.txt --dim 128 --word-dim 64
+    """  # noqa: D301
     from ..baselines.skipthought import SkipThought
     from ..experiments.encoders import trained_folder
 
@@ -116,10 +131,15 @@ def skip_thought(
 
 @training_app.command()
 def losses(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What one of the other commands wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by one of the other commands.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print how the loss fell in training, in twenty parts (or all of it, as JSON)."""
+    """Print the losses of the training: the means of twenty parts, or all of them as JSON.
+
+    \b
+    Examples:
+        parasphere train-encoder losses folder
+    """  # noqa: D301
     from ..baselines.pretrained import load_encoder
 
     model = load_encoder(folder)
@@ -133,7 +153,7 @@ def losses(
 
 
 def _mean_losses(model: Any) -> list[float]:
-    """Return the mean losses of twenty parts of a training; fewer if there were fewer steps, none if no losses."""
+    """Return the mean losses of twenty parts of a training, or of fewer if there were fewer steps."""
     import numpy as np
 
     parts = np.array_split(model.losses_, max(1, min(_POINTS, len(model.losses_))))
@@ -141,13 +161,13 @@ def _mean_losses(model: Any) -> list[float]:
 
 
 def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
-    """Train an encoder, save it, and tell what came of it."""
+    """Train an encoder, save it, and print the results."""
     from ..storage import check_target
 
     check_target(folder, model._kind())  # before the work rather than after it
     if not text.exists():
-        raise ParasphereError(f"{text}: there is no such file; ordered text is needed, a sentence or paragraph a line")
-    model.fit(text)
+        raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
+    model.set_params(verbose=not quiet()).fit(text)
     model.save(folder)
     losses = _mean_losses(model)
     facts = {

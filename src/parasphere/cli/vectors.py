@@ -1,4 +1,4 @@
-"""``parasphere vectors``: look at word vectors, convert them, train your own."""
+"""``parasphere vectors``: describe, convert and train word vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,31 +28,35 @@ from .common import (
 if TYPE_CHECKING:
     from ..vectors import WordVectors
 
-vectors_app = typer.Typer(
-    cls=Commands, help="Word vectors: look at them, convert them, train your own.", no_args_is_help=True
-)
+vectors_app = typer.Typer(cls=Commands, help="Describe, convert and train word vectors.", no_args_is_help=True)
 
 Source = Annotated[
     str,
     typer.Argument(
-        help=f"'{GLOVE}', a file (GloVe, word2vec, fastText; plain, .gz, .bz2, .xz or .zip), or our folder."
+        help=f"'{GLOVE}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or .zip), or a saved folder."
     ),
 ]
-Skip = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave rows at fault out, and say how many.")]
+Skip = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
 
 
 @vectors_app.command()
 def info(
     source: Source = GLOVE,
-    corpus: Annotated[Path | None, typer.Option(help="Texts: how many of their words are known?")] = None,
-    member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Texts whose known words are counted.")] = None,
+    member: Annotated[str | None, typer.Option(help="Name of the file in a .zip with several.")] = None,
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
     format: Format = None,
     skip_bad_rows: Skip = False,
     as_json: AsJson = False,
 ) -> None:
-    """Describe word vectors: how many, how long, which words; and how well they know a corpus."""
+    """Describe word vectors, and count how many words of a corpus they have.
+
+    \b
+    Examples:
+        parasphere vectors info
+        parasphere vectors info glove.6B.300d.txt --corpus texts.txt
+    """  # noqa: D301
     vectors = _load(source, skip_bad_rows, member)
     facts: dict[str, Any] = {
         "name": vectors.name,
@@ -65,15 +69,15 @@ def info(
         "fingerprint": vectors.fingerprint,
     }
     if corpus is not None:
-        found = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
-        facts["coverage"] = {"tokens": found.tokens, "known": found.known, "share": round(found.share, 4)}
-        facts["commonest_unknown"] = [word for word, _ in found.unknown]
+        coverage = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
+        facts["coverage"] = {"tokens": coverage.tokens, "known": coverage.known, "share": round(coverage.share, 4)}
+        facts["commonest_unknown"] = [word for word, _ in coverage.unknown]
     if as_json:
         print_json(facts)
         return
     facts_table(facts)
     if facts["with_capitals"] > 0.2:
-        out.print("Many of these words have capitals: in Python, use Tokenizer(lowercase=False) with them.")
+        out.print("Many of these words have capitals: use Tokenizer(lowercase=False) with them, in Python.")
 
 
 @vectors_app.command()
@@ -83,15 +87,21 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="What to write: .txt or .vec is word2vec text, .bin word2vec binary, any other name a folder.",
+            help="File or folder to write: .txt or .vec for word2vec text, .bin for word2vec binary, else a folder.",
         ),
     ],
-    keep: Annotated[Path | None, typer.Option(help="Keep only the words in this file, a word a line.")] = None,
-    member: Annotated[str | None, typer.Option(help="Which file of a .zip that holds several.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep only the words in this file, one per line.")] = None,
+    member: Annotated[str | None, typer.Option(help="Name of the file in a .zip with several.")] = None,
     skip_bad_rows: Skip = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read word vectors of any format, and write a folder that loads at once or a file for other programs."""
+    """Convert word vectors of any format to a folder that loads instantly, or to a file for other programs.
+
+    \b
+    Examples:
+        parasphere vectors convert glove.6B.300d.txt glove-300d
+        parasphere vectors convert glove-300d glove-300d.bin
+    """  # noqa: D301
     from ..vectors import EXTENSIONS
 
     vectors = _load(source, skip_bad_rows, member)
@@ -108,19 +118,25 @@ def convert(
 @vectors_app.command()
 def train(
     corpus: Corpus,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
     text_column: TextColumn = "text",
     encoding: Encoding = "utf-8",
     format: Format = None,
-    dim: Annotated[int, typer.Option(min=2, help="Dimensions.")] = 50,
+    dim: Annotated[int, typer.Option(min=2, help="Dimension of the vectors.")] = 50,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts.")] = 5,
-    window: Annotated[int, typer.Option(min=1, help="How many words to either side are context.")] = 5,
-    min_count: Annotated[int, typer.Option(min=1, help="Drop words that are rarer.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed and one worker give the same vectors.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Threads; more than one is faster and not repeatable.")] = 1,
+    window: Annotated[int, typer.Option(min=1, help="Number of words of context on each side.")] = 5,
+    min_count: Annotated[int, typer.Option(min=1, help="Ignore words with fewer occurrences.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same vectors with one worker.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Number of threads; results of several are not repeatable.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Learn word vectors from your own texts (word2vec by gensim): no download needed."""
+    """Train word vectors on texts, by gensim's word2vec (extra 'gensim').
+
+    \b
+    Examples:
+        parasphere vectors train texts.txt --dim 100 --out vectors
+        parasphere fit texts.txt --vectors vectors --out model
+    """  # noqa: D301
     from ..corpus import blocks
     from ..storage import check_target
     from ..vectors import KIND, Word2Vec
@@ -134,22 +150,28 @@ def train(
 
 @vectors_app.command()
 def nearest(
-    words: Annotated[list[str], typer.Argument(help="One word or more.")],
+    words: Annotated[list[str], typer.Argument(help="One or more words.")],
     vectors: VectorsOption = GLOVE,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """List the words whose vectors point the way a word's does, with their cosines."""
+    """List the nearest neighbours of words, with their cosines.
+
+    \b
+    Examples:
+        parasphere vectors nearest lake river
+        parasphere vectors nearest lake --vectors vectors -k 5
+    """  # noqa: D301
     loaded = _load(vectors)
     unknown = [word for word in words if word not in loaded]
     if unknown:
         raise ParasphereError(f"{loaded.name} has no vector for {', '.join(map(repr, unknown))}")
-    found = {word: loaded.nearest(word, k) for word in words}
+    neighbours = {word: loaded.nearest(word, k) for word in words}
     if as_json:
-        print_json(found)
+        print_json(neighbours)
         return
     table = Table(*words)
-    for row in zip(*found.values(), strict=True):
+    for row in zip(*neighbours.values(), strict=True):
         table.add_row(*(styled(f"{word} ", (f"{cosine:.2f}", "dim")) for word, cosine in row))
     out.print(table)
 

@@ -1,5 +1,6 @@
-"""What ``parasphere warmup`` does once, so that later processes need not: compile, and parse the default vectors."""
+"""``parasphere warmup``: compile the code and parse the default vectors, for all later processes."""
 
+import os
 import tempfile
 import warnings
 from collections.abc import Iterable
@@ -8,31 +9,31 @@ from typing import Any
 
 from ..compiled.codecache import folders
 from ..errors import ParasphereError
-from ..model.estimator import SphericalParagraphModel
+from ..model import SphericalParagraphModel
 from ..places import CacheWarning, cache_folder
 from ..vectors import WordVectors
 
-# More texts than formulas are applied to one by one; with letters beyond ASCII, and a word that has no vector.
+# Enough texts for the vectorised code, with letters beyond ASCII and a word that has no vector.
 _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea lake hill fire wood road".split()]
 
 
 def warm_up(vectors: Any = None) -> dict[str, Any]:
-    """Fit a model to a few texts and use it, so that all that this takes is compiled, parsed and kept.
+    """Fit a model to a few texts and use it, so that the code and vectors for this are in the cache.
 
     Parameters
     ----------
-    vectors : WordVectors, optional
-        Instead of the default ones, which are put into the cache.
+    vectors : WordVectors, default=None
+        Vectors to use instead of the default ones.
 
     Returns
     -------
     dict
-        Where compiled code and parsed vectors are, and how many bytes each has.
+        Folders and bytes of the compiled code and of the parsed vectors.
 
     Raises
     ------
     ParasphereError
-        If nothing can be kept.
+        If the cache cannot be written.
     """
     try:
         with warnings.catch_warnings():
@@ -40,21 +41,22 @@ def warm_up(vectors: Any = None) -> dict[str, Any]:
             _walk(WordVectors.load() if vectors is None else vectors)
     except CacheWarning as warning:
         raise ParasphereError(str(warning)) from None
-    kept = [(folder, _size(folder.glob("*.nb[ci]"))) for folder in folders(Path(__file__))]
-    compiled, compiled_bytes = max(kept, key=lambda found: found[1])
+    sources = Path(__file__).parents[1].rglob("__init__.py")
+    caches = {folder for source in sources for folder in folders(source) if any(folder.glob("*.nbc"))}
+    compiled = os.path.commonpath(caches)
     parsed = cache_folder() / "entries"
     return {
-        "compiled": str(compiled),
-        "compiled_bytes": compiled_bytes,
+        "compiled": compiled,
+        "compiled_bytes": sum(_size(folder.glob("*.nb[ci]")) for folder in caches),
         "vectors": str(parsed),
         "vectors_bytes": _size(parsed.rglob("*")),
     }
 
 
 def _walk(vectors: WordVectors) -> None:
-    """Go the ordinary road: texts to a model, a saved model to vectors, neighbours and explanations."""
+    """Fit, save and load a model, and use it for vectors, search, comparison and explanation."""
     with tempfile.TemporaryDirectory() as folder:
-        SphericalParagraphModel(vectors, tol=1.0).fit(_TEXTS).save(Path(folder, "model"), embed_vectors=False)
+        SphericalParagraphModel(vectors, tol=1.0).fit(_TEXTS).save(Path(folder, "model"))
         model = SphericalParagraphModel.load(Path(folder, "model"), vectors=vectors)
     model.transform(_TEXTS)
     model.posterior(_TEXTS)

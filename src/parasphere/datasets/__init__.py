@@ -1,7 +1,7 @@
-"""Corpora, ready to use: ``load("docstrings")`` needs no download; the paper's come from the caches people have.
+"""Labelled corpora: ``load("docstrings")`` needs no download; those of the paper are read from existing caches.
 
-20 Newsgroups is read by scikit-learn's own loader, Reuters, Subj and MR by NLTK's: downloads that these libraries have
-made serve, wherever ``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` say they are.
+20 Newsgroups is read by scikit-learn's loader, Reuters, Subj and MR by NLTK's, from the folders that
+``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` name.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
 
 
 def names() -> list[str]:
-    """Return the names that :func:`load` knows."""
+    """Return the names that :func:`load` takes."""
     return list(_LOADERS)
 
 
@@ -35,8 +35,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        "docstrings" (embedded), "20news-different", "20news-similar", "20news-same", "20news" (all 20 groups),
-        "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
+        "docstrings" (part of the package), "20news-different", "20news-similar", "20news-same", "20news" (all 20
+        groups), "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""The paper's corpora, through the libraries that people already load them with."""
+"""The corpora of the paper, read by scikit-learn and NLTK."""
 
 from collections import Counter
 from functools import cache
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -25,13 +26,13 @@ def newsgroups(subset: str | None, headers: bool = False) -> Dataset:
     groups = everything if subset is None else SUBSETS[subset]
     wanted = np.array([everything.index(group) for group in groups])
     kept = [np.flatnonzero(np.isin(part.target, wanted)) for part in parts]
-    found = [(part, int(i)) for part, places in zip(parts, kept, strict=True) for i in places]
+    chosen = [(part, int(i)) for part, places in zip(parts, kept, strict=True) for i in places]
     return Dataset(
         name="-".join(["20news", *([subset] if subset else []), *(["headers"] if headers else [])]),
-        texts=[part.data[i] for part, i in found],
-        labels=np.array([groups.index(everything[part.target[i]]) for part, i in found]),
+        texts=[part.data[i] for part, i in chosen],
+        labels=np.array([groups.index(everything[part.target[i]]) for part, i in chosen]),
         label_names=groups,
-        ids=["/".join(str(part.filenames[i]).replace("\\", "/").split("/")[-2:]) for part, i in found],
+        ids=["/".join(str(part.filenames[i]).replace("\\", "/").split("/")[-2:]) for part, i in chosen],
         licence="free for research; the authors of the messages hold their rights",
         citation="K. Lang (1995). NewsWeeder: learning to filter netnews. By-date version of J. Rennie.",
         train=np.repeat([True, False], [len(places) for places in kept]),
@@ -40,7 +41,7 @@ def newsgroups(subset: str | None, headers: bool = False) -> Dataset:
 
 @cache
 def _newsgroups(headers: bool) -> list[Any]:
-    """Read the training and the test part; scikit-learn takes seconds to unpack its cache, so this is done once."""
+    """Read the training and the test part, once: scikit-learn takes seconds to unpack its cache."""
     from sklearn.datasets import fetch_20newsgroups
 
     try:
@@ -61,15 +62,15 @@ def _newsgroups(headers: bool) -> list[Any]:
 def reuters() -> Dataset:
     """Return Reuters-21578 (ApteMod): documents of one category, of the ten largest such categories."""
     corpus = _nltk("reuters", "Reuters-21578, ApteMod", "6 MB; research use only")
-    # Two lines of its index repeat a label, so categories are compared as sets.
+    # Two lines of the index repeat a label, so that categories are compared as sets.
     categories = {name: set(corpus.categories(name)) for name in corpus.fileids()}
-    single = {name: next(iter(found)) for name, found in categories.items() if len(found) == 1}
+    single = {name: next(iter(labels)) for name, labels in categories.items() if len(labels) == 1}
     largest = [category for category, _ in Counter(single.values()).most_common(LARGEST)]
     kept = [name for name, category in single.items() if category in largest]
     label_names = sorted(largest)
     return Dataset(
         name="reuters-10",
-        texts=[corpus.raw(name) for name in kept],
+        texts=_raw(corpus, kept),
         labels=np.array([label_names.index(single[name]) for name in kept]),
         label_names=label_names,
         ids=kept,
@@ -88,7 +89,7 @@ def subjectivity() -> Dataset:
 
 
 def movie_reviews() -> Dataset:
-    """Return MR: one sentence of a review each, negative or positive."""
+    """Return MR: sentences of reviews, negative or positive."""
     corpus = _nltk("sentence_polarity", "MR, sentence polarity", "0.5 MB; free for research")
     citation = "B. Pang and L. Lee (2005). Seeing stars. ACL."
     files = {"negative": "rt-polarity.neg", "positive": "rt-polarity.pos"}
@@ -96,17 +97,26 @@ def movie_reviews() -> Dataset:
 
 
 def _sentences(name: str, corpus: Any, files: dict[str, str], licence: str, citation: str) -> Dataset:
-    """Read files of one sentence a line, a label each."""
+    """Read one file of sentences per label."""
     lines = {label: corpus.raw(file).rstrip("\n").split("\n") for label, file in files.items()}
     return Dataset(
         name=name,
-        texts=[line for found in lines.values() for line in found],
-        labels=np.repeat(np.arange(len(lines)), [len(found) for found in lines.values()]),
+        texts=[line for part in lines.values() for line in part],
+        labels=np.repeat(np.arange(len(lines)), [len(part) for part in lines.values()]),
         label_names=list(lines),
-        ids=[f"{files[label]}:{number}" for label, found in lines.items() for number in range(1, len(found) + 1)],
+        ids=[f"{files[label]}:{number}" for label, part in lines.items() for number in range(1, len(part) + 1)],
         licence=licence,
         citation=citation,
     )
+
+
+def _raw(corpus: Any, names: list[str]) -> list[str]:
+    """Return files of an NLTK corpus; those of an archive by opening it once, where NLTK opens it for every file."""
+    root = corpus.root
+    if not hasattr(root, "zipfile"):
+        return [corpus.raw(name) for name in names]
+    with ZipFile(root.zipfile.filename) as archive:
+        return [archive.read(root.entry + name).decode(corpus.encoding(name)) for name in names]
 
 
 def _nltk(name: str, title: str, facts: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a corpus is, once it is loaded."""
+"""A labelled corpus in memory."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,19 @@ class Dataset:
     Attributes
     ----------
     name : str
+        The name of the corpus.
     texts : list of str
+        The documents.
     labels : (n_docs,) int array
-        Each document's place in ``label_names``.
+        The index of the label of each document in ``label_names``.
     label_names : list of str
+        The names of the labels.
     ids : list of str
-        What each document is called where it comes from.
+        The name of each document in its source.
     licence, citation : str
-    train : (n_docs,) bool array or None
-        Which documents are for training, where the corpus itself says so; otherwise folds are needed.
+        The licence of the texts, and what to cite.
+    train : (n_docs,) bool array, default=None
+        Which documents are for training, if the corpus defines a split.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""An embedded corpus: the docstrings of the numeric libraries that parasphere itself stands on.
+"""A corpus that is part of the package: docstrings of numpy, scipy and scikit-learn.
 
-Each is labelled by the area of the library in which it is found. Nobody wrote them for this purpose, and nothing is
-downloaded. They are kept in a file beside this one, the same whatever versions are installed, which
-``scripts/make_docstrings.py`` made; ``docstrings-licence.txt`` is their licence.
+Each is labelled by the area of the library that it belongs to. They are stored in a file beside this one, written by
+``scripts/make_docstrings.py``, and do not depend on the installed versions; ``docstrings-licence.txt`` is their
+licence.
 """
 
 import json

@@ -75,6 +75,7 @@ class DocumentInputs:
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             vars(self).pop(name, None)
         if isinstance(X, Bags):
+            X.check_numbers()
             return X
         if is_numeric(X):
             if self.facets > 1:
@@ -88,6 +89,7 @@ class DocumentInputs:
         if isinstance(X, Bags):
             if X.dim != dim:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {dim}")
+            X.check_numbers()
             return X
         if not is_numeric(X):
             return self._reader().read(X, self.n_jobs)

@@ -171,8 +171,8 @@ def objective(documents: Statistics, kappa: Array, concentration: Array, prior: 
 def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
     """Return the mean of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
     xp = array_namespace(kappa)
-    own = combination(sums, step.ratio * kappa)
-    return (own + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
+    words = combination(sums, step.ratio * kappa)
+    return (words + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
 
 
 def m_step(mean: Array, prior: Prior) -> Prior:

@@ -1,4 +1,4 @@
-"""Pictures: documents on a map of the sphere."""
+"""Maps of documents on the sphere."""
 
 from .maps import EXTENSIONS, Map, draw_map, sphere_map
 

@@ -1,4 +1,4 @@
-"""Documents on a map of the unit sphere: coloured by label, faded by doubt; a picture, or a page to explore."""
+"""Maps of documents on the unit sphere, as a picture or an interactive page."""
 
 import io
 import itertools
@@ -68,33 +68,37 @@ def sphere_map(directions: ArrayLike, mean_direction: ArrayLike, weights: ArrayL
 
     Parameters
     ----------
-    directions : (n, dim)
-        One row a document, of any length but 0.
-    mean_direction : (dim,)
+    directions : (n, dim) array
+        One row per document, of any length but 0.
+    mean_direction : (dim,) array
         mu0, the centre of the map.
-    weights : (n,), optional
-        How much each document counts when the two axes are chosen, such as :attr:`Posterior.mean_length`.
+    weights : (n,) array, default=None
+        Weight of each document in the choice of the axes; None weights all equally.
+
+    Returns
+    -------
+    Map
 
     Notes
     -----
-    A document at the angle theta from mu0 is laid into the tangent space there, in its own direction, at the distance
-    2 sin(theta / 2), which is its straight distance from mu0 in space. Of that space's dim - 1 dimensions the map
-    shows the two along which the (weighted) squared distances are greatest, each turned so that the document farthest
-    out along it has a positive coordinate. No labels are used.
+    A document at the angle theta from mu0 is mapped to the tangent space at mu0, in its direction, at the distance
+    :math:`2 \sin(\theta / 2)`, which is its distance from mu0 in space. Of the dim - 1 tangent dimensions the map shows
+    the two along which the (weighted) squared distances are greatest, each oriented so that the document farthest out
+    along it has a positive coordinate. Labels are not used.
 
-    In three dimensions nothing is lost: this is Lambert's map, on which equal areas are equal areas of the sphere and
-    the distance from the centre tells theta. In more, the same holds on the great sphere through mu0 and the two
-    axes; every other document appears nearer to the centre, never farther away. A ring on the map is thus the *least*
-    angle, and ``explained`` is the share of the squared distances that is left. To set each document at its true
-    angle instead would draw a hollow ring: in many dimensions nearly all lie at much the same angle.
+    In three dimensions this is Lambert's map: equal areas on the map are equal areas of the sphere, and the distance
+    from the centre determines theta. In more dimensions the same holds on the great sphere through mu0 and the two
+    axes, and every other document appears closer to the centre than it is. A ring on the map is therefore the *least*
+    angle, and ``explained`` is the share of the squared distances that is visible. A map with every document at its
+    true angle would be a hollow ring: in many dimensions nearly all documents are at about the same angle.
 
     Examples
     --------
     >>> north, east = [0, 0, 1], [1, 0, 0]
-    >>> found = sphere_map([north, east, [0, -1, 1], [3, 0, 0]], north)
-    >>> (found.points + 0.0).round(3).tolist()
+    >>> sphere = sphere_map([north, east, [0, -1, 1], [3, 0, 0]], north)
+    >>> (sphere.points + 0.0).round(3).tolist()
     [[0.0, 0.0], [1.414, 0.0], [0.0, 0.765], [1.414, 0.0]]
-    >>> round(found.explained, 6)
+    >>> round(sphere.explained, 6)
     1.0
     """
     x, centre = np.asarray(directions, np.float64), np.asarray(mean_direction, np.float64)
@@ -106,7 +110,7 @@ def sphere_map(directions: ArrayLike, mean_direction: ArrayLike, weights: ArrayL
     x, centre = _unit(x, "document {}"), _unit(centre[None], "the mean direction")[0]
     weight = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
     if weight.shape != (len(x),) or not ((weight >= 0) & np.isfinite(weight)).all():
-        raise ParasphereError(f"the certainties must be {len(x):,} finite numbers of 0 or more, one a document")
+        raise ParasphereError(f"the certainties must be {len(x):,} finite numbers of 0 or more, one per document")
     weight = weight if weight.any() else np.ones(len(x))
     along = x @ centre
     tangent = x - along[:, None] * centre
@@ -144,18 +148,18 @@ def draw_map(
     Parameters
     ----------
     path : path
-        Ends in ``.png``, ``.svg`` or ``.pdf`` for a picture, which needs matplotlib, or in ``.html`` for a page that
-        needs nothing else, shows each document under the pointer, and zooms.
-    directions, mean_direction : (n, dim) and (dim,)
-    certainty : (n,)
-        :attr:`Posterior.mean_length`. Counts as the weight of a document and sets how strongly it is drawn, from the
-        least sure documents present (the faintest 2 %) to the surest.
-    labels : (n,) str, optional
-        Colours, and from 11 labels on shapes too. The 20 most frequent labels have a colour of their own. Without
-        labels the colour is the certainty.
-    title : str, optional
-    ids, texts : (n,) str, optional
-        What the page says of a document, besides its label and certainty.
+        ``.png``, ``.svg`` or ``.pdf`` for a picture (extra ``plots``), ``.html`` for a self-contained page that shows
+        the document under the pointer and zooms.
+    directions, mean_direction : (n, dim) and (dim,) arrays
+    certainty : (n,) array
+        :attr:`Posterior.mean_length`. It is the weight of each document, and its opacity, from the 2 % least certain
+        documents to the 2 % most certain.
+    labels : (n,) str, default=None
+        Labels, shown by colour, and by shape too if there are more than 10. The 20 most frequent have colours of
+        their own. Without labels colour shows the certainty.
+    title : str, default=None
+    ids, texts : (n,) str, default=None
+        What an interactive page shows for each document, besides its label and certainty.
 
     Examples
     --------
@@ -169,11 +173,11 @@ def draw_map(
     kind = path.suffix.lower()
     if kind not in EXTENSIONS:
         raise ParasphereError(f"{path}: a map's name must end in one of {', '.join(EXTENSIONS)}")
-    found = sphere_map(directions, mean_direction, certainty)
+    sphere = sphere_map(directions, mean_direction, certainty)
     for name, column in (("labels", labels), ("ids", ids), ("texts", texts)):
-        if column is not None and len(column) != len(found.points):
-            raise ParasphereError(f"there are {len(column):,} {name} for {len(found.points):,} documents")
-    scene = _scene(found, np.asarray(certainty, np.float64), labels, title)
+        if column is not None and len(column) != len(sphere.points):
+            raise ParasphereError(f"there are {len(column):,} {name} for {len(sphere.points):,} documents")
+    scene = _scene(sphere, np.asarray(certainty, np.float64), labels, title)
     content = _page(scene, ids, texts) if kind == ".html" else _picture(scene, kind[1:])
     write_file(path, content)
 
@@ -186,23 +190,23 @@ def _unit(rows: Floats, name: str) -> Floats:
     return np.asarray(rows / norms[:, None])
 
 
-def _scene(found: Map, certainty: Floats, labels: Sequence[str] | None, title: str | None) -> _Scene:
+def _scene(sphere: Map, certainty: Floats, labels: Sequence[str] | None, title: str | None) -> _Scene:
     low, high = np.quantile(certainty, [0.02, 0.98])
     wide = high - low > 1e-9
     digits = max(2, 1 - math.floor(math.log10(high - low))) if wide else 3
-    farthest = math.degrees(2 * math.asin(min(1.0, float(np.linalg.norm(found.points, axis=1).max()) / 2)))
+    farthest = math.degrees(2 * math.asin(min(1.0, float(np.linalg.norm(sphere.points, axis=1).max()) / 2)))
     step = next((step for step in (1, 2, 5, 10, 20, 30) if farthest <= 5 * step), 45)
     rings = range(step, min(180, math.ceil(farthest) + step), step)
     return _Scene(
         visible(title or ""),
         "Lambert's equal-area map around the corpus direction (+), two principal axes. "
-        f"Rings: least angle from it. {found.explained:.0%} of the spread shown.",
-        found.points,
+        f"Rings: least angle from it. {sphere.explained:.0%} of the spread shown.",
+        sphere.points,
         certainty,
         np.clip((certainty - low) / (high - low), 0, 1) if wide else np.ones(len(certainty)),
         (f"{low:.{digits}f}", f"{high:.{digits}f}"),
         [(2 * math.sin(math.radians(angle) / 2), f"{angle}°") for angle in rings],
-        _groups([""] * len(certainty) if labels is None else labels, found.points),
+        _groups([""] * len(certainty) if labels is None else labels, sphere.points),
         labels is not None,
     )
 
@@ -285,7 +289,7 @@ def _picture(scene: _Scene, kind: str) -> bytes:
 def _draw_documents(axes: Any, scene: _Scene) -> None:
     n = len(scene.points)
     style = {"s": min(36.0, max(5.0, 4e4 / n)), "linewidths": 0, "rasterized": n > 5000}
-    bands = np.minimum(7, (8 * scene.strength).astype(int))  # the surest on top, whatever their label
+    bands = np.minimum(7, (8 * scene.strength).astype(int))  # the most certain on top, whatever their label
     for band, group in itertools.product(range(8), scene.groups):
         rows = group.rows[bands[group.rows] == band]
         if len(rows):
@@ -332,7 +336,7 @@ def _draw_keys(figure: Any, scene: _Scene) -> None:
     bar.imshow([[(*colour, alpha) for alpha in np.linspace(0.12, 0.85, 64)]], aspect="auto")
     bar.axis("off")
     style = {"transform": bar.transAxes, "va": "center", "fontsize": 8.5}
-    bar.text(-0.05, 0.45, f"faint = unsure: certainty {scene.ends[0]}", ha="right", **style)
+    bar.text(-0.05, 0.45, f"faint = uncertain: certainty {scene.ends[0]}", ha="right", **style)
     bar.text(1.05, 0.45, scene.ends[1], **style)
     if len(scene.groups) > 6:
         handles = [Line2D([], [], color=g.colour, marker=g.marker, linestyle="", markersize=7) for g in scene.groups]

@@ -5,6 +5,7 @@ How values are saved:
 ==========================================  ==========================================================
 numbers, strings, booleans, None            as JSON
 arrays of numbers                           in the data file
+arrays of strings                           as JSON
 lists, tuples, dicts with string keys       item by item
 classes marked with :func:`storable`        by their ``to_saved`` and ``from_saved``
 estimators with :class:`Saved`              by their parameters and learned attributes
@@ -168,9 +169,15 @@ class _Packing:
     def estimator(self, estimator: Any, path: str) -> Facts:
         parameters, learned = estimator.get_params(deep=False), dict(_learned_attributes(estimator))
         return {
-            "parameters": {name: self.value(value, f"{path}{name}") for name, value in parameters.items()},
+            "parameters": {name: self.parameter(value, f"{path}{name}") for name, value in parameters.items()},
             "learned": {name: self.value(value, f"{path}{name}") for name, value in learned.items()},
         }
+
+    def parameter(self, value: Any, path: str) -> Any:
+        """Return the facts of a parameter; an object that can be loaded by its ``source`` is saved as that name."""
+        source = getattr(value, "source", None)
+        named = type(value) in _STORABLES.values() and isinstance(source, str)
+        return source if named else self.value(value, path)
 
     def value(self, value: Any, path: str) -> Any:
         """Return the facts of a value; ``path`` is its name."""
@@ -180,6 +187,8 @@ class _Packing:
             return value
         if isinstance(value, Path):
             return str(value)
+        if isinstance(value, np.ndarray) and value.ndim == 1 and all(isinstance(item, str) for item in value):
+            return {"strings": value.tolist()}
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
             self.arrays[path] = value
             return {"array": path}
@@ -244,6 +253,8 @@ class _Unpacking:
         ((kind, value),) = fact.items()
         if kind == "array":
             return np.array(self.arrays[value])
+        if kind == "strings":
+            return np.array([str(item) for item in value], object)
         if kind == "list":
             return [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
         if kind == "tuple":
@@ -266,7 +277,6 @@ class _Unpacking:
         given = self.given.get(name)
         if given is None:
             raise StoreError(
-                f"the {name} was the Python function {str(written)[:60]!r}, which is not saved: pass it again, as in "
-                f"load(folder, {name}=...)."
+                f"the {name} was the Python function {str(written)[:60]!r}, which is not saved: pass it again to load."
             )
         return given

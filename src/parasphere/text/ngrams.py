@@ -220,7 +220,7 @@ def _stacked(parts: Iterable[sparse.csr_array], n_columns: int) -> sparse.csr_ar
 
 
 def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
-    """Return the words of a corpus in alphabetical order, and its texts end to end as rows of these."""
+    """Return the words of a corpus in alphabetical order, and its texts as rows of these."""
     counter = WordCounter(tokenizer)
     texts, lists = [_NOTHING], []
     for block in blocks(source):
@@ -240,7 +240,7 @@ def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
 
 
 def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
-    """Return distinct words of some texts, stop words perhaps among them, and the texts as rows of these."""
+    """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these."""
     if not _is_compiled(texts, tokenizer):
         return _tokens(_lists(texts, tokenizer), tokenizer)
     counter = WordCounter(tokenizer)
@@ -249,7 +249,7 @@ def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArra
 
 
 def _is_compiled(texts: pa.Array, tokenizer: AnyTokenizer) -> bool:
-    """Tell whether texts are split by compiled code; otherwise they come as lists, or it makes lists of them."""
+    """Tell whether texts are split by compiled code; otherwise they are, or become, lists of tokens."""
     return isinstance(tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type)
 
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from ..errors import VectorsError
 from ..places import GLOVE
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
@@ -77,8 +78,8 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> texts = ["cats purr and cats meow", "dogs bark and dogs growl"] * 50
-    >>> learner = JointVectors(dim=8, start=None, epochs=20).fit(texts)
+    >>> texts = ["cats purr, cats meow", "dogs bark, dogs growl"] * 50
+    >>> learner = JointVectors(dim=8, start=None).fit(texts)
     >>> sorted(word for word, _ in learner.vectors_.nearest("purr", 2))
     ['cats', 'meow']
     """
@@ -152,7 +153,10 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
             if not texts.joinable:
                 raise ValueError("phrases (ngrams > 1) need texts and a Tokenizer; given tokens are taken as they are.")
             texts = with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score)
-        learning = Learning(known_words(texts), start, dim, settings, self.device)
+        texts = known_words(texts)
+        if not (np.diff(texts.ends) > 1).any():
+            raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
+        learning = Learning(texts, start, dim, settings, self.device)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
         learning.run(checkpoint, bool(self.verbose))
         self.vectors_ = learning.vectors("learned" if start is None else f"learned from {start.name}")

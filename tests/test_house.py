@@ -1,0 +1,67 @@
+"""The layout of the source: which package may import which, and how much lies loose."""
+
+import ast
+from pathlib import Path
+
+import parasphere
+
+ROOT = Path(parasphere.__file__).parent
+# Each may import those before it. The modules beside the packages come first.
+ORDER = """
+    errors printable places progress compiled storage sphere corpus text vectors features model baselines datasets plots
+    experiments cli
+""".split()
+LOOSE = {"__init__.py", "__main__.py", "errors.py", "places.py", "printable.py", "progress.py"}
+LONGEST = 400  # lines
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Return the packages (or loose modules) of the library that a file imports, anywhere in it."""
+    depth = len(path.relative_to(ROOT).parts)  # of dots that lead to the library itself
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            whole = (node.module or "").split(".")
+            if node.level == depth:
+                found.update([whole[0]] if node.module else names)
+            elif not node.level and whole[0] == "parasphere":
+                found.update(whole[1:2] or names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("parasphere."))
+    return found & set(ORDER)
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return what each package imports of the others."""
+    found: dict[str, set[str]] = {name: set() for name in ORDER}
+    for path in ROOT.rglob("*.py"):
+        if path.parent != ROOT or path.name not in ("__init__.py", "__main__.py"):
+            found[package_of(path)] |= imported(path) - {package_of(path)}
+    return found
+
+
+def test_nothing_imports_what_is_built_on_it() -> None:
+    upward = {
+        f"{package} -> {other}"
+        for package, others in arrows().items()
+        for other in others
+        if ORDER.index(other) > ORDER.index(package)
+    }
+    assert upward == set()
+    assert {"compiled", "errors"} <= arrows()["text"]  # the arrows are seen at all
+
+
+def test_packages_are_those_of_the_order() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages | {name.removesuffix(".py") for name in LOOSE} == {*ORDER, "__init__", "__main__"}
+    assert {path.name for path in ROOT.glob("*.py")} == LOOSE
+
+
+def test_no_file_is_long() -> None:
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ROOT.rglob("*.py")}
+    assert {name: count for name, count in lines.items() if count > LONGEST} == {}
