@@ -43,27 +43,27 @@ AREAS = {
 
 
 def corpus() -> list[Any]:
-    """Return what the file holds, a line each: where it is from, then (id, label, text) of each document."""
+    """Return the lines of the file: its origin, then (id, label, text) per document."""
     areas = sorted(AREAS)
     for modules in AREAS.values():  # all of them first: scipy writes into the docstring of numpy.sinc
         for module in modules:
             quietly(importlib.import_module, module)
-    found: dict[str, tuple[str, int, str]] = {}  # by text: an alias repeats another's docstring
+    documents: dict[str, tuple[str, int, str]] = {}  # by text: an alias has the docstring of another
     for label, area in enumerate(areas):
         for module in AREAS[area]:
             for name, text in quietly(documented, module):
-                found.setdefault(text, (name, label, text))
+                documents.setdefault(text, (name, label, text))
     origin = {
         "made_from": {library: version(library) for library in LIBRARIES},
         "made_by": "scripts/make_docstrings.py",
         "licence": "BSD-3-Clause",
         "label_names": areas,
     }
-    return [origin, *found.values()]
+    return [origin, *documents.values()]
 
 
 def quietly(look: Callable[..., Any], *arguments: Any) -> Any:
-    """Look where deprecated names warn and some modules print when first imported: neither is news here."""
+    """Call a function without the warnings and the output of modules that are imported for the first time."""
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         return look(*arguments)
@@ -72,26 +72,26 @@ def quietly(look: Callable[..., Any], *arguments: Any) -> Any:
 def documented(module: str) -> list[tuple[str, str]]:
     """Return the name and docstring of each public function and class of a module."""
     namespace = importlib.import_module(module)
-    found = []
+    named = []
     for name in sorted(getattr(namespace, "__all__", dir(namespace))):
         member: Any = vars(namespace).get(name)
         if name.startswith("_") or not callable(member):
             continue
         text = settled(inspect.getdoc(member) or "")
         if len(text.split()) >= MIN_WORDS:
-            found.append((f"{module}.{name}", text))
-    return found
+            named.append((f"{module}.{name}", text))
+    return named
 
 
 def settled(text: str) -> str:
-    """Remove what differs from process to process: random results, addresses, the order of a set."""
+    """Remove what differs between processes: random results, addresses, the order of sets."""
     text = re.sub(r".*# may vary\n?", "", text)
     text = re.sub(r"\bat 0x[0-9a-f]+", "", text)
-    return re.sub(r"\{'[\w', ]+'\}", lambda found: str(sorted(re.findall(r"\w+", found[0]))), text)
+    return re.sub(r"\{'[\w', ]+'\}", lambda match: str(sorted(re.findall(r"\w+", match[0]))), text)
 
 
 def main() -> None:
-    """Write the file, and tell what is in it."""
+    """Write the file and print a summary."""
     lines = corpus()
     content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
     packed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)

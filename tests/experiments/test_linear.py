@@ -25,7 +25,7 @@ def loss(features: np.ndarray, signs: np.ndarray, cost: float, weights: np.ndarr
     return float((weights @ weights + intercept**2) / 2 + cost * (slack**2).sum())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(2, 4),
     st.sampled_from([(60, 20), (40, 90), (200, 30)]),
