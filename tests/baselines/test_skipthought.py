@@ -193,9 +193,9 @@ def test_an_interrupted_training_goes_on_exactly(
         broken.fit(lines)
     monkeypatch.undo()
     assert (tmp_path / "checkpoint").exists()
-    with pytest.raises(StoreError, match=r"other work \(different: dim\)"):
+    with pytest.raises(StoreError, match=r"another computation \(different: dim\)"):
         small(epochs=4, dim=32, checkpoint=tmp_path / "checkpoint").fit(lines)
-    with pytest.raises(StoreError, match=r"other work \(different: text\)"):
+    with pytest.raises(StoreError, match=r"another computation \(different: text\)"):
         small(epochs=4, checkpoint=tmp_path / "checkpoint").fit([*lines, "ask ask", "ask"])
     broken.fit(lines)
     np.testing.assert_array_equal(broken.losses_, whole.losses_)

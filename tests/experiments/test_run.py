@@ -239,7 +239,7 @@ def test_the_version_of_the_code_is_that_of_what_is_used(monkeypatch: pytest.Mon
         return {name for name in names if read(name)[0]}
 
     used = modules(SphericalParagraphModel)
-    assert {f"parasphere.{name}" for name in ("model.em", "model.equations", "sphere.bessel", "text.kernels")} <= used
+    assert {f"parasphere.{name}" for name in ("model.em", "model.equations", "sphere.bessel", "text.scanning")} <= used
     assert not {name for name in used if "baselines" in name or "cli" in name or "experiments" in name}
     assert "parasphere.experiments.report" not in modules(run.protocol)
     source_module._hashed.cache_clear()

@@ -62,7 +62,7 @@ def test_skip_thought(text: Path, tmp_path: Path) -> None:
 
 
 def test_faults_are_told_before_the_work(text: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParasphereError, match="there is no such file; ordered text"):
+    with pytest.raises(ParasphereError, match="there is no such file; give ordered text"):
         run("fastsent", "--text", tmp_path / "absent.txt", "--out", tmp_path / "x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("x")
