@@ -138,7 +138,9 @@ def test_facts_nested_without_end_are_told(tmp_path: Path, monkeypatch: pytest.M
     deep: Any = 1
     for _ in range(10_000):
         deep = {"list": [deep]}
-    monkeypatch.setattr(store, "load", lambda *_arguments: ({}, {"parameters": {"max_words": deep}, "found": {}}))
+    monkeypatch.setattr(
+        store, "load", lambda *_arguments, **_options: ({}, {"parameters": {"max_words": deep}, "found": {}})
+    )
     with pytest.raises(StoreError, match="RecursionError"):
         BagOfWords.load(tmp_path)
 
