@@ -178,7 +178,7 @@ def test_a_model_saved_before_there_was_any_of_it_is_read(tmp_path: Path, monkey
     model.save(tmp_path / "model")
     arrays, meta = store.load(tmp_path / "model", persistence.KIND)
     del meta["own"], meta["parameters"]["damped"]
-    monkeypatch.setattr(persistence.store, "load", lambda *_: (arrays, meta))
+    monkeypatch.setattr(persistence.store, "load", lambda *_, **__: (arrays, meta))
     old = SphericalParagraphModel.load(tmp_path / "model")
     np.testing.assert_array_equal(old.transform(texts), model.transform(texts))
     meta["own"] = {"share": 7.0}
