@@ -34,7 +34,7 @@ def documents(source, **options):
 # ----------------------------------------------------------------------------------------- bombs
 
 MEGABYTES = 80  # what each bomb would unfold to, at the least
-ALLOWED = 50  # megabytes that one may take: the reader and a few blocks
+ALLOWED = 60  # megabytes that one may take: the reader and a few blocks
 PROGRAM = """
 import json, sys
 from pathlib import Path

@@ -51,7 +51,7 @@ SMALL = TEXTS[:60]
 def learned(texts: list[str], dim: int = 16, start: Any = None, device: Any = None, **changed: Any) -> Learning:
     """Learn with settings that the learner does not offer: by default every word is looked at."""
     how = Settings(**{"sample": 0.0, "held_out": 0.1, **changed})
-    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count, {})), start, dim, how, device)
+    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count)), start, dim, how, device)
     state.run(None, False)
     return state
 
@@ -278,7 +278,8 @@ def test_pieces_hold_every_word_once(rng: np.random.Generator) -> None:
 
 
 def test_a_device_learns_the_same(found: Learning) -> None:
-    pytest.importorskip("torch", reason="learning on a device needs torch")
+    torch = pytest.importorskip("torch", reason="learning on a device needs torch")
+    torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
     on_device = learned(TEXTS, device="cpu", epochs=60)
     assert on_device.losses[-1][1] < found.losses[-1][1] + 0.2  # judged alike, by the compiled loop
     assert topics_found(on_device.vectors("learned")) > 0.98

@@ -1,7 +1,7 @@
 """The compiled inner loops over n-grams: look up runs of words, hash them, and count them per text and column.
 
 Texts are concatenated: ``words`` and ``nodes`` have one entry per place, -1 for none, and ``ends`` says where each text
-ends. The table of runs is :class:`parasphere.text.ngrams.RunTable`.
+ends. The table of runs is :class:`parasphere.text.runs.RunTable`.
 """
 
 from typing import Any
@@ -9,29 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled, guarded
+from .runs import slot_of
 
 _FNV_START = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _SPACE = np.uint64(32)
-
-
-@compiled
-def _slot(key: Any, slots: Any, multiplier: Any, shift: Any) -> Any:
-    """Return the slot of a key, or the empty slot where it belongs."""
-    slot = np.int64((np.uint64(key) * multiplier) >> shift)
-    while slots[slot, 0] != key and slots[slot, 0] != -1:
-        slot = (slot + 1) & (slots.shape[0] - 1)
-    return slot
-
-
-@guarded(runs="i8[n]", slots="i8[capacity,2]")
-@compiled
-def enter(runs: Any, first: Any, slots: Any, multiplier: Any, shift: Any) -> None:
-    """Enter runs into an empty table."""
-    for i in range(runs.shape[0]):
-        slot = _slot(runs[i], slots, multiplier, shift)
-        slots[slot, 0] = runs[i]
-        slots[slot, 1] = first + i
 
 
 @guarded(nodes="i4[n]", words="i4[n]", ends="i8[texts]", slots="i8[capacity,2]", longer="i4[n]")
@@ -46,7 +28,7 @@ def look_up(
             longer[i] = -1
             last = i + size - 1
             if last < ends[text] and nodes[i] >= 0 and words[last] >= 0:
-                slot = _slot(np.int64(nodes[i]) * n_words + words[last], slots, multiplier, shift)
+                slot = slot_of(np.int64(nodes[i]) * n_words + words[last], slots, multiplier, shift)
                 longer[i] = slots[slot, 1]
         begin = ends[text]
 

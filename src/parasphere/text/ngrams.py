@@ -8,10 +8,9 @@ The n-grams of a vocabulary are a trie. A node is a run of words: the words them
 order, then the runs of two words, ordered by their first and then by their second word, and so on.
 """
 
-import os
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,8 @@ from scipy import sparse
 from ..corpus import blocks
 from ..errors import CorpusError, StoreError
 from .lookup import Lookup
-from .ngram_loops import enter, fill_keys, hash_runs, look_up, merge
+from .ngram_loops import fill_keys, hash_runs, look_up, merge
+from .runs import RunTable
 from .scanning import STOP
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import Vocabulary
@@ -97,7 +97,7 @@ class Ngrams:
         return _vocabulary(pa.concat_arrays(names).take(pa.array(chosen)))
 
     @cached_property
-    def _table(self) -> "RunTable":
+    def _table(self) -> RunTable:
         return RunTable.of(self.longer[:, 0] * np.int64(len(self.words)) + self.longer[:, 1], len(self.words))
 
     def _check(self) -> None:
@@ -111,32 +111,6 @@ class Ngrams:
         columns = np.bincount(np.minimum(self.columns[self.columns >= 0], self.n_columns), minlength=self.n_columns)
         if len(self.columns) != n_words + len(lasts) or not ordered.all() or not (columns == 1).all():
             raise StoreError("the arrays of the n-grams do not fit each other: they are damaged.")
-
-
-class RunTable(NamedTuple):
-    """A hash table from runs, as ``parent * n_words + last word``, to their nodes.
-
-    Attributes
-    ----------
-    slots : (capacity, 2) int64
-        A run and its node; -1 where there is none.
-    multiplier, shift : uint64
-        The hash of a run is ``run * multiplier >> shift``. The multiplier is odd and random, so that nobody can choose
-        texts whose runs collide; results do not depend on it.
-    """
-
-    slots: NDArray[np.int64]
-    multiplier: np.uint64
-    shift: np.uint64
-
-    @classmethod
-    def of(cls, runs: NDArray[np.int64], first: int) -> "RunTable":
-        """Return the table of runs whose nodes are ``first`` and so on."""
-        bits = max(1, (2 * len(runs)).bit_length())  # a shift by all 64 bits is not defined
-        multiplier = np.uint64(int.from_bytes(os.urandom(8)) | 1)
-        table = cls(np.full((1 << bits, 2), -1, np.int64), multiplier, np.uint64(64 - bits))
-        enter(runs, first, *table)
-        return table
 
 
 def learn_ngrams(

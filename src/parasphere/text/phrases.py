@@ -13,25 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled, guarded
+from .runs import EMPTY, RunTable, slot_of
 from .vocabulary import Vocabulary
 
 SPACE = 32  # the byte
-_EMPTY = -1
 
 
 class PhraseTable(NamedTuple):
-    """The trie of phrases, as a hash table.
+    """The trie of phrases.
 
     Attributes
     ----------
-    keys, nodes : (capacity,) int64
-        From ``node * n_words + row of the next word`` to the node of both, by open addressing; -1 where it is empty.
+    slots, multiplier, shift : (capacity, 2) int64 and uint64
+        The fields of a :class:`~parasphere.text.runs.RunTable`.
     entries : (n_nodes,) int32
         The row that a node spells, or -1 if no entry does.
     """
 
-    keys: NDArray[np.int64]
-    nodes: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    multiplier: np.uint64
+    shift: np.uint64
     entries: NDArray[np.int32]
 
 
@@ -61,40 +62,20 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
         for word in rest:
             if (node, word) not in children:
                 children[node, word] = len(entries)
-                entries.append(_EMPTY)
+                entries.append(EMPTY)
             node = children[node, word]
         entries[node] = row
     if not children:
         return None
-    keys = np.array([node * len(vocabulary) + word for node, word in children], np.int64)
-    capacity = 1 << (2 * len(keys)).bit_length()
-    table = PhraseTable(np.full(capacity, _EMPTY), np.zeros(capacity, np.int64), np.array(entries, np.int32))
-    _fill(keys, np.fromiter(children.values(), np.int64, len(keys)), table.keys, table.nodes)
-    return table
+    runs = np.array([node * len(vocabulary) + word for node, word in children], np.int64)
+    return PhraseTable(*RunTable.of(runs, len(vocabulary)), np.array(entries, np.int32))
 
 
-@compiled(inline="always")
-def _slot(key: Any, keys: Any) -> Any:
-    """Return the slot of a key, or the empty slot where it belongs."""
-    mask = keys.shape[0] - 1
-    slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & mask
-    while keys[slot] != _EMPTY and keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@guarded(new_keys="i8[n]", values="i8[n]", keys="i8[capacity]", nodes="i8[capacity]")
+@guarded(ids="i4[n]", ends="i8[texts]", slots="i8[capacity,2]", entries="i4[nodes]", begins="i8[*]")
 @compiled
-def _fill(new_keys: Any, values: Any, keys: Any, nodes: Any) -> None:
-    for i in range(new_keys.shape[0]):
-        slot = _slot(new_keys[i], keys)
-        keys[slot] = new_keys[i]
-        nodes[slot] = values[i]
-
-
-@guarded(ids="i4[n]", ends="i8[texts]", keys="i8[capacity]", nodes="i8[capacity]", entries="i4[nodes]", begins="i8[*]")
-@compiled
-def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entries: Any, begins: Any) -> Any:
+def join_phrases(
+    ids: Any, ends: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, entries: Any, begins: Any
+) -> Any:
     """Replace words by phrases, in place.
 
     Parameters
@@ -105,7 +86,7 @@ def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entri
         Where each text ends; updated.
     n_words : int
         Size of the vocabulary.
-    keys, nodes, entries : arrays
+    slots, multiplier, shift, entries
         The fields of a :class:`PhraseTable`.
     begins : (n,) int64, or empty
         Unless it is empty, the place of the first word of each unit is written to it.
@@ -123,10 +104,10 @@ def join_phrases(ids: Any, ends: Any, n_words: Any, keys: Any, nodes: Any, entri
             best, after = ids[i], i + 1
             node, k = np.int64(ids[i]), i + 1
             while node >= 0 and k < end and ids[k] >= 0:
-                slot = _slot(node * n_words + ids[k], keys)
-                if keys[slot] == _EMPTY:
+                slot = slot_of(node * n_words + ids[k], slots, multiplier, shift)
+                if slots[slot, 0] == EMPTY:
                     break
-                node = nodes[slot]
+                node = slots[slot, 1]
                 k += 1
                 if entries[node] >= 0:
                     best, after = entries[node], k

@@ -148,7 +148,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
         seed = _seed(self.random_state)
         settings = Settings(self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, seed=seed)
-        texts = read_texts(X, self.tokenizer_, settings.min_count, {})
+        texts = read_texts(X, self.tokenizer_, settings.min_count)
         if settings.ngrams > 1:
             if not texts.joinable:
                 raise ValueError("phrases (ngrams > 1) need texts and a Tokenizer; given tokens are taken as they are.")

@@ -43,10 +43,9 @@ class Texts(NamedTuple):
     joinable: bool = True
 
 
-def read_texts(corpus: Any, tokenizer: AnyTokenizer | None, min_count: int, columns: dict[str, Any]) -> Texts:
+def read_texts(corpus: Any, tokenizer: AnyTokenizer, min_count: int) -> Texts:
     """Read a corpus once, and return its frequent words as ids; other words are -1."""
-    tokenizer = Tokenizer() if tokenizer is None else tokenizer
-    held = list(blocks(corpus, **columns))
+    held = list(blocks(corpus))
     counter = WordCounter(tokenizer)
     for block in held:
         counter.add(block.texts)
