@@ -169,7 +169,8 @@ def test_solve_finds_a_maximum_that_no_larger_concentration_beats(seed: int, dim
 
     best = climbed(kappa)
     rounding = 1e-9 + 1e-14 * (documents.lengths + strength) * (kappa + dim)
-    for factor in (0.9, 0.99, 1.01, 1.1, 1.5, 3.0):
+    # Below, only what is near: another maximum, of less concentration and more evidence, may lie close by.
+    for factor in (0.999, 1.001, 1.01, 1.1, 1.5, 3.0):
         assert (climbed(kappa * factor) <= best + rounding * factor).all()
 
 
