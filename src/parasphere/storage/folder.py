@@ -23,7 +23,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -122,7 +122,9 @@ def remove(folder: str | Path) -> None:
             folder.rmdir()
 
 
-def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
+def load(
+    folder: str | Path, kind: str, *, verify: bool = True, inspect: Callable[[Arrays], None] | None = None
+) -> tuple[Arrays, dict[str, Any]]:
     """Map the arrays of a saved folder into memory, read-only, and return them with the meta.
 
     Parameters
@@ -134,6 +136,9 @@ def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays,
     verify : bool, default=True
         Compare the data file with its checksum. This is done once per file: while it does not change, later loads and
         later processes skip it.
+
+    inspect : callable, default=None
+        Called with the arrays when their checksum is compared, so once per file too; it raises if they are not sound.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays,
         path = folder / manifest["data"]
         try:
             with _open_plain(path) as file:
-                return _load_data(file, path, manifest, verify), manifest["meta"]
+                return _load_data(file, path, manifest, verify, inspect), manifest["meta"]
         except FileNotFoundError:
             newer = read_manifest(folder)
             if newer == manifest:
@@ -191,13 +196,24 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     return manifest
 
 
-def _load_data(file: BufferedReader, path: Path, manifest: dict[str, Any], verify: bool) -> Arrays:
+def _load_data(
+    file: BufferedReader,
+    path: Path,
+    manifest: dict[str, Any],
+    verify: bool,
+    inspect: Callable[[Arrays], None] | None,
+) -> Arrays:
     size = os.fstat(file.fileno()).st_size
     if size != manifest["size"]:
         raise StoreError(f"{path} has {size:,} bytes instead of {manifest['size']:,}: it is damaged.")
-    if verify:
-        verified.check(file, path, manifest["sha256"])
-    return map_tensors(file, path)
+    if not verify or verified.is_known(file, manifest["sha256"]):
+        return map_tensors(file, path)
+    verified.compare(file, path, manifest["sha256"])
+    arrays = map_tensors(file, path)
+    if inspect is not None:
+        inspect(arrays)
+    verified.remember(file, manifest["sha256"])
+    return arrays
 
 
 def _manifest_facts(folder: Path) -> dict[str, Any]:

@@ -21,6 +21,11 @@ def shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
     return _read_only(np.ascontiguousarray(given, np.float32))
 
 
+def check_saved_rows(arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise unless the matrix of saved word vectors has unit rows."""
+    check_unit(shaped_rows(arrays["matrix"], len(arrays["matrix"])), "the folder")
+
+
 def check_unit(rows: NDArray[np.float32], name: str) -> None:
     """Raise unless all rows have unit length; ``name`` is for the message."""
     bad = int(_first_not_unit(rows))

@@ -16,7 +16,7 @@ from ..places import GLOVE
 from ..storage import check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_words
 from . import writing
-from .checks import check_unit, checked_numbers, shaped_rows
+from .checks import check_saved_rows, check_unit, checked_numbers, shaped_rows
 from .table import Errors, Skipped, table_of
 
 KIND = "word-vectors"
@@ -311,10 +311,9 @@ class WordVectors:
 
     def without_source(self) -> "WordVectors":
         """Return the same vectors without a source, so that models are saved together with them."""
-        return WordVectors(
-            self.vocabulary, self._rows, self.norms, weights=self.weights, name=self.name, check_now=False,
-            fingerprint=self.fingerprint,
-        )  # fmt: skip
+        vectors = self.with_weights(self.weights)
+        vectors.fingerprint = self.fingerprint
+        return vectors
 
     def save(self, folder: str | Path) -> None:
         """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
@@ -325,11 +324,15 @@ class WordVectors:
     @classmethod
     def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> "WordVectors":
         """Map a folder that :meth:`save` wrote into memory; unlike with :meth:`load`, ``source`` is None."""
-        arrays, meta = storage.load(folder, KIND, verify=verify)
         try:
+            arrays, meta = storage.load(folder, KIND, verify=verify, inspect=check_saved_rows)
             skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
             facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
-            return _of_arrays(arrays, facts, skipped=skipped)
+            vectors = _of_arrays(arrays, facts, skipped=skipped)
+            vectors._checked = verify  # when the checksum was compared, so that no page is read for it again
+            return vectors
+        except StoreError:
+            raise
         except ParasphereError as error:
             raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
         except (KeyError, IndexError, TypeError, AttributeError) as error:
