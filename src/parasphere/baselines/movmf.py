@@ -1,5 +1,6 @@
 """Topics of unit vectors over weighted words: movMF, a mixture, and what it shares with SAM, an admixture."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -46,8 +47,9 @@ class SphericalTopics(WeightedCounts):
         rows = self._weighted(X)
         return np.asarray(self.model_.transform(rows)) if rows.shape[0] else np.empty((0, self._n_features_out))
 
+    @abstractmethod
     def _new_model(self) -> MovMF | SphericalAdmixture:
-        raise NotImplementedError
+        """Return the unfitted model of directions."""
 
     def _check_learned(self) -> None:
         super()._check_learned()
