@@ -8,8 +8,8 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from parasphere.experiments import linear, protocol
-from parasphere.experiments.linear import Turned, choose_cost, decided, fit_machines
+from parasphere.experiments import protocol
+from parasphere.experiments.linear import LinearMachines, choose_cost, decided, fit_machines, turned
 from parasphere.experiments.protocol import Options, choose
 
 
@@ -37,36 +37,25 @@ def test_losses_are_as_low_as_liblinears(n_labels: int, shape: tuple[int, int], 
     exact = LinearSVC(C=cost, dual=False, tol=1e-8, max_iter=100_000).fit(features, labels)
     signs = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0).astype(np.float32)
     signs = signs[:, 1:] if signs.shape[1] == 2 else signs
-    turned = Turned.of(features)
-    weights = fit_machines(turned.matrix, signs, np.full(signs.shape[1], cost, np.float32))
+    matrix, axes = turned(features)
+    weights = fit_machines(matrix, signs, np.full(signs.shape[1], cost, np.float32))
     for place, column in enumerate(signs.T):
         least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
-        ours = loss(features, column, cost, turned.axes @ weights[:-1, place], float(weights[-1, place]))
+        ours = loss(features, column, cost, axes @ weights[:-1, place], float(weights[-1, place]))
         assert ours <= least * (1 + 1e-4) + 1e-5 * loss(features, column, cost, np.zeros(shape[1]), 0.0)
-    scores = turned.scores(features, weights)
+    scores = LinearMachines(axes @ weights[:-1], weights[-1], np.unique(labels)).scores(features)
+    np.testing.assert_allclose(scores, matrix @ weights, atol=1e-3)
     theirs = exact.decision_function(features).reshape(len(features), -1)
     clear = np.abs(theirs).min(1) > 0.05
     np.testing.assert_array_equal(np.sign(scores[clear]), np.sign(theirs[clear]))
 
 
 @pytest.mark.parametrize("shape", [(120, 60), (80, 150)])
-def test_main_axes_alone_give_the_same_machines(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    features, labels = made(*shape, 3)
-    signs = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0).astype(np.float32)
-    costs = np.full(3, 0.1, np.float32)
-    whole = Turned.of(features)
-    expected = whole.scores(features, fit_machines(whole.matrix, signs, costs))
-    monkeypatch.setattr(linear, "MOST_TURNED", 50)
-    monkeypatch.setattr(linear, "MAIN_AXES", 10)
-    part = Turned.of(features)
-    assert part.rest
-    assert part.axes.shape == (shape[1], 10)
-    np.testing.assert_allclose(part.axes.T @ part.axes, np.eye(10), atol=1e-5)
-    # An isometry: every distance stays.
-    np.testing.assert_allclose(part.matrix[:, :-1] @ part.matrix[:, :-1].T, features @ features.T, rtol=1e-3, atol=1e-2)
-    found = fit_machines(part.matrix, signs, costs)
-    np.testing.assert_allclose(part.scores(features, found), expected, atol=2e-3)
-    np.testing.assert_allclose(part.scores(features, found), part.matrix @ found, atol=1e-3)
+def test_a_rotation_keeps_every_distance(shape: tuple[int, int]) -> None:
+    features, _ = made(*shape, 3)
+    matrix, axes = turned(features)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(min(shape)), atol=1e-5)
+    np.testing.assert_allclose(matrix[:, :-1] @ matrix[:, :-1].T, features @ features.T, rtol=1e-3, atol=1e-2)
 
 
 def test_a_document_without_a_sign_is_not_learned_from() -> None:
@@ -74,7 +63,7 @@ def test_a_document_without_a_sign_is_not_learned_from() -> None:
     signs = np.where(labels == 1, 1.0, -1.0).astype(np.float32)[:, None]
     hidden = signs.copy()
     hidden[60:] = 0
-    matrix = Turned.of(features).matrix
+    matrix, _ = turned(features)
     cost = np.ones(1, np.float32)
     whole, part = fit_machines(matrix, hidden, cost), fit_machines(matrix[:60], signs[:60], cost)
     np.testing.assert_allclose(whole, part, atol=1e-4)

@@ -27,8 +27,7 @@ def add_experiment_commands(app: typer.Typer) -> None:
 
 def reproduce(
     encoders: Annotated[
-        str,
-        typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas."),
+        str, typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas.")
     ] = "all",
     datasets: Annotated[
         str | None, typer.Option(help="'all' (the six of the paper), or names separated by commas. (default: all)")

@@ -252,7 +252,7 @@ def _print_shares(explanation: "Explanation") -> None:
     out.print(
         f"\nShare of the corpus: {explanation.prior:.0%}; of the words: {1 - explanation.prior:.0%}. Certainty of the "
         f"direction: kappa' = {explanation.concentration:,.0f}; agreement of the words: kappa_n = "
-        f"{explanation.word_concentration:,.1f}.",
+        f"{explanation.word_concentration:,.1f}."
     )
     strongest: dict[str, float] = {}
     for word, share in explanation.words:

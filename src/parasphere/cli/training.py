@@ -99,8 +99,7 @@ def skip_thought(
     ] = None,
     device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1, ...")] = "cpu",
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the state; the same command resumes from it."),
+        Path | None, typer.Option(help="Folder for the state; the same command resumes from it.")
     ] = None,
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
     precision: Annotated[str, typer.Option(help="float32, or float16 for half the size on disk.")] = "float32",

