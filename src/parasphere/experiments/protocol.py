@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..corpus import blocks
 from ..datasets import Dataset
 from ..datasets import names as known_datasets
-from ..errors import CorpusError
+from ..errors import CorpusError, ParasphereError
 from .linear import choose_cost
 
 Classifier = Literal["liblinear", "libsvm-rbf"]
@@ -72,22 +72,20 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.scaling not in get_args(Scaling):
-            raise ValueError(f"scaling must be one of {', '.join(get_args(Scaling))}, not {self.scaling!r}")
+            raise ParasphereError(f"scaling must be one of {', '.join(get_args(Scaling))}, not {self.scaling!r}")
         if self.classifier not in get_args(Classifier):
             known = " and ".join(get_args(Classifier))
-            raise ValueError(f"no classifier is called {self.classifier!r}; there are: {known}")
+            raise ParasphereError(f"no classifier is called {self.classifier!r}; there are: {known}")
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """Positions of the documents to train on and of those to test with."""
 
     train: Ints
     test: Ints
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of one fold.
 
     Attributes
@@ -130,7 +128,7 @@ def folds(dataset: Dataset, seed: int = 0) -> list[Fold]:
         return [Fold(np.flatnonzero(dataset.train), np.flatnonzero(~dataset.train))]
     _check_enough(dataset, counts, INNER_FOLDS + 1, "in all")
     splitter = StratifiedKFold(min(FOLDS, int(counts.min())), shuffle=True, random_state=seed)
-    return [Fold(train, test) for train, test in splitter.split(np.zeros(len(dataset)), dataset.labels)]
+    return [Fold(*parts) for parts in splitter.split(np.zeros(len(dataset)), dataset.labels)]
 
 
 def _check_enough(dataset: Dataset, counts: Ints, least: int, where: str) -> None:
@@ -142,8 +140,7 @@ def _check_enough(dataset: Dataset, counts: Ints, least: int, where: str) -> Non
         )
 
 
-@dataclass(frozen=True)
-class Encoded:
+class Encoded(NamedTuple):
     """The vectors of every text of a corpus, (n_docs, n_features), and the time to fit and encode."""
 
     vectors: Any
@@ -184,8 +181,7 @@ def evaluate(
     encoded : Encoded, default=None
         The vectors, if they do not depend on the fold.
     """
-    train = [dataset.texts[i] for i in fold.train]
-    test = [dataset.texts[i] for i in fold.test]
+    train, test = ([dataset.texts[i] for i in places] for places in fold)
     # One thread: results and times then do not depend on the number of cores.
     with threadpool_limits(1), counted() as encoder_warnings:
         if encoded is not None:
@@ -202,11 +198,10 @@ def evaluate(
         seen, unseen = _scaled(*parts) if options.scaling == "standard" else parts
         with counted() as classifier_warnings:
             machine, chosen = choose(seen, dataset.labels[fold.train], options)
-        concentration = encoder.posterior(test).concentration if tells_certainty and encoder else None
         return Outcome(
             test=fold.test,
             predicted=np.asarray(machine.predict(unseen), np.int64),
-            concentration=concentration,
+            concentration=encoder.posterior(test).concentration if tells_certainty and encoder else None,
             fit_seconds=fit_seconds,
             transform_seconds=transform_seconds,
             dimensions=int(seen.shape[1]),
@@ -266,6 +261,7 @@ def summarise(dataset: Dataset, outcomes: list[Outcome]) -> tuple[dict[str, Any]
     everyone = np.arange(len(dataset.label_names))
     transform_seconds = float(np.mean([outcome.transform_seconds for outcome in outcomes]))
     shares = [float(np.mean(outcome.predicted == dataset.labels[outcome.test])) for outcome in outcomes]
+    unconverged = map(sum, zip(*(outcome.unconverged for outcome in outcomes), strict=True))
     facts = {
         "accuracy": float(correct.mean()),
         "macro_f1": float(f1_score(truth, predicted, labels=everyone, average="macro", zero_division=0.0)),
@@ -280,10 +276,7 @@ def summarise(dataset: Dataset, outcomes: list[Outcome]) -> tuple[dict[str, Any]
         "texts_per_second": len(dataset) / max(transform_seconds, 1e-9),
         "dimensions": outcomes[0].dimensions,
         **{name: [outcome.chosen[name] for outcome in outcomes] for name in outcomes[0].chosen},
-        "unconverged": {
-            "classifier": sum(outcome.unconverged[0] for outcome in outcomes),
-            "encoder": sum(outcome.unconverged[1] for outcome in outcomes),
-        },
+        "unconverged": dict(zip(("classifier", "encoder"), unconverged, strict=True)),
         "certain": _certain(dataset, test, outcomes, order),
     }
     return facts, {"test": test, "predicted": predicted}
@@ -313,18 +306,16 @@ def dataset_from(path: str | Path, label: str | None = None, *, text: str = "tex
         labels += block.labels.to_pylist()
         numbers = range(block.start + 1, block.start + len(block) + 1)
         ids += [f"{path.name}:{number}" for number in numbers] if block.ids is None else block.ids.to_pylist()
-    unlabelled = [number for number, value in enumerate(labels) if value is None]
-    if unlabelled or not labels:
-        fault = f"document {unlabelled[0]} (from 0) has no label" if unlabelled else "it has no documents"
+    if None in labels or not labels:
+        fault = f"document {labels.index(None)} (from 0) has no label" if labels else "it has no documents"
         raise CorpusError(f"{path}: {fault}; every document needs a label")
-    names = sorted({str(value) for value in labels})
+    places = {name: place for place, name in enumerate(sorted(set(map(str, labels))))}
     name = path.name.split(".")[0]
-    places = {name: place for place, name in enumerate(names)}
     return Dataset(
         name=f"{name} (yours)" if name in known_datasets() else name,  # not comparable with the paper's results
         texts=texts,
         labels=np.array([places[str(value)] for value in labels]),
-        label_names=names,
+        label_names=list(places),
         ids=[str(name) for name in ids],
         licence="the user's own",
         citation="",
@@ -339,22 +330,14 @@ def _certain(dataset: Dataset, test: Ints, outcomes: list[Outcome], order: Ints)
     concentration = np.concatenate(by_fold)[order]
     ranked = np.argsort(concentration, kind="stable")
 
-    def excerpt(place: Any) -> str:
+    def described(place: Any) -> dict[str, Any]:
+        doc = test[place]
+        label = dataset.label_names[dataset.labels[doc]]
         # Some corpora are private messages, licensed for research only: a published report must not quote them.
-        return "" if "research" in dataset.licence else " ".join(dataset.texts[place].split())[:EXCERPT]
+        text = "" if "research" in dataset.licence else " ".join(dataset.texts[doc].split())[:EXCERPT]
+        return {"id": dataset.ids[doc], "label": label, "text": text, "concentration": float(concentration[place])}
 
-    def described(places: Ints) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": dataset.ids[test[place]],
-                "label": dataset.label_names[dataset.labels[test[place]]],
-                "text": excerpt(test[place]),
-                "concentration": float(concentration[place]),
-            }
-            for place in places
-        ]
-
-    return {"most": described(ranked[::-1][:EXAMPLES]), "least": described(ranked[:EXAMPLES])}
+    return {"most": [*map(described, ranked[::-1][:EXAMPLES])], "least": [*map(described, ranked[:EXAMPLES])]}
 
 
 def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
@@ -362,9 +345,8 @@ def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
         return train, test
     scaler = StandardScaler().fit(np.asarray(train, np.float64))
     if train.shape[1] > MANY:
-        scaler.scale_[:] = (
-            np.sqrt(scaler.var_.sum() / MANY) or 1.0
-        )  # total variance: that of so many standardised features
+        # The total variance becomes that of so many standardised features.
+        scaler.scale_[:] = np.sqrt(scaler.var_.sum() / MANY) or 1.0
     return scaler.transform(np.asarray(train, np.float64)), scaler.transform(np.asarray(test, np.float64))
 
 

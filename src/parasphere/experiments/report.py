@@ -116,11 +116,13 @@ def _pack(results: Mapping[str, Any]) -> str:
     return f'{{\n"made": {lines(results["made"])},\n"runs": [\n' + ",\n".join(runs) + "\n]\n}\n"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Return a number, or a dash."""
     return "–" if value is None else f"{value:.1f}"
 
 
-def _signed(value: float | None) -> str:
+def signed(value: float | None) -> str:
+    """Return a difference with its sign, and 0.0 without one."""
     if value is None:
         return "–"
     text = f"{value:+.1f}"
@@ -147,10 +149,10 @@ def _sentences(comparison: Comparison) -> dict[str, list[str]]:
             fixed = run["dim"] is None or run["encoder"] in published.FIXED
             where = [run["title"], published.DATASETS[run["dataset"]], "" if fixed else f"{run['dim']} dimensions"]
             where += [_condition(comparison.condition(run))] if len(comparison.conditions) > 1 else []
-            interval = "" if cell.low is None else f" ({_number(cell.low)} to {_number(cell.high)})"
+            interval = "" if cell.low is None else f" ({number(cell.low)} to {number(cell.high)})"
             sentences[verdict].append(
-                f"{' · '.join(filter(None, where))}: paper {_number(cell.paper)}, ours {_number(cell.ours)}{interval}, "
-                f"difference {_signed(cell.difference)}"
+                f"{' · '.join(filter(None, where))}: paper {number(cell.paper)}, ours {number(cell.ours)}{interval}, "
+                f"difference {signed(cell.difference)}"
             )
     return sentences
 
@@ -197,14 +199,10 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
     if figure:
         blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
     blocks += ["## Differences from the paper", _summary(said)]
-    headings = {
-        "below": "Below, by more than the interval",
-        "above": "Above, by more than the interval",
-        "near": "Within the interval",
-    }
+    headings = {"below": "Below, by more than", "above": "Above, by more than", "near": "Within"}
     for verdict, heading in headings.items():
         if said[verdict]:
-            blocks += [f"### {heading}", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
+            blocks += [f"### {heading} the interval", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
     blocks += ["## Analysis", f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}", "## How this was made"]
     made = _made(comparison.made)
     code = {name for name in ("command", "code") if "`" not in made.get(name, "")}  # to be copied verbatim
@@ -215,10 +213,10 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
 
 def _markdown(table: Table) -> str:
     def spell(cell: Cell) -> str:
-        ours = f"**{_number(cell.ours)}**" if cell.best else _number(cell.ours)
+        ours = f"**{number(cell.ours)}**" if cell.best else number(cell.ours)
         mark = {1: " ▲", 0: "", -1: " ▼"}[cell.sign]
-        interval = "" if cell.low is None else f"<br>{_number(cell.low)} to {_number(cell.high)}"
-        return f"{_number(cell.paper)} / {ours}{mark} / {_signed(cell.difference)}{interval}"
+        interval = "" if cell.low is None else f"<br>{number(cell.low)} to {number(cell.high)}"
+        return f"{number(cell.paper)} / {ours}{mark} / {signed(cell.difference)}{interval}"
 
     lines = [["encoder", "vector", *map(_plain, table.columns)], ["---", "--:", *["---"] * len(table.columns)]]
     for row in table.rows:
@@ -229,12 +227,11 @@ def _markdown(table: Table) -> str:
 
 def _made(made: Mapping[str, Any]) -> dict[str, str]:
     """Return the provenance as strings."""
-    facts = {}
-    for name, value in made.items():
-        text = ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
-        if text not in (None, ""):
-            facts[name] = str(text)
-    return facts
+    spelled = {
+        name: ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
+        for name, value in made.items()
+    }
+    return {name: str(text) for name, text in spelled.items() if text not in (None, "")}
 
 
 def _plain(text: object) -> str:
@@ -279,18 +276,17 @@ def _listed(comparison: Comparison, run: Mapping[str, Any]) -> dict[str, Any]:
         end: [document | {"text": str(document["text"])[:EXCERPT]} for document in run["certain"][end]]
         for end in ("most", "least")
     }
-    names = "encoder title dim vectors dimensions macro_f1 fit_seconds transform_seconds texts_per_second C".split()
+    names = (
+        "encoder title dim vectors dimensions macro_f1 fit_seconds transform_seconds texts_per_second C n_train n_test "
+        "label_names confusion"
+    ).split()
     return {name: run.get(name) for name in names} | {
         "dataset": published.DATASETS.get(run["dataset"], run["dataset"]),
         "condition": _condition(condition),
         "first": condition == first,
         "main": run is comparison.get(first, run["encoder"], run["dataset"], comparison.dim(first)),
         "cell": comparison.beside(run, run["dim"])._asdict(),
-        "n_train": run.get("n_train"),
-        "n_test": run.get("n_test"),
         "folds": len(run.get("folds") or ()),
         "unconverged": sum((run.get("unconverged") or {}).values()),
-        "label_names": run.get("label_names"),
-        "confusion": run.get("confusion"),
         "certain": certain,
     }

@@ -13,14 +13,14 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
@@ -61,11 +61,6 @@ class Run:
     dim: int
     vectors: WordVectors | None
     options: Options
-
-    @property
-    def label(self) -> str:
-        """A short name for people."""
-        return f"{self.encoder.name} · {self.dataset.name} · {self.dim}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -190,15 +185,12 @@ def run_plan(
 def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
     """Return the provenance of results: command, date, machine, versions; JSON-able."""
     libraries = dict.fromkeys([*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)])
+    versions = {library: version(library) for library in libraries}
     return {
         "command": command,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "versions": {
-            "parasphere": __version__,
-            "python": platform.python_version(),
-            **{library: version(library) for library in libraries},
-        },
+        "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
         "seed": plan[0].options.seed,
         "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in _classes(run.build()))),
         "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
@@ -222,34 +214,32 @@ def _dims(encoder: Encoder, dims: list[int], *, everywhere: bool) -> list[int]:
     return dims if everywhere and encoder.by_dim else dims[:1]
 
 
-def _compute(
-    missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
-) -> Iterable[tuple[str, dict[str, Any]]]:
+def _compute(missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool) -> Iterator[tuple[str, Any]]:
     """Compute the folds of all runs in parallel; cache and yield each run when its last fold is done."""
-    tasks = [
-        (key, number, run, fold)
-        for key, run in missing.items()
-        for number, fold in enumerate(folds(run.dataset, run.options.seed))
-    ]
-    waiting: dict[str, dict[int, Outcome | None]] = {key: {} for key in missing}
-    for key, number, _, _ in tasks:
-        waiting[key][number] = None
-    labels = [f"{run.label}" + (f", fold {n + 1}" if len(waiting[key]) > 1 else "") for key, n, run, _ in tasks]
-    costs = [len(fold.train) * run.dim for _, _, run, fold in tasks]
+    parts = {key: folds(run.dataset, run.options.seed) for key, run in missing.items()}
+    tasks = [(key, number) for key, part in parts.items() for number in range(len(part))]
+    todo = (delayed(_fold)(at, missing[key], parts[key][number], folder) for at, (key, number) in enumerate(tasks))
     workers = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-    todo = (delayed(_fold)(place, run, fold, folder) for place, (_, _, run, fold) in enumerate(tasks))
-    with Watch(labels, costs, jobs, shown=progress and bool(tasks)) as watch, warnings.catch_warnings():
+    labels = [_label(missing[key], number, len(parts[key])) for key, number in tasks]
+    costs = [len(parts[key][number].train) * missing[key].dim for key, number in tasks]
+    outcomes: dict[str, dict[int, Outcome]] = {key: {} for key in missing}
+    with _watch(labels, costs, jobs, shown=progress and bool(tasks)) as done, warnings.catch_warnings():
         # joblib restarts workers whose memory has grown, and warns of it.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for place, outcome in workers(todo):
-            key, number, run, _ = tasks[place]
-            watch.done(place)
-            waiting[key][number] = outcome
-            if all(waiting[key].values()):
-                outcomes = [outcome for outcome in waiting.pop(key).values() if outcome is not None]
-                facts, arrays = summarise(run.dataset, outcomes)
+            done(place)
+            key, number = tasks[place]
+            outcomes[key][number] = outcome
+            if len(outcomes[key]) == len(parts[key]):
+                run, found = missing[key], sorted(outcomes.pop(key).items())
+                facts, arrays = summarise(run.dataset, [outcome for _, outcome in found])
                 storage.save(folder / key, KIND, arrays, {"run": run.facts, "result": facts})
                 yield key, facts
+
+
+def _label(run: Run, fold: int, n_folds: int) -> str:
+    name = f"{run.encoder.name} · {run.dataset.name} · {run.dim}"
+    return name if n_folds == 1 else f"{name}, fold {fold + 1}"
 
 
 def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]:
@@ -290,52 +280,32 @@ def _warm_up(run: Run) -> None:
             run.build().fit(few).transform(few)
 
 
-class Watch:
-    """A progress bar of running tasks and remaining time; drawn on a terminal only.
+@contextlib.contextmanager
+def _watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show running tasks and the remaining time on a terminal; yields a function that takes the place of a task done.
 
-    Parameters
-    ----------
-    labels : sequence of str
-        Name of each task, in the order in which they start.
-    costs : sequence of int
-        Approximate work per task, in any unit.
-    jobs : int
-        Number of tasks that run at a time.
-    shown : bool, default=True
+    ``labels`` and ``costs`` (work, in any unit) are those of each task, in the order in which they start.
     """
+    console, count = Console(stderr=True), len(labels)
+    left = dict.fromkeys(range(count))
+    texts = [TextColumn(text, markup=False) for text in ("{task.fields[done]}", "{task.description}")]
+    columns = (texts[0], BarColumn(), TimeRemainingColumn(), texts[1])
+    hidden = not (shown and console.is_terminal)
+    bar = Progress(*columns, console=console, transient=True, disable=hidden, speed_estimate_period=600)
+    task = bar.add_task("", total=sum(costs), done="")
 
-    def __init__(self, labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool = True) -> None:
-        console = Console(stderr=True)
-        self.labels, self.costs, self.jobs = labels, costs, effective_n_jobs(jobs)
-        self.open = dict.fromkeys(range(len(labels)))
-        columns = (
-            TextColumn("{task.fields[done]}", markup=False),
-            BarColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
-        )
-        shown = shown and console.is_terminal
-        self.bar = Progress(*columns, console=console, transient=True, disable=not shown, speed_estimate_period=600)
-        self.task = self.bar.add_task("", total=sum(costs), done="")
+    def show() -> None:
+        running = "  ".join(labels[place] for place in islice(left, effective_n_jobs(jobs)))
+        bar.update(task, description=visible(running), done=f"{count - len(left)}/{count}")
 
-    def __enter__(self) -> Self:
-        self.bar.start()
-        self._show()
-        return self
+    def done(place: int) -> None:
+        del left[place]
+        bar.advance(task, costs[place])
+        show()
 
-    def __exit__(self, *_error: object) -> None:
-        self.bar.stop()
-
-    def done(self, place: int) -> None:
-        """Mark a task as done."""
-        del self.open[place]
-        self.bar.advance(self.task, self.costs[place])
-        self._show()
-
-    def _show(self) -> None:
-        running = "  ".join(self.labels[place] for place in islice(self.open, self.jobs))
-        count = len(self.labels)
-        self.bar.update(self.task, description=visible(running), done=f"{count - len(self.open)}/{count}")
+    with bar:
+        show()
+        yield done
 
 
 def _recall(folder: Path) -> dict[str, Any] | None:

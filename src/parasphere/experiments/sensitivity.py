@@ -16,6 +16,7 @@ from ..vectors import Word2Vec, WordVectors
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder
 from .protocol import Options
+from .report import number, signed
 from .run import Run, provenance, run_plan
 
 DATASETS = ("20news-same", "subj", "mr")
@@ -154,8 +155,7 @@ def _markdown(study: Mapping[str, Any]) -> str:
         "| change | " + " | ".join(published.DATASETS.get(name, name) for name in names) + " |",
         "|---|" + "--:|" * len(names),
     ]
-    paper = [published.in_table("spm", name) for name in names]
-    lines.append("| the paper | " + " | ".join("–" if value is None else f"{value:.1f}" for value in paper) + " |")
+    lines.append("| the paper | " + " | ".join(number(published.in_table("spm", name)) for name in names) + " |")
     first, *rest = study["rows"]
     base = first["cells"]
     lines.append(f"| {first['name']} | " + " | ".join(f"{100 * base[name]['accuracy']:.1f}" for name in names) + " |")
@@ -171,5 +171,4 @@ def _cell(cell: Mapping[str, Any] | None, base: Mapping[str, Any]) -> str:
         return "–"
     difference = 100 * (cell["accuracy"] - base["accuracy"])
     star = "*" if cell["p"] is not None and cell["p"] < published.LEVEL else ""
-    sign = "" if f"{difference:.1f}" in ("0.0", "-0.0") else f"{difference:+.1f}".replace("-", "−")
-    return f"{100 * cell['accuracy']:.1f} ({sign or '0.0'}{star})"
+    return f"{100 * cell['accuracy']:.1f} ({signed(difference)}{star})"
