@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from parasphere import ParasphereError, WordVectors
 from parasphere.baselines.fastsent import FastSent
 from parasphere.baselines.pretrained import Pretrained
-from parasphere.cli.training import add_training_commands
+from parasphere.cli.training import training_app
 
 LINES = ["The sun rose. Birds sang.", "The sun set. Birds slept.", "", "The moon rose."] * 10
 
@@ -21,7 +21,7 @@ LINES = ["The sun rose. Birds sang.", "The sun set. Birds slept.", "", "The moon
 def run(*arguments: object) -> str:
     app = typer.Typer()
     app.callback()(lambda: None)
-    add_training_commands(app)
+    app.add_typer(training_app, name="train-encoder")
     done = CliRunner().invoke(app, ["train-encoder", *map(str, arguments)], catch_exceptions=True)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from .. import __version__
 from ..errors import MissingExtraError
-from .common import AsJson, Commands, be_quiet, complain, out, say, shown_warnings
+from . import options
+from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
-from .training import add_training_commands
+from .training import training_app
 from .vectors import vectors_app
 
 app = typer.Typer(
@@ -47,22 +49,18 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False,
+def prepare(
+    wanted: Annotated[bool, Option("--quiet", "-q", help="Show no progress bars.")] = False,
     version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Accept the options that come before a command."""
-    be_quiet(quiet)
+    quiet.set(wanted)
 
 
 @app.command()
-def demo(
-    picture: Annotated[
-        Path, typer.Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")
-    ] = Path("map.png"),
-) -> None:
+def demo(picture: options.Picture = Path("map.png")) -> None:
     """Fit the model to texts that come with the library, in seconds, and show the results.
 
     \b
@@ -76,7 +74,7 @@ def demo(
 
 
 @app.command()
-def warmup(as_json: AsJson = False) -> None:
+def warmup(as_json: options.AsJson = False) -> None:
     """Compile the code and parse the default word vectors once, and store both in the cache.
 
     Later processes start in seconds. In a container, run it when the image is
@@ -97,10 +95,10 @@ def warmup(as_json: AsJson = False) -> None:
     facts = warm_up()
     sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {facts[name]}" for name, said in
                          (("compiled", "compiled code"), ("vectors", "word vectors")))  # fmt: skip
-    say(facts, sentence, as_json)
+    say(facts, as_json, sentence)
 
 
 add_model_commands(app)
 add_experiment_commands(app)
-add_training_commands(app)
+app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")

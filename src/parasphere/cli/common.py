@@ -1,4 +1,4 @@
-"""What the commands share: options, progress bars, and the printing of results.
+"""What the commands share: progress bars and the printing of results.
 
 Everything is printed by :class:`Screen` or :func:`print_json`, so that nothing in a text, a path or the name of a
 column can control the terminal or be taken for markup.
@@ -8,17 +8,16 @@ import json
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
 from ..errors import ParasphereWarning
-from ..places import GLOVE
 from ..printable import visible, visible_json
 from ..progress import progress
 from .hints import as_typed
@@ -41,34 +40,6 @@ def styled(*parts: str | tuple[str, str]) -> Text:
 
 
 out = Screen()
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
-VectorsOption = Annotated[str, typer.Option("--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder.")]
-Corpus = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CORPUS",
-        help="Texts: .txt (one per line), .jsonl, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder of "
-        "such files; or - for standard input.",
-    ),
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
-TextColumn = Annotated[str, typer.Option("--text-column", help="Name of the column with the texts.")]
-LabelColumn = Annotated[str | None, typer.Option("--label-column", help="Name of the column with the labels.")]
-IdColumn = Annotated[str | None, typer.Option("--id-column", help="Name of the column with the ids of documents.")]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="txt, jsonl, csv, tsv or parquet, if the name of the file does not tell (standard input is txt)."
-    ),
-]
-LoadVectors = Annotated[
-    str | None, typer.Option("--vectors", "-v", help="Where the word vectors of the model are now, if they were moved.")
-]
-Encoding = Annotated[str, typer.Option(help="Character encoding of the file.")]
-Threads = Annotated[
-    int, typer.Option(min=-1, help="Number of threads that read text; -1 is one per core. Results do not depend on it.")
-]
 
 
 class Commands(TyperGroup):
@@ -107,25 +78,14 @@ def _visible_complaints() -> Iterator[None]:
         raise
 
 
-_quiet = False
-
-
-def be_quiet(wanted: bool) -> None:
-    """Set whether this command shows progress bars."""
-    global _quiet
-    _quiet = wanted
-
-
-def quiet() -> bool:
-    """Return whether this command shows no progress bars."""
-    return _quiet
+quiet = ContextVar("quiet", default=False)  # whether this command shows no progress bars
 
 
 @contextmanager
 def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
     """Show a progress bar while a corpus is read; yields the ``progress`` argument of ``corpus.blocks``."""
     total = corpus.stat().st_size if corpus.is_file() else None
-    with progress(label, total, shown=not quiet()) as advance:
+    with progress(label, total, shown=not quiet.get()) as advance:
         before = 0
 
         def at(position: int) -> None:
@@ -143,12 +103,17 @@ def documents(corpus: Path) -> Any:
     return STANDARD_INPUT if str(corpus) == "-" else corpus
 
 
-def say(facts: dict[str, Any], sentence: str, as_json: bool) -> None:
-    """Print facts for programs, or a sentence for people."""
+def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:
+    """Print facts for programs, or for people: as a sentence, or as a table if there is none."""
     if as_json:
         print_json(facts)
-    else:
+    elif sentence is not None:
         out.print(sentence, soft_wrap=True)
+    else:
+        table = Table(show_header=False, box=None)
+        for name, value in facts.items():
+            table.add_row(styled((name.replace("_", " "), "bold")), _shown(value))
+        out.print(table)
 
 
 def print_json(facts: Any) -> None:
@@ -177,14 +142,6 @@ def shown_warnings() -> Iterator[None]:
         warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # scikit-learn's kinds too
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-def facts_table(facts: dict[str, Any]) -> None:
-    """Print facts, one per line."""
-    table = Table(show_header=False, box=None)
-    for name, value in facts.items():
-        table.add_row(styled((name.replace("_", " "), "bold")), _shown(value))
-    out.print(table)
 
 
 def _shown(value: Any) -> str:

@@ -3,14 +3,16 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast
 
 import typer
 from rich.table import Table
+from typer import Argument, Option
 
 from ..errors import ParasphereError
 from ..places import GLOVE
-from .common import AsJson, Encoding, LabelColumn, TextColumn, complain, out, print_json, styled
+from . import options
+from .common import out, print_json, styled
 
 _TOLD = (
     "encoder dataset dim vectors classifier transductive accuracy macro_f1 n_train n_test fit_seconds "
@@ -27,44 +29,40 @@ def add_experiment_commands(app: typer.Typer) -> None:
 
 def reproduce(
     encoders: Annotated[
-        str, typer.Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas.")
+        str, Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas.")
     ] = "all",
     datasets: Annotated[
-        str | None, typer.Option(help="'all' (the six of the paper), or names separated by commas. (default: all)")
+        str | None, Option(help="'all' (the six of the paper), or names separated by commas. (default: all)")
     ] = None,
     dims: Annotated[
         str | None,
-        typer.Option(help="Dimensions separated by commas; only Subj and MR use all of them. (default: all available)"),
+        Option(help="Dimensions separated by commas; only Subj and MR use all of them. (default: all available)"),
     ] = None,
     vectors: Annotated[
         str,
-        typer.Option(
+        Option(
             "--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder; {{dim}} stands for the dimension."
         ),
     ] = GLOVE,
-    classifier: Annotated[str, typer.Option(help="liblinear or libsvm-rbf.")] = "liblinear",
+    classifier: Annotated[str, Option(help="liblinear or libsvm-rbf.")] = "liblinear",
     transductive: Annotated[
         bool,
-        typer.Option(
-            "--transductive", help="Fit encoders to all texts, those of the test set included, without labels."
-        ),
+        Option("--transductive", help="Fit encoders to all texts, those of the test set included, without labels."),
     ] = False,
     corpus: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="A labelled corpus of your own: .csv, .tsv, .jsonl, .parquet, or a folder with one folder per label."
         ),
     ] = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = None,
-    encoding: Encoding = "utf-8",
-    seed: Annotated[int, typer.Option(help="Seed of folds, initial values and classifier.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(help="Number of processes; -1 is one per core. Results do not depend on it.")
-    ] = -1,
-    cached: Annotated[bool, typer.Option("--cached", help="Report only what has been computed already.")] = False,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")] = Path("results"),
-    as_json: AsJson = False,
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
+    seed: Annotated[int, Option(help="Seed of folds, initial values and classifier.")] = 0,
+    jobs: options.Jobs = -1,
+    cached: Annotated[bool, Option("--cached", help="Report only what has been computed already.")] = False,
+    folder: options.Report = Path("results"),
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the experiments of the paper and write a report.
 
@@ -76,30 +74,16 @@ def reproduce(
         parasphere reproduce --corpus news.csv --label-column topic --out results
     """  # noqa: D301
     from ..experiments import dataset_from, run_all
-    from ..experiments.encoders import named_encoders
     from ..experiments.protocol import Classifier
     from ..experiments.report import write_report
 
-    if classifier not in get_args(Classifier):
-        raise ParasphereError(f"no classifier is called {classifier!r}; there are: {', '.join(get_args(Classifier))}")
     chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all")
     if corpus is not None:
         chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
-    able, left_out = named_encoders(_names(encoders))
-    for name, reason in left_out.items():
-        complain("warning", f"{name} is left out: {reason}")
     results = run_all(
-        [encoder.name for encoder in able],
-        chosen,
-        _numbers(dims),
-        vectors,
-        classifier=cast(Classifier, classifier),
-        transductive=transductive,
-        seed=seed,
-        jobs=jobs,
-        cached_only=cached,
-        command=_typed(),
-    )
+        _names(encoders), chosen, _numbers(dims), vectors, classifier=cast(Classifier, classifier),
+        transductive=transductive, seed=seed, jobs=jobs, cached_only=cached, command=_typed(),
+    )  # fmt: skip
     write_report(results, folder)
     if as_json:
         print_json([{name: run[name] for name in _TOLD} for run in results["runs"]])
@@ -110,8 +94,8 @@ def reproduce(
 
 
 def join(
-    folders: Annotated[list[Path], typer.Argument(help="Folders written by 'parasphere reproduce'.")],
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")] = Path("results"),
+    folders: Annotated[list[Path], Argument(help="Folders written by 'parasphere reproduce'.")],
+    folder: options.Report = Path("results"),
 ) -> None:
     """Join several reports into one.
 
@@ -130,14 +114,11 @@ def join(
 
 def sensitivity(
     vectors: Annotated[
-        list[str],
-        typer.Option("--vectors", "-v", help="Word vectors to compare, the usual ones first; may be repeated."),
+        list[str], Option("--vectors", "-v", help="Word vectors to compare, the usual ones first; may be repeated.")
     ] = [GLOVE],  # noqa: B006
-    datasets: Annotated[str, typer.Option(help="Names separated by commas.")] = "20news-same,subj,mr",
-    jobs: Annotated[
-        int, typer.Option(help="Number of processes; -1 is one per core. Results do not depend on it.")
-    ] = -1,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder of sensitivity.md.")] = Path("results"),
+    datasets: Annotated[str, Option(help="Names separated by commas.")] = "20news-same,subj,mr",
+    jobs: options.Jobs = -1,
+    folder: Annotated[Path, Option("--out", "-o", help="Folder of sensitivity.md.")] = Path("results"),
 ) -> None:
     """Measure how the accuracy of SPM changes with its settings, the texts, the protocol and the vectors.
 

@@ -1,36 +1,17 @@
 """The commands around a model: fit, transform, similar, explain, info, plot."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
 from ..errors import ParasphereError
 from ..places import GLOVE
-from .common import (
-    AsJson,
-    Corpus,
-    Encoding,
-    Format,
-    IdColumn,
-    LabelColumn,
-    LoadVectors,
-    Model,
-    TextColumn,
-    Threads,
-    VectorsOption,
-    documents,
-    facts_table,
-    out,
-    print_json,
-    quiet,
-    reading,
-    say,
-    styled,
-)
+from . import options
+from .common import documents, out, print_json, quiet, reading, say, styled
 
 if TYPE_CHECKING:
     from ..model import Explanation, SphericalParagraphModel
@@ -38,46 +19,45 @@ if TYPE_CHECKING:
 
 def add_model_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
-    commands: list[Callable[..., None]] = [fit, transform, similar, explain, info, plot]
-    for command in commands:
+    for command in (fit, transform, similar, explain, info, plot):
         app.command()(command)
 
 
 def fit(
-    corpus: Corpus,
-    model: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Folder to write.")],
-    vectors: VectorsOption = GLOVE,
-    text_column: TextColumn = "text",
-    encoding: Encoding = "utf-8",
-    format: Format = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The model of the paper, instead of our defaults.")] = False,
+    corpus: options.Corpus,
+    model: Annotated[Path, Option("--out", "-o", metavar="MODEL", help="Folder to write.")],
+    vectors: options.Vectors = GLOVE,
+    text_column: options.TextColumn = "text",
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    paper: Annotated[bool, Option("--paper", help="The model of the paper, instead of our defaults.")] = False,
     stop_words: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--stop-words/--no-stop-words", help="Drop English stop words; the default, except with --learn-vectors."
         ),
     ] = None,
-    facets: Annotated[int, typer.Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
+    facets: Annotated[int, Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
     learn: Annotated[
-        bool, typer.Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
+        bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the texts with --learn-vectors. (default: 40)")
+        int | None, Option(min=1, help="Passes over the texts with --learn-vectors. (default: 40)")
     ] = None,
     prior_strength: Annotated[
-        float, typer.Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
+        float, Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
     ] = 10.0,
-    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of EM iterations.")] = 500,
-    tol: Annotated[float, typer.Option(help="Stop when an iteration gains less, in nats per word.")] = 1e-6,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of --paper, --facets and --learn-vectors.")] = 0,
-    threads: Threads = 1,
+    max_iter: Annotated[int, Option(min=1, help="Maximum number of EM iterations.")] = 500,
+    tol: Annotated[float, Option(help="Stop when an iteration gains less, in nats per word.")] = 1e-6,
+    seed: Annotated[int, Option(min=0, help="Seed of --paper, --facets and --learn-vectors.")] = 0,
+    threads: options.Threads = 1,
     embed_vectors: Annotated[
-        bool, typer.Option("--embed-vectors", help="Copy the word vectors into the folder of the model.")
+        bool, Option("--embed-vectors", help="Copy the word vectors into the folder of the model.")
     ] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder for the state of --learn-vectors; the same command resumes from it.")
+        Path | None, Option(help="Folder for the state of --learn-vectors; the same command resumes from it.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit a model to a corpus and save it.
 
@@ -95,55 +75,50 @@ def fit(
     from ..vectors import JointVectors, WordVectors
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
-    if epochs is not None and not learn:
-        raise ParasphereError("--epochs needs --learn-vectors.")
-    if checkpoint is not None and not learn:
-        raise ParasphereError("--checkpoint needs --learn-vectors.")
+    for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint)):
+        if given is not None and not learn:
+            raise ParasphereError(f"{name} needs --learn-vectors.")
     if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
         raise ParasphereError("--paper has its own stop words, prior strength, facets and vectors: omit these options.")
     settings: dict[str, Any] = {
-        "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet(),
+        "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet.get(),
     }  # fmt: skip
     if not paper:
         dropped = not learn if stop_words is None else stop_words  # learned weights make stop words harmless
         words = Tokenizer(stop_words="english" if dropped else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
-    source: Any = WordVectors.load(vectors, verbose=not quiet())
+    source: Any = WordVectors.load(vectors, verbose=not quiet.get())
     if learn:
         source = JointVectors(
-            start=source, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet()
+            start=source, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet.get()
         )
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
-    columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format}
     with reading("reading", corpus) as at:
-        texts = blocks(documents(corpus), progress=at, **columns)
+        texts = blocks(documents(corpus), progress=at, text=text_column, encoding=encoding, format=format)
         material: Any = list(texts) if learn else estimator.read(texts)
     estimator.fit(material)
     estimator.save(model, embed_vectors=embed_vectors)
     bags = estimator.read(material) if learn else material
     counted = "weight_of_known_words" if learn else "known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
-    _print({**facts, **_facts(estimator), "model": str(model)}, as_json)
+    say({**facts, **_facts(estimator), "model": str(model)}, as_json)
 
 
 def transform(
-    model: Model,
-    corpus: Corpus,
+    model: options.Model,
+    corpus: options.Corpus,
     vectors_file: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write: .parquet, .npy or .csv, one row per document."
-        ),
+        Path, Option("--out", "-o", metavar="FILE", help="File to write: .parquet, .npy or .csv, one row per document.")
     ],
-    text_column: TextColumn = "text",
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    encoding: Encoding = "utf-8",
-    format: Format = None,
-    threads: Threads = 1,
-    vectors: LoadVectors = None,
-    as_json: AsJson = False,
+    text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    threads: options.Threads = 1,
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write the vectors of texts to a file, in constant memory.
 
@@ -156,35 +131,27 @@ def transform(
 
     estimator = _load(model, vectors)
     estimator.n_jobs = threads
+    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out) as write:
-        stream = estimator.stream(
-            documents(corpus),
-            text=text_column,
-            id=id_column,
-            label=label_column,
-            encoding=encoding,
-            format=format,
-            progress=at,
-        )
-        for block, posterior in stream:
+        for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
     facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
-    say(facts, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}", as_json)
+    say(facts, as_json, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}")
 
 
 def similar(
-    model: Model,
-    corpus: Corpus,
-    query: Annotated[str, typer.Argument(help="The text to compare with.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
-    text_column: TextColumn = "text",
-    id_column: IdColumn = None,
-    encoding: Encoding = "utf-8",
-    format: Format = None,
-    vectors: LoadVectors = None,
-    as_json: AsJson = False,
+    model: options.Model,
+    corpus: options.Corpus,
+    query: Annotated[str, Argument(help="The text to compare with.")],
+    k: Annotated[int, Option("-k", min=1, help="Number of documents.")] = 10,
+    text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the documents most similar to a query.
 
@@ -195,9 +162,8 @@ def similar(
     """  # noqa: D301
     estimator = _load(model, vectors)
     with reading("searching", corpus) as at:
-        matches = estimator.similar(
-            query, documents(corpus), k, text=text_column, id=id_column, encoding=encoding, format=format, progress=at
-        )
+        columns = _columns(text_column, encoding, format, id=id_column)
+        matches = estimator.similar(query, documents(corpus), k, progress=at, **columns)
     if as_json:
         print_json([match._asdict() for match in matches])
         return
@@ -214,10 +180,10 @@ def similar(
 
 
 def explain(
-    model: Model,
-    text: Annotated[str, typer.Argument(help="The text to explain.")],
-    vectors: LoadVectors = None,
-    as_json: AsJson = False,
+    model: options.Model,
+    text: Annotated[str, Argument(help="The text to explain.")],
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show how much each word, and the corpus, contributes to the direction of a text.
 
@@ -232,10 +198,10 @@ def explain(
     if as_json:
         print_json(vars(explanation))
         return
-    if not explanation.words:
-        out.print("No word of this text has a vector: its direction is that of the corpus.")
-    else:
+    if explanation.words:
         _print_shares(explanation)
+    else:
+        out.print("No word of this text has a vector: its direction is that of the corpus.")
     if explanation.words and estimator.facets_ is not None:
         facets = Table("facet", "share", "words", box=None)
         for facet in np.argsort(explanation.facets)[::-1]:
@@ -265,7 +231,7 @@ def _print_shares(explanation: "Explanation") -> None:
     out.print(table)
 
 
-def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> None:
+def info(model: options.Model, vectors: options.LoadVectors = None, as_json: options.AsJson = False) -> None:
     """Describe a saved model.
 
     \b
@@ -273,23 +239,21 @@ def info(model: Model, vectors: LoadVectors = None, as_json: AsJson = False) -> 
         parasphere info model
         parasphere info model --json
     """  # noqa: D301
-    _print(_facts(_load(model, vectors)), as_json)
+    say(_facts(_load(model, vectors)), as_json)
 
 
 def plot(
-    model: Model,
-    corpus: Corpus,
-    picture: Annotated[
-        Path, typer.Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")
-    ],
-    label_column: LabelColumn = None,
-    text_column: TextColumn = "text",
-    id_column: IdColumn = None,
-    encoding: Encoding = "utf-8",
-    format: Format = None,
-    title: Annotated[str | None, typer.Option(help="Title of the map.")] = None,
-    vectors: LoadVectors = None,
-    as_json: AsJson = False,
+    model: options.Model,
+    corpus: options.Corpus,
+    picture: options.Picture,
+    label_column: options.LabelColumn = None,
+    text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    title: Annotated[str | None, Option(help="Title of the map.")] = None,
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw documents on a map of the sphere, coloured by label; uncertain ones are faint.
 
@@ -303,41 +267,29 @@ def plot(
     from ..plots import draw_map
 
     estimator = _load(model, vectors)
-    columns: dict[str, list[Any]] = {"labels": [], "ids": [], "texts": []}
-    directions, certainty = [], []
+    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    labels: list[str] = []
+    ids: list[str] = []
+    texts: list[str] = []
+    directions, certainty = [np.empty((0, estimator._n_features_out))], [np.empty(0)]
     with reading("reading", corpus) as at:
-        stream = estimator.stream(
-            documents(corpus),
-            text=text_column,
-            id=id_column,
-            label=label_column,
-            encoding=encoding,
-            format=format,
-            progress=at,
-        )
-        for block, posterior in stream:
+        for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
             directions.append(posterior.direction)
             certainty.append(posterior.mean_length)
-            labels, names = block.labels, block.ids
-            columns["labels"] += (
-                [""] * len(block) if labels is None else ["" if x is None else str(x) for x in labels.to_pylist()]
-            )
-            columns["ids"] += (
-                range(block.start + 1, block.start + len(block) + 1) if names is None else names.to_pylist()
-            )
-            columns["texts"] += [str(text)[:300] for text in block.texts.to_pylist()]
+            n, given, names = len(block), block.labels, block.ids
+            labels += [""] * n if given is None else ["" if one is None else str(one) for one in given.to_pylist()]
+            ids += map(str, range(block.start + 1, block.start + n + 1) if names is None else names.to_pylist())
+            texts += [str(text)[:300] for text in block.texts.to_pylist()]
     draw_map(
-        picture,
-        np.concatenate(directions) if directions else np.empty((0, estimator._n_features_out)),
-        estimator.mean_direction_,
-        np.concatenate(certainty) if certainty else np.empty(0),
-        columns["labels"] if any(columns["labels"]) else None,
-        title=title,
-        ids=[str(name) for name in columns["ids"]],
-        texts=columns["texts"],
-    )
-    count = len(columns["texts"])
-    say({"documents": count, "file": str(picture)}, f"{count:,} documents drawn to {picture}", as_json)
+        picture, np.concatenate(directions), estimator.mean_direction_, np.concatenate(certainty),
+        labels if any(labels) else None, title=title, ids=ids, texts=texts,
+    )  # fmt: skip
+    say({"documents": len(texts), "file": str(picture)}, as_json, f"{len(texts):,} documents drawn to {picture}")
+
+
+def _columns(text: str, encoding: str, format: str | None, **more: str | None) -> dict[str, Any]:
+    """Return the options that say how a corpus is read."""
+    return {"text": text, "encoding": encoding, "format": format, **more}
 
 
 def _load(model: Path, vectors: str | None) -> "SphericalParagraphModel":
@@ -350,13 +302,11 @@ def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
     import numpy as np
 
     vectors = model.vectors_
-    facets = (
-        {f"facet_{i + 1}": words for i, words in enumerate(model.facet_words(6))} if model.facets_ is not None else {}
-    )
+    facets = [] if model.facets_ is None else model.facet_words(6)
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model._n_features_out,
-        **facets,
+        **{f"facet_{number}": words for number, words in enumerate(facets, 1)},
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
         "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
@@ -364,13 +314,6 @@ def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
     }
-
-
-def _print(facts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(facts)
-    else:
-        facts_table(facts)
 
 
 def _coloured(explanation: "Explanation") -> Text:

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from ..errors import ParasphereError
-from .common import AsJson, Commands, facts_table, out, quiet, say
+from . import options
+from .common import Commands, out, print_json, quiet, say
 
 training_app = typer.Typer(cls=Commands, help="Train sentence encoders on ordered text.", no_args_is_help=True)
 _POINTS = 20  # of a loss curve that is printed
@@ -14,47 +16,36 @@ _WIDTH = 40  # of its longest bar
 
 Text = Annotated[
     Path,
-    typer.Option(
+    Option(
         "--text",
         help="Ordered text: one sentence or paragraph per line, blank lines between documents; .txt, also in .gz, .xz, "
         ".bz2 or .zip.",
     ),
 ]
 Folder = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Folder to write. (default: where 'parasphere reproduce' looks for it)"),
+    Path | None, Option("--out", "-o", help="Folder to write. (default: where 'parasphere reproduce' looks for it)")
 ]
-Epochs = Annotated[int, typer.Option(min=1, help="Passes over the text.")]
+Epochs = Annotated[int, Option(min=1, help="Passes over the text.")]
 Split = Annotated[
-    bool,
-    typer.Option(
-        "--split-sentences/--no-split-sentences", help="Split lines into sentences, or take each line as one."
-    ),
+    bool, Option("--split-sentences/--no-split-sentences", help="Split lines into sentences, or take each line as one.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same vectors.")]
-
-
-def add_training_commands(app: typer.Typer) -> None:
-    """Register every command of this module."""
-    app.add_typer(training_app, name="train-encoder")
+Seed = Annotated[int, Option(min=0, help="Seed; the same seed gives the same vectors.")]
 
 
 @training_app.command()
 def fastsent(
     text: Text,
     folder: Folder = None,
-    dim: Annotated[int, typer.Option(min=1, help="Dimension of the vectors.")] = 100,
+    dim: Annotated[int, Option(min=1, help="Dimension of the vectors.")] = 100,
     epochs: Epochs = 5,
-    autoencode: Annotated[
-        bool, typer.Option("--autoencode", help="Predict the words of the sentence itself too.")
-    ] = False,
-    min_count: Annotated[int, typer.Option(min=1, help="Ignore words with fewer occurrences.")] = 5,
-    sample: Annotated[float, typer.Option(min=0, help="Frequency above which words are dropped at random.")] = 1e-3,
-    negative: Annotated[int, typer.Option(min=1, help="Noise words per predicted word.")] = 5,
-    learning_rate: Annotated[float, typer.Option(help="Initial learning rate; it falls to nearly zero.")] = 0.025,
+    autoencode: Annotated[bool, Option("--autoencode", help="Predict the words of the sentence itself too.")] = False,
+    min_count: options.MinCount = 5,
+    sample: Annotated[float, Option(min=0, help="Frequency above which words are dropped at random.")] = 1e-3,
+    negative: Annotated[int, Option(min=1, help="Noise words per predicted word.")] = 5,
+    learning_rate: Annotated[float, Option(help="Initial learning rate; it falls to nearly zero.")] = 0.025,
     split_sentences: Split = True,
     seed: Seed = 0,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Train FastSent: sentences as sums of word vectors that predict the words of adjacent sentences.
 
@@ -79,33 +70,31 @@ def fastsent(
 def skip_thought(
     text: Text,
     folder: Folder = None,
-    dim: Annotated[int, typer.Option(min=1, help="Dimension of the state.")] = 2400,
-    word_dim: Annotated[int, typer.Option(min=1, help="Dimension of the word embeddings.")] = 620,
-    words: Annotated[int, typer.Option(min=1, help="Number of words, the most frequent ones.")] = 20_000,
+    dim: Annotated[int, Option(min=1, help="Dimension of the state.")] = 2400,
+    word_dim: Annotated[int, Option(min=1, help="Dimension of the word embeddings.")] = 620,
+    words: Annotated[int, Option(min=1, help="Number of words, the most frequent ones.")] = 20_000,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the text. (default: 5, unless --minutes is given)")
+        int | None, Option(min=1, help="Passes over the text. (default: 5, unless --minutes is given)")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Minutes to train for; the learning rate reaches zero at the end.")
+        float | None, Option(help="Minutes to train for; the learning rate reaches zero at the end.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per step.")] = 256,
+    batch_size: Annotated[int, Option(min=1, help="Sentences per step.")] = 256,
     learning_rate: Annotated[
-        float, typer.Option(help="Largest learning rate of Adam; smaller states tolerate larger ones.")
+        float, Option(help="Largest learning rate of Adam; smaller states tolerate larger ones.")
     ] = 5e-4,
-    max_length: Annotated[int, typer.Option(min=1, help="Words per sentence; longer sentences are cut.")] = 30,
+    max_length: Annotated[int, Option(min=1, help="Words per sentence; longer sentences are cut.")] = 30,
     vectors: Annotated[
         str | None,
-        typer.Option("--vectors", "-v", help="Word vectors from which the embeddings of other words are inferred."),
+        Option("--vectors", "-v", help="Word vectors from which the embeddings of other words are inferred."),
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1, ...")] = "cpu",
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder for the state; the same command resumes from it.")
-    ] = None,
-    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
-    precision: Annotated[str, typer.Option(help="float32, or float16 for half the size on disk.")] = "float32",
+    device: Annotated[str, Option(help="Device: cpu, cuda, cuda:1, ...")] = "cpu",
+    checkpoint: Annotated[Path | None, Option(help="Folder for the state; the same command resumes from it.")] = None,
+    checkpoint_minutes: Annotated[float, Option(min=0, help="Minutes between checkpoints.")] = 5.0,
+    precision: Annotated[str, Option(help="float32, or float16 for half the size on disk.")] = "float32",
     split_sentences: Split = True,
     seed: Seed = 0,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Train skip-thought: a recurrent network whose state after a sentence predicts the adjacent sentences.
 
@@ -130,8 +119,8 @@ def skip_thought(
 
 @training_app.command()
 def losses(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by one of the other commands.")],
-    as_json: AsJson = False,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Folder written by one of the other commands.")],
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the losses of the training: the means of twenty parts, or all of them as JSON.
 
@@ -143,7 +132,7 @@ def losses(
 
     model = load_encoder(folder)
     if as_json:
-        say({"losses": [round(float(loss), 5) for loss in model.losses_]}, "", True)
+        print_json({"losses": [round(float(loss), 5) for loss in model.losses_]})
         return
     parts = _mean_losses(model)
     for i, loss in enumerate(parts):
@@ -166,7 +155,7 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     check_target(folder, model._kind())  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
-    model.set_params(verbose=not quiet()).fit(text)
+    model.set_params(verbose=not quiet.get()).fit(text)
     model.save(folder)
     losses = _mean_losses(model)
     facts = {
@@ -175,11 +164,8 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
         "words_seen": model.words_seen_,
         "seconds": round(model.seconds_, 2),
         "words_per_second": round(model.words_seen_ / max(model.seconds_, 1e-9)),
-        "first_loss": None if not len(losses) else round(float(losses[0]), 4),
-        "final_loss": None if not len(losses) else round(float(losses[-1]), 4),
+        "first_loss": round(losses[0], 4) if losses else None,
+        "final_loss": round(losses[-1], 4) if losses else None,
         "out": str(folder),
     }
-    if as_json:
-        say(facts, "", True)
-    else:
-        facts_table(facts)
+    say(facts, as_json)

@@ -5,25 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from typer import Argument, Option
 
 from ..errors import ParasphereError
 from ..places import GLOVE
-from .common import (
-    AsJson,
-    Commands,
-    Corpus,
-    Encoding,
-    Format,
-    TextColumn,
-    VectorsOption,
-    documents,
-    facts_table,
-    out,
-    print_json,
-    quiet,
-    say,
-    styled,
-)
+from . import options
+from .common import Commands, documents, out, print_json, quiet, say, styled
 
 if TYPE_CHECKING:
     from ..vectors import WordVectors
@@ -32,23 +19,23 @@ vectors_app = typer.Typer(cls=Commands, help="Describe, convert and train word v
 
 Source = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help=f"'{GLOVE}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or .zip), or a saved folder."
     ),
 ]
-Skip = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
+Skip = Annotated[bool, Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
 
 
 @vectors_app.command()
 def info(
     source: Source = GLOVE,
-    corpus: Annotated[Path | None, typer.Option(help="Texts whose known words are counted.")] = None,
-    member: Annotated[str | None, typer.Option(help="Name of the file in a .zip with several.")] = None,
-    text_column: TextColumn = "text",
-    encoding: Encoding = "utf-8",
-    format: Format = None,
+    corpus: Annotated[Path | None, Option(help="Texts whose known words are counted.")] = None,
+    member: options.Member = None,
+    text_column: options.TextColumn = "text",
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
     skip_bad_rows: Skip = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Describe word vectors, and count how many words of a corpus they have.
 
@@ -72,11 +59,8 @@ def info(
         coverage = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
         facts["coverage"] = {"tokens": coverage.tokens, "known": coverage.known, "share": round(coverage.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in coverage.unknown]
-    if as_json:
-        print_json(facts)
-        return
-    facts_table(facts)
-    if facts["with_capitals"] > 0.2:
+    say(facts, as_json)
+    if facts["with_capitals"] > 0.2 and not as_json:
         out.print("Many of these words have capitals: use Tokenizer(lowercase=False) with them, in Python.")
 
 
@@ -85,15 +69,15 @@ def convert(
     source: Source,
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="OUT",
             help="File or folder to write: .txt or .vec for word2vec text, .bin for word2vec binary, else a folder.",
         ),
     ],
-    keep: Annotated[Path | None, typer.Option(help="Keep only the words in this file, one per line.")] = None,
-    member: Annotated[str | None, typer.Option(help="Name of the file in a .zip with several.")] = None,
+    keep: Annotated[Path | None, Option(help="Keep only the words in this file, one per line.")] = None,
+    member: options.Member = None,
     skip_bad_rows: Skip = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Convert word vectors of any format to a folder that loads instantly, or to a file for other programs.
 
@@ -109,7 +93,7 @@ def convert(
         wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
         vectors = vectors.subset([word for word in wanted if word in vectors])
     if target.suffix.lower() in EXTENSIONS:
-        vectors.write(target, verbose=not quiet())
+        vectors.write(target, verbose=not quiet.get())
     else:
         vectors.save(target)
     _written(vectors, target, "written", as_json)
@@ -117,18 +101,18 @@ def convert(
 
 @vectors_app.command()
 def train(
-    corpus: Corpus,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
-    text_column: TextColumn = "text",
-    encoding: Encoding = "utf-8",
-    format: Format = None,
-    dim: Annotated[int, typer.Option(min=2, help="Dimension of the vectors.")] = 50,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the texts.")] = 5,
-    window: Annotated[int, typer.Option(min=1, help="Number of words of context on each side.")] = 5,
-    min_count: Annotated[int, typer.Option(min=1, help="Ignore words with fewer occurrences.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same vectors with one worker.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Number of threads; results of several are not repeatable.")] = 1,
-    as_json: AsJson = False,
+    corpus: options.Corpus,
+    folder: options.Folder,
+    text_column: options.TextColumn = "text",
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    dim: Annotated[int, Option(min=2, help="Dimension of the vectors.")] = 50,
+    epochs: Annotated[int, Option(min=1, help="Passes over the texts.")] = 5,
+    window: Annotated[int, Option(min=1, help="Number of words of context on each side.")] = 5,
+    min_count: options.MinCount = 5,
+    seed: Annotated[int, Option(min=0, help="Seed; the same seed gives the same vectors with one worker.")] = 0,
+    workers: Annotated[int, Option(min=1, help="Number of threads; results of several are not repeatable.")] = 1,
+    as_json: options.AsJson = False,
 ) -> None:
     """Train word vectors on texts, by gensim's word2vec (extra 'gensim').
 
@@ -150,10 +134,10 @@ def train(
 
 @vectors_app.command()
 def nearest(
-    words: Annotated[list[str], typer.Argument(help="One or more words.")],
-    vectors: VectorsOption = GLOVE,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
-    as_json: AsJson = False,
+    words: Annotated[list[str], Argument(help="One or more words.")],
+    vectors: options.Vectors = GLOVE,
+    k: Annotated[int, Option("-k", min=1, help="Number of neighbours.")] = 10,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the nearest neighbours of words, with their cosines.
 
@@ -180,9 +164,9 @@ def _load(source: str, skip_bad_rows: bool = False, member: str | None = None) -
     from ..vectors import WordVectors
 
     errors: Any = "skip" if skip_bad_rows else "raise"
-    return WordVectors.load(source, errors=errors, member=member, verbose=not quiet())
+    return WordVectors.load(source, errors=errors, member=member, verbose=not quiet.get())
 
 
 def _written(vectors: "WordVectors", where: Path, done: str, as_json: bool) -> None:
     facts = {"words": len(vectors), "dim": vectors.dim, "out": str(where)}
-    say(facts, f"{len(vectors):,} words of {vectors.dim} dimensions {done} to {where}", as_json)
+    say(facts, as_json, f"{len(vectors):,} words of {vectors.dim} dimensions {done} to {where}")

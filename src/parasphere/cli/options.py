@@ -1,0 +1,36 @@
+"""The arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from ..places import GLOVE
+
+AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
+Vectors = Annotated[str, Option("--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder.")]
+Corpus = Annotated[
+    Path,
+    Argument(
+        metavar="CORPUS",
+        help="Texts: .txt (one per line), .jsonl, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder of "
+        "such files; or - for standard input.",
+    ),
+]
+Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
+TextColumn = Annotated[str, Option("--text-column", help="Name of the column with the texts.")]
+LabelColumn = Annotated[str | None, Option("--label-column", help="Name of the column with the labels.")]
+IdColumn = Annotated[str | None, Option("--id-column", help="Name of the column with the ids of documents.")]
+_FORMAT = "txt, jsonl, csv, tsv or parquet, if the name of the file does not tell (standard input is txt)."
+Format = Annotated[str | None, Option(help=_FORMAT)]
+_MOVED = "Where the word vectors of the model are now, if they were moved."
+LoadVectors = Annotated[str | None, Option("--vectors", "-v", help=_MOVED)]
+Encoding = Annotated[str, Option(help="Character encoding of the file.")]
+_THREADS = "Number of threads that read text; -1 is one per core. Results do not depend on it."
+Threads = Annotated[int, Option(min=-1, help=_THREADS)]
+Jobs = Annotated[int, Option(help="Number of processes; -1 is one per core. Results do not depend on it.")]
+Picture = Annotated[Path, Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")]
+Folder = Annotated[Path, Option("--out", "-o", help="Folder to write.")]
+Report = Annotated[Path, Option("--out", "-o", help="Folder of the report.")]
+Member = Annotated[str | None, Option(help="Name of the file in a .zip with several.")]
+MinCount = Annotated[int, Option(min=1, help="Ignore words with fewer occurrences.")]
