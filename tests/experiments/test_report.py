@@ -337,7 +337,7 @@ def test_the_figure_has_the_papers_bars_and_ours(results: dict[str, Any]) -> Non
     panels = figures.panels(Comparison(results))
     assert list(panels) == ["Subj", "MR"]
     assert list(panels["MR"]) == [50, 100, 300]
-    bars = {bar.encoder: bar for bar in panels["MR"][300]}
+    bars = panels["MR"][300]
     assert list(bars) == ["lsi", "lda", "cbow", "pv-dbow", "pv-dm", "spm", "spm-paper", "newcomer"]
     assert (bars["spm"].paper, bars["lda"].paper, bars["lda"].ours) == (79.1, 65.2, None)
     assert bars["spm-paper"].paper is None  # it stands beside SPM's

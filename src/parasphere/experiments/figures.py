@@ -2,8 +2,8 @@
 
 import io
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..errors import MissingExtraError
 from ..plots.maps import MARKERS
@@ -22,18 +22,7 @@ _OTHERS = "#5f8f2f #b565d9 #c0504d #4f81bd #a0743c".split()
 _INK, _FAINT = "#222222", "#d8d8d8"  # replaced by the colours of the page in an SVG
 
 
-class Bar(NamedTuple):
-    """One encoder in one dimension: the paper's accuracy, and ours with its interval, in per cent."""
-
-    encoder: str
-    title: str
-    paper: float | None
-    ours: float | None
-    low: float | None
-    high: float | None
-
-
-Panel = dict[int, list[Bar]]
+Panel = dict[int, dict[str, Cell]]  # by dimension and encoder
 
 
 def styles(encoders: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -64,27 +53,28 @@ def panels(comparison: Comparison) -> dict[str, Panel]:
         if len(dims) > 1 or (dims and printed):
             encoders = [encoder for encoder in comparison.encoders if encoder in shown]
             by_corpus[published.DATASETS.get(dataset, dataset)] = {
-                dim: [_bar(comparison, condition, encoder, dataset, dim) for encoder in encoders]
+                dim: {encoder: _bars(comparison, condition, encoder, dataset, dim) for encoder in encoders}
                 for dim in sorted(dims.union(published.DIMENSIONS if printed else ()))
             }
     return by_corpus
 
 
-def _bar(comparison: Comparison, condition: Condition, encoder: str, dataset: str, dim: int) -> Bar:
+def _bars(comparison: Comparison, condition: Condition, encoder: str, dataset: str, dim: int) -> Cell:
     run = comparison.get(condition, encoder, dataset, dim)
     same = run is not None and run["dim"] == dim
     cell = comparison.cell(condition, encoder, dataset, dim) if same else Cell(None)
-    paper = None if encoder == "spm-paper" else published.in_figure(encoder, dataset, dim)
-    return Bar(encoder, comparison.titles[encoder], paper, cell.ours, cell.low, cell.high)
+    return cell._replace(paper=None if encoder == "spm-paper" else published.in_figure(encoder, dataset, dim))
 
 
-def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
+def draw_dimensions(panels: Mapping[str, Panel], titles: Mapping[str, str], kind: str = "png") -> bytes:
     """Draw the paper's bars (faint) and ours (full, with 95 % intervals), one panel per corpus.
 
     Parameters
     ----------
     panels : mapping of str to Panel
         Panels by the name of the corpus; see :func:`panels`.
+    titles : mapping of str to str
+        The names of the encoders in the key.
     kind : {"png", "svg"}, default="png"
         A PNG file, or an ``<svg>`` element for a page that defines the colours ``--ink`` and ``--line``.
     """
@@ -95,8 +85,8 @@ def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots", "drawing the report's figure") from error
     settings: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _INK)
-    bars = [bar for panel in panels.values() for group in panel.values() for bar in group]
-    names = {bar.encoder: bar.title if len(bar.title) <= 32 else bar.title[:31] + "…" for bar in bars}
+    encoders = dict.fromkeys(encoder for panel in panels.values() for group in panel.values() for encoder in group)
+    names = {name: titles[name] if len(titles[name]) <= 32 else titles[name][:31] + "…" for name in encoders}
     beside = 0.75 + 0.075 * max([13, *map(len, names.values())])  # inches for the key
     width, height = 11.0, 3.3 * len(panels)
     with mpl.rc_context(settings | {"svg.hashsalt": "parasphere", "font.size": 9}), warnings.catch_warnings():
@@ -118,26 +108,31 @@ def draw_dimensions(panels: Mapping[str, Panel], kind: str = "png") -> bytes:
 
 
 def _draw_panel(axes: Any, name: str, panel: Panel) -> None:
-    bars = [bar for group in panel.values() for bar in group]
+    bars = [bar for group in panel.values() for bar in group.values()]
     values = [value for bar in bars for value in (bar.paper, bar.ours, bar.low) if value is not None]
     top = max([bar.high or 0.0 for bar in bars] + values)
     bottom = FLOOR if min(values) > FLOOR else 0.0
     # An encoder takes the same width in every group: two bars, or one if only the paper or only we have a result.
-    places = _places(list(panel.values()))
-    step = max(right for _, right in places.values()) + 1.6
-    colours = styles(bar.encoder for bar in bars)
-    for group, members in enumerate(panel.values()):
-        for bar in members:
-            colour, start = colours[bar.encoder][0], group * step + places[bar.encoder][0]
+    places, width = {}, 0.0
+    for encoder in next(iter(panel.values())):
+        both = [group[encoder] for group in panel.values()]
+        wide = any(bar.paper is not None for bar in both) + any(bar.ours is not None for bar in both)
+        places[encoder] = (width, width + wide)
+        width += wide + 0.3
+    step = width + 1.3
+    colours = styles(places)
+    for number, group in enumerate(panel.values()):
+        for encoder, bar in group.items():
+            style = {"align": "edge", "color": colours[encoder][0], "linewidth": 0}
+            begin, end = (number * step + place for place in places[encoder])
             if bar.paper is not None:
-                axes.bar(start, bar.paper - bottom, 0.94, bottom, align="edge", color=colour, alpha=0.35, linewidth=0)
-                _write(axes, start + 0.47, bar.paper, bar.paper)
+                axes.bar(begin, bar.paper - bottom, 0.94, bottom, alpha=0.35, **style)
+                _write(axes, begin + 0.47, bar.paper, bar.paper)
             if bar.ours is not None:
-                start = group * step + places[bar.encoder][1] - 1
-                axes.bar(start, bar.ours - bottom, 0.94, bottom, align="edge", color=colour, linewidth=0)
-                ends = [bar.low, bar.high]
-                axes.plot([start + 0.47] * 2, [bar.ours if e is None else e for e in ends], color=_INK, linewidth=1.1)
-                _write(axes, start + 0.47, bar.high or bar.ours, bar.ours)
+                axes.bar(end - 1, bar.ours - bottom, 0.94, bottom, **style)
+                ends = [bar.ours if value is None else value for value in (bar.low, bar.high)]
+                axes.plot([end - 0.53] * 2, ends, color=_INK, linewidth=1.1)
+                _write(axes, end - 0.53, bar.high or bar.ours, bar.ours)
     middle = (step - 1.6) / 2
     axes.set_xticks([group * step + middle for group in range(len(panel))], [f"{dim} dimensions" for dim in panel])
     axes.set_xlim(-0.8, len(panel) * step - 0.8)
@@ -150,16 +145,6 @@ def _draw_panel(axes: Any, name: str, panel: Panel) -> None:
     axes.tick_params(length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(_INK)
-
-
-def _places(groups: Sequence[Sequence[Bar]]) -> dict[str, tuple[float, float]]:
-    """Return where each encoder's bars begin and end within a group."""
-    places, at = {}, 0.0
-    for bars in zip(*groups, strict=True):
-        wide = any(bar.paper is not None for bar in bars) + any(bar.ours is not None for bar in bars)
-        places[bars[0].encoder] = (at, at + wide)
-        at += wide + 0.3
-    return places
 
 
 def _write(axes: Any, x: float, y: float, value: float) -> None:

@@ -86,32 +86,16 @@ class Fold(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of one fold.
+    """The result of one fold."""
 
-    Attributes
-    ----------
-    test, predicted : (n_test,) int arrays
-        Positions of the test documents, and their predicted labels.
-    concentration : (n_test,) array or None
-        Concentration of the posterior of each test document.
-    fit_seconds, transform_seconds : float
-        Time to fit the encoder, and to encode every text of the corpus.
-    dimensions : int
-        Number of features.
-    chosen : dict
-        Parameters of the classifier.
-    unconverged : (int, int)
-        How often the classifier and the encoder stopped before they converged.
-    """
-
-    test: Ints
-    predicted: Ints
-    concentration: NDArray[np.float64] | None
+    test: Ints  # positions of the test documents
+    predicted: Ints  # their predicted labels
+    concentration: NDArray[np.float64] | None  # of the posterior of each test document
     fit_seconds: float
-    transform_seconds: float
-    dimensions: int
-    chosen: dict[str, float]
-    unconverged: tuple[int, int]
+    transform_seconds: float  # to encode every text of the corpus
+    dimensions: int  # number of features
+    chosen: dict[str, float]  # parameters of the classifier
+    unconverged: tuple[int, int]  # how often the classifier and the encoder stopped before they converged
 
 
 def folds(dataset: Dataset, seed: int = 0) -> list[Fold]:
@@ -173,9 +157,7 @@ def evaluate(
     ----------
     build : callable
         Returns an unfitted transformer.
-    dataset : Dataset
-    fold : Fold
-    options : Options
+    dataset, fold, options
     tells_certainty : bool, default=False
         Report the concentrations of the transformer's ``posterior``.
     encoded : Encoded, default=None

@@ -43,13 +43,14 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     folder = Path(folder)
     comparison = Comparison(results)
     panels = figures.panels(comparison)
+    titles = comparison.titles
     contents = {
         "results.json": _pack(results).encode("ascii"),
         "README.md": _readme(comparison, bool(panels), _analysis(folder / "README.md")).encode("utf-8", "replace"),
-        "report.html": _page(comparison, figures.draw_dimensions(panels, "svg").decode() if panels else ""),
+        "report.html": _page(comparison, figures.draw_dimensions(panels, titles, "svg").decode() if panels else ""),
     }
     if panels:
-        contents["figure-dimensions.png"] = figures.draw_dimensions(panels)
+        contents["figure-dimensions.png"] = figures.draw_dimensions(panels, titles)
     with ExitStack() as files:  # all are written before the first of them is replaced
         for name, content in contents.items():
             files.enter_context(replacing(folder / name)).write_bytes(content)
