@@ -20,20 +20,8 @@ _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea
 def warm_up(vectors: Any = None) -> dict[str, Any]:
     """Fit a model to a few texts and use it, so that the code and vectors for this are in the cache.
 
-    Parameters
-    ----------
-    vectors : WordVectors, default=None
-        Vectors to use instead of the default ones.
-
-    Returns
-    -------
-    dict
-        Folders and bytes of the compiled code and of the parsed vectors.
-
-    Raises
-    ------
-    ParasphereError
-        If the cache cannot be written.
+    Returns the folders and bytes of the compiled code and of the parsed vectors, those of the default ones if none are
+    given. A cache that cannot be written is an error.
     """
     try:
         with warnings.catch_warnings():

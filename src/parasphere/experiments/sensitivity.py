@@ -1,9 +1,8 @@
 """Sensitivity of SPM's accuracy to the model, the texts, the protocol and the word vectors, one change at a time."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..storage import write_file
 from ..text import Tokenizer
 from ..vectors import Word2Vec, WordVectors
 from . import published, significance
-from .encoders import ENCODERS, WORDS, Encoder
+from .encoders import ENCODERS, WORDS, Encoder, on_vectors_seeded
 from .protocol import Options
 from .report import number, signed
 from .run import Run, provenance, run_plan
@@ -24,40 +23,20 @@ DATASETS = ("20news-same", "subj", "mr")
 
 @dataclass(frozen=True)
 class Change:
-    """A change to the model or to the protocol.
+    """A change to the model or to the protocol."""
 
-    Attributes
-    ----------
-    about : str
-        What is changed: "the model", "the texts", "the protocol" or "the word vectors".
-    name : str
-    settings : mapping, default={}
-        Parameters of the model.
-    options : mapping, default={}
-        Options of the protocol.
-    vectors : str, default=None
-        Name of other word vectors; None for the default ones.
-    headers : bool, default=False
-        Keep the headers of newsgroup messages.
-    encoder : Encoder, default=None
-        An encoder to use in place of the model with ``settings``.
-    """
-
-    about: str
+    about: str  # "the model", "the texts", "the protocol" or "the word vectors"
     name: str
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    vectors: str | None = None
-    headers: bool = False
-    encoder: Encoder | None = None
-
-    def build(self, vectors: WordVectors | None, _dim: int, seed: int) -> SphericalParagraphModel:
-        """Return the unfitted model."""
-        return SphericalParagraphModel(vectors, **{"tokenizer": WORDS, "random_state": seed, **self.settings})
+    settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the model
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the protocol
+    vectors: str | None = None  # the name of other word vectors
+    headers: bool = False  # whether those of newsgroup messages are kept
+    encoder: Encoder | None = None  # in place of the model with ``settings``
 
     def run(self, dataset: Dataset, vectors: WordVectors) -> Run:
         """Return the run on one corpus."""
-        encoder = self.encoder or Encoder(self.name, self.name, self.build, kind="spherical")
+        build = on_vectors_seeded(SphericalParagraphModel, **self.settings)
+        encoder = self.encoder or Encoder(self.name, self.name, build, kind="spherical")
         given = vectors if encoder.needs_vectors else None
         return Run(encoder, dataset, vectors.dim, given, Options(**self.options))
 
