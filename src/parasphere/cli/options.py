@@ -30,7 +30,6 @@ _THREADS = "Number of threads that read text; -1 is one per core. Results do not
 Threads = Annotated[int, Option(min=-1, help=_THREADS)]
 Jobs = Annotated[int, Option(help="Number of processes; -1 is one per core. Results do not depend on it.")]
 Picture = Annotated[Path, Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")]
-Folder = Annotated[Path, Option("--out", "-o", help="Folder to write.")]
 Report = Annotated[Path, Option("--out", "-o", help="Folder of the report.")]
 Member = Annotated[str | None, Option(help="Name of the file in a .zip with several.")]
 MinCount = Annotated[int, Option(min=1, help="Ignore words with fewer occurrences.")]

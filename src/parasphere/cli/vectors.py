@@ -102,7 +102,7 @@ def convert(
 @vectors_app.command()
 def train(
     corpus: options.Corpus,
-    folder: options.Folder,
+    folder: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,

@@ -44,13 +44,9 @@ def _newsgroups(headers: bool) -> list[Any]:
     """Read the training and the test part, once: scikit-learn takes seconds to unpack its cache."""
     from sklearn.datasets import fetch_20newsgroups
 
+    how = {"remove": () if headers else ("headers",), "shuffle": False, "download_if_missing": False}
     try:
-        return [
-            fetch_20newsgroups(
-                subset=part, remove=() if headers else ("headers",), shuffle=False, download_if_missing=False
-            )
-            for part in ("train", "test")
-        ]
+        return [fetch_20newsgroups(subset=part, **how) for part in ("train", "test")]
     except OSError:
         raise CorpusError(
             "20 Newsgroups (14 MB; free for research) is not in scikit-learn's cache. Fetch it once with:  "

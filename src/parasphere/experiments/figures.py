@@ -61,8 +61,7 @@ def panels(comparison: Comparison) -> dict[str, Panel]:
 
 def _bars(comparison: Comparison, condition: Condition, encoder: str, dataset: str, dim: int) -> Cell:
     run = comparison.get(condition, encoder, dataset, dim)
-    same = run is not None and run["dim"] == dim
-    cell = comparison.cell(condition, encoder, dataset, dim) if same else Cell(None)
+    cell = comparison.beside(run, dim) if run is not None and run["dim"] == dim else Cell(None)
     return cell._replace(paper=None if encoder == "spm-paper" else published.in_figure(encoder, dataset, dim))
 
 

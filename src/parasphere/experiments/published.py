@@ -172,11 +172,6 @@ class Comparison:
         dims = {d for (c, e, _), runs in self._by_dim.items() if (c, e) == (condition, encoder) for d in runs}
         return None if dim in dims else by_dim[min(by_dim, key=lambda d: d or 0)]
 
-    def cell(self, condition: Condition, encoder: str, dataset: str, dim: int | None) -> Cell:
-        """Return the cell of a table of this dimension."""
-        run = self.get(condition, encoder, dataset, dim)
-        return Cell(accuracy(encoder, dataset, dim)) if run is None else self.beside(run, dim)
-
     def beside(self, run: Mapping[str, Any], dim: int | None) -> Cell:
         """Return the cell of a run: the paper's accuracy beside it, and a test against SPM of this dimension."""
         condition, dataset = self.condition(run), run["dataset"]
@@ -204,8 +199,9 @@ class Comparison:
         dim, rows = self.dim(condition), []
         best = [0.0] * len(datasets)
         for encoder in self.encoders:
-            cells = [self.cell(condition, encoder, dataset, dim) for dataset in datasets]
             runs = [self.get(condition, encoder, dataset, dim) for dataset in datasets]
+            papers = [Cell(accuracy(encoder, dataset, dim)) for dataset in datasets]
+            cells = [self.beside(run, dim) if run else paper for run, paper in zip(runs, papers, strict=True)]
             dimensions = next((run["dimensions"] for run in runs if run is not None), None)
             if any(runs) or (encoder in ENCODERS and any(cell.paper is not None for cell in cells)):
                 rows.append(Row(encoder, self.titles[encoder], dimensions, cells))
