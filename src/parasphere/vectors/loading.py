@@ -39,7 +39,7 @@ def load(
     if path.is_dir():
         vectors = cls.open(path, verify=verify)
     else:
-        formats.regular(path)
+        formats.check_regular(path)
         if trust and _is_pickle(path):
             return _from_gensim(cls, _unpickled(path), errors)
         vectors = _from_file(cls, path, errors, cache, member, verbose)

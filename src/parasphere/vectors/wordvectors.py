@@ -277,7 +277,7 @@ class WordVectors(StoredVectors):
             Show a progress bar.
         """
         lengths = self.norms if self.weights is None else self.weights
-        writing.write(path, self.vocabulary, self.matrix, lengths, verbose=verbose)
+        writing.write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a saved estimator keeps: the source, or all numbers if there is none."""
