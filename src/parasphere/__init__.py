@@ -24,58 +24,28 @@ if TYPE_CHECKING:
     from .text import Tokenizer, Vocabulary, count_matrix, count_words
     from .vectors import JointVectors, Word2Vec, WordVectors
 
-# The package of each public name, which is imported when the name is first used: `from parasphere import vmf` imports
+# The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
 # neither pyarrow nor the model.
-_HOMES = {
-    "Bags": "features",
-    "CorpusError": "errors",
-    "CoverageWarning": "errors",
-    "FewDocumentsWarning": "errors",
-    "JointVectors": "vectors",
-    "MissingExtraError": "errors",
-    "MovMF": "sphere.movmf",
-    "ParasphereError": "errors",
-    "ParasphereWarning": "errors",
-    "SkippedFilesWarning": "corpus",
-    "SphericalAdmixture": "sphere.admixture",
-    "SphericalParagraphModel": "model",
-    "StoreError": "errors",
-    "Tokenizer": "text",
-    "VectorsError": "errors",
-    "Vocabulary": "text",
-    "Word2Vec": "vectors",
-    "WordVectors": "vectors",
-    "count_matrix": "text",
-    "count_words": "text",
-}
+_NAMES = {
+    "corpus": ["SkippedFilesWarning"],
+    "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
+               "ParasphereWarning", "StoreError", "VectorsError"],
+    "features": ["Bags"],
+    "model": ["SphericalParagraphModel"],
+    "sphere.admixture": ["SphericalAdmixture"],
+    "sphere.movmf": ["MovMF"],
+    "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "vectors": ["JointVectors", "Word2Vec", "WordVectors"],
+}  # fmt: skip
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags",
-    "CorpusError",
-    "CoverageWarning",
-    "FewDocumentsWarning",
-    "JointVectors",
-    "MissingExtraError",
-    "MovMF",
-    "ParasphereError",
-    "ParasphereWarning",
-    "SkippedFilesWarning",
-    "SphericalAdmixture",
-    "SphericalParagraphModel",
-    "StoreError",
-    "Tokenizer",
-    "VectorsError",
-    "Vocabulary",
-    "Word2Vec",
-    "WordVectors",
-    "baselines",
-    "corpus",
-    "count_matrix",
-    "count_words",
-    "datasets",
-    "vmf",
-]
+    "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "JointVectors", "MissingExtraError", "MovMF",
+    "ParasphereError", "ParasphereWarning", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel",
+    "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus",
+    "count_matrix", "count_words", "datasets", "vmf",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

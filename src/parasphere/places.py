@@ -1,7 +1,4 @@
-"""Defaults: the name of the default word vectors, and the folder of the user's cache.
-
-The command line and :mod:`parasphere.compiled.jit` need these before anything heavy is imported.
-"""
+"""The name of the default word vectors, and the folder of the user's cache; nothing heavy is imported for these."""
 
 import os
 import warnings

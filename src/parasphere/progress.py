@@ -45,17 +45,10 @@ def progress(
         yield lambda _: None
         return
     amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        amount,
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(visible(label), total=total)
-    began = time.monotonic()
-    drawn = False
+    began, drawn = time.monotonic(), False
 
     def advance(n: int) -> None:
         nonlocal drawn

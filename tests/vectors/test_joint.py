@@ -266,7 +266,7 @@ def test_pieces_hold_every_word_once(rng: np.random.Generator) -> None:
     lengths = rng.integers(0, 40, size=30)
     ends = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.arange(ends[-1], dtype=np.int32)
-    pieces = cut(ids, ends, np.ones(len(ids), np.float32), rng, context=7, targets=2, share=0.2)
+    pieces = cut(ids, ends, np.ones(len(ids), np.float32), rng, Cutting(7, 2, 0.2))
     words = pieces.ids[pieces.ids >= 0]
     whole = np.concatenate([np.arange(*pair) for pair in pairwise(ends) if pair[1] - pair[0] > 1])
     assert sorted(words) == sorted(whole)  # a text of one word has nothing to be predicted from

@@ -3,10 +3,10 @@
 They are a sufficient statistic of the model: once a corpus has been read, its words are not needed again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -17,9 +17,6 @@ from ..errors import ParasphereError, StoreError
 from ..storage import storable
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import WordVectors
-
-if TYPE_CHECKING:
-    from .reader import Reader
 
 KIND = "bags"
 _COLUMNS = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
@@ -66,7 +63,9 @@ class Bags:
     squared_norms: NDArray[np.float64]
     unknown: NDArray[np.int64]
     squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array once it is made
-    reader: "Reader | None" = field(default=None, compare=False, repr=False)
+    reader: Any = field(default=None, compare=False, repr=False)
+
+    reader_type: ClassVar[Callable[..., Any]]  # Reader: its module builds on this one, and sets it
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
@@ -137,10 +136,9 @@ class Bags:
         Bags
             One entry per document, in the order of the source.
         """
-        from .reader import Reader
-
-        reader = Reader(vectors, Tokenizer() if tokenizer is None else tokenizer, weights=weights, dtype=dtype)
-        return reader.read(source, n_jobs, **columns)
+        tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read(source, n_jobs, **columns)
+        return bags
 
     @classmethod
     def from_rows(cls, rows: ArrayLike) -> "Bags":

@@ -187,6 +187,9 @@ class Reader:
         return {name: value for name, value in vars(self).items() if name != "lookup"}
 
 
+Bags.reader_type = Reader
+
+
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``: None is 1, -1 one per core."""
     if n_jobs is None:

@@ -3,9 +3,9 @@
 from ..places import GLOVE
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
-from .loading import SkippedRowsWarning
+from .stored import KIND
 from .word2vec import Word2Vec
-from .wordvectors import KIND, Coverage, WordVectors
+from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
 from .writing import EXTENSIONS
 
 __all__ = [

@@ -53,27 +53,12 @@ class FileLayout:
 
 
 def read(
-    path: str | Path,
-    *,
-    errors: Errors = "raise",
-    member: str | None = None,
-    verbose: bool = False,
-    block: int = BLOCK,
+    path: Path, *, errors: Errors = "raise", member: str | None = None, verbose: bool = False, block: int = BLOCK
 ) -> VectorTable:
     r"""Read a word-vector file of any known format.
 
-    Parameters
-    ----------
-    path : path
-        GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip, bzip2, xz or zip.
-    errors : {"raise", "skip"}, default="raise"
-        Whether a faulty row is raised or left out. A fault of the file as a whole is always raised.
-    member : str, default=None
-        The file of a zip to read, if there are several.
-    verbose : bool, default=False
-        Show a progress bar.
-    block : int, default=4194304
-        Bytes to read at a time; the result does not depend on it.
+    The parameters are those of :meth:`parasphere.WordVectors.load`. The result does not depend on ``block``, the bytes
+    that are read at a time. A fault of the file as a whole is always raised.
 
     Examples
     --------
@@ -83,7 +68,7 @@ def read(
     >>> read(path).matrix.tolist()
     [[3.0, 4.0], [0.0, 5.0]]
     """
-    path = regular(path)
+    check_regular(path)
     faults = Faults(errors == "skip")
     digest = hashlib.blake2b(digest_size=16)
     try:
@@ -109,13 +94,11 @@ def read(
     return table
 
 
-def regular(path: str | Path) -> Path:
-    """Return the path of a regular file; raise otherwise, since reading a pipe or device could block for ever."""
-    path = Path(path)
+def check_regular(path: Path) -> None:
+    """Raise unless a path is that of a regular file, since reading a pipe or device could block for ever."""
     if not path.is_file():
         what = "is a pipe, a device or a socket" if path.exists() else "does not exist"
         raise VectorsError(f"{path} {what}; word vectors are read from a file. Copy them to one.")
-    return path
 
 
 def _opened(path: Path, member: str | None) -> ByteReader:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ..errors import VectorsError
@@ -15,7 +14,7 @@ from ..places import GLOVE
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
-from .learning_texts import known_words, read_texts, with_phrases
+from .learning_texts import known_words, read_texts, seed_of, with_phrases
 from .wordvectors import WordVectors
 
 CHECKPOINT = "joint-learning-checkpoint"
@@ -143,10 +142,11 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         self._validate_params()
-        start = self._start()
+        given = self.start
+        start = given if given is None or isinstance(given, WordVectors) else WordVectors.load(given)
         dim = self._dim(start)
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
         settings = Settings(self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, seed=seed)
         texts = read_texts(X, self.tokenizer_, settings.min_count)
         if settings.ngrams > 1:
@@ -165,19 +165,9 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self.losses_, self.held_out_losses_ = np.array(learning.losses).reshape(-1, 2).T.copy()
         return self
 
-    def _start(self) -> WordVectors | None:
-        given = self.start
-        return given if given is None or isinstance(given, WordVectors) else WordVectors.load(given)
-
     def _dim(self, start: WordVectors | None) -> int:
         if self.dim is None:
             return 100 if start is None else start.dim
         if start is not None and self.dim < start.dim:
             raise ValueError(f"dim={self.dim} is less than the {start.dim} dimensions of start, {start.name}.")
         return int(self.dim)
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))

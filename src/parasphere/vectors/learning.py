@@ -26,50 +26,24 @@ JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicte
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of learning.
-
-    Attributes
-    ----------
-    epochs, rate : int and float
-        Passes over the texts, and the length of the first steps, which decreases linearly to zero.
-    min_count : int
-        Rarer words are not learned.
-    ngrams : int
-        Largest number of words of a phrase that is learned as one unit; 1 learns words only.
-    ngram_count, ngram_score : int and float
-        How often a phrase must occur, and how much more often than by chance; see
-        :func:`parasphere.text.find_phrases`.
-    sample : float
-        Words whose share of the text is above this are subsampled, as in word2vec; 0 keeps all.
-    context, targets, share : int, int and float
-        A text is shuffled and cut into pieces of at most ``context + targets`` words. A ``share`` of each piece (at
-        least one word, at most ``targets``) is held out and predicted.
-    negatives, power : int and float
-        Words drawn per piece, with probabilities proportional to this power of their counts.
-    weigh, pull : bool and float
-        Whether a weight per word is learned, and how strongly weights are regularised towards 1.
-    held_out : float
-        The share of the texts that is not learned from, but on which the loss of every epoch is measured.
-    seed : int
-        Seed of all random numbers.
-    """
+    """The settings of learning; those of :class:`parasphere.JointVectors` mean the same there."""
 
     epochs: int = 40
     rate: float = 0.2
     min_count: int = 2
     ngrams: int = 1
-    ngram_count: int = 5
-    ngram_score: float = 0.2
-    sample: float = 1e-3
-    context: int = 24
+    ngram_count: int = 5  # how often a phrase must occur, and how much more often than by chance:
+    ngram_score: float = 0.2  # see parasphere.text.find_phrases
+    sample: float = 1e-3  # words whose share of the text is above this are subsampled, as in word2vec; 0 keeps all
+    context: int = 24  # see Cutting
     targets: int = 6
     share: float = 0.2
-    negatives: int = 64
-    power: float = 0.75
+    negatives: int = 64  # words drawn per piece,
+    power: float = 0.75  # with probabilities proportional to this power of their counts
     weigh: bool = True
-    pull: float = 0.01
-    held_out: float = 0.05
-    seed: int = 0
+    pull: float = 0.01  # how strongly weights are regularised towards 1
+    held_out: float = 0.05  # the share of the texts that only serves to measure the loss of every epoch
+    seed: int = 0  # of all random numbers
 
 
 class Learning:

@@ -33,53 +33,25 @@ class Cutting(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """How words are sampled.
+    """How words are sampled."""
 
-    Attributes
-    ----------
-    keep : (n_vocabulary,) float32
-        The probability that an occurrence of a word is used.
-    table : (n,) int32
-        Words, as often as they are to be drawn for the estimate of the sum.
-    log_q : (n_vocabulary,) float32
-        The logarithms of the probabilities with which words are drawn.
-    negatives : int
-        Words drawn per piece.
-    state : (1,) uint64
-        The state of the random numbers.
-    """
-
-    keep: Any
-    table: Any
-    log_q: Any
-    negatives: int
-    state: Any
+    keep: Any  # (n_vocabulary,) float32, the probability that an occurrence of a word is used
+    table: Any  # (n,) int32, words, as often as they are to be drawn for the estimate of the sum
+    log_q: Any  # (n_vocabulary,) float32, the logarithms of the probabilities with which words are drawn
+    negatives: int  # words drawn per piece
+    state: Any  # (1,) uint64, the state of the random numbers
 
 
 class Parameters(NamedTuple):
-    """The parameters that are learned.
+    """The parameters that are learned; ``squares`` are the sums of squares of Adagrad."""
 
-    Attributes
-    ----------
-    matrix, squares : (n_vocabulary, dim) and (n_vocabulary,) float32
-        Unit rows w, and the sums of squares of Adagrad.
-    weights, weight_squares : (n_vocabulary,) float32
-        The weights a of the words, and the sums of squares of Adagrad.
-    mean : (dim,) float32
-        The mean direction mu0.
-    numbers : (6,) float64
-        kappa, kappa0 and their running gradients.
-    weigh : bool
-        Whether the weights are learned.
-    """
-
-    matrix: Any
-    squares: Any
-    weights: Any
-    weight_squares: Any
-    mean: Any
-    numbers: Any
-    weigh: bool
+    matrix: Any  # (n_vocabulary, dim) float32, unit rows w
+    squares: Any  # (n_vocabulary,) float32
+    weights: Any  # (n_vocabulary,) float32, the weights a of the words
+    weight_squares: Any  # (n_vocabulary,) float32
+    mean: Any  # (dim,) float32, the mean direction mu0
+    numbers: Any  # (6,) float64, kappa, kappa0 and their running gradients
+    weigh: bool  # whether the weights are learned
 
 
 @compiled(inline="always")
@@ -157,12 +129,8 @@ def predict_pass(
         Documents as word ids, and where each begins and ends.
     order : (n,) int64
         The documents, in the order in which they are visited.
-    cutting : Cutting
-        How documents are cut.
-    drawing : Drawing
-        How words are sampled; its ``state`` changes.
-    parameters : Parameters
-        Updated, if ``learn``.
+    cutting, drawing, parameters : Cutting, Drawing and Parameters
+        The state of ``drawing`` changes and, if ``learn``, the parameters.
     rate, pull : float
         Step length, and how strongly weights are regularised towards 1.
     learn : bool
@@ -170,10 +138,8 @@ def predict_pass(
 
     Returns
     -------
-    loss : float
-        Minus the log-probability of the held-out words, summed.
-    count : int
-        The number of held-out words.
+    loss, count : float and int
+        Minus the log-probability of the held-out words, summed, and their number.
     """
     context, targets, share = cutting
     keep, table, log_q, negatives, state = drawing

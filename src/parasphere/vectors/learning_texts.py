@@ -1,52 +1,34 @@
 """The texts of joint learning, as ids of words and phrases, and the initial vectors of these."""
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
+from .. import text
 from ..corpus import blocks
 from ..errors import VectorsError
-from ..text import (
-    AnyTokenizer,
-    Lookup,
-    Tokenizer,
-    Vocabulary,
-    WordCounter,
-    find_phrases,
-    join_phrases,
-    phrase_rows,
-    phrase_table,
-)
 from .wordvectors import WordVectors
 
 SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
 
 
 class Texts(NamedTuple):
-    """Texts as ids of the words, and phrases, that are learned.
+    """Texts as ids of the words, and phrases, that are learned."""
 
-    Attributes
-    ----------
-    words, counts : list of str and (n_words,) int64
-        The words and phrases, and how often each occurs.
-    ids, ends : (n,) int32 and (n_texts + 1,) int64
-        The concatenated texts, as ids or -1, and where each text begins and ends.
-    joinable : bool
-        Whether neighbouring words may be joined to phrases.
-    """
-
-    words: list[str]
-    counts: NDArray[np.int64]
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    joinable: bool = True
+    words: list[str]  # and phrases
+    counts: NDArray[np.int64]  # (n_words,), how often each occurs
+    ids: NDArray[np.int32]  # (n,), the concatenated texts, as ids or -1
+    ends: NDArray[np.int64]  # (n_texts + 1,), where each text begins and ends
+    joinable: bool = True  # whether neighbouring words may be joined to phrases
 
 
-def read_texts(corpus: Any, tokenizer: AnyTokenizer, min_count: int) -> Texts:
+def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int) -> Texts:
     """Read a corpus once, and return its frequent words as ids; other words are -1."""
     held = list(blocks(corpus))
-    counter = WordCounter(tokenizer)
+    counter = text.WordCounter(tokenizer)
     for block in held:
         counter.add(block.texts)
     words, counts = counter.words_and_counts()
@@ -55,8 +37,8 @@ def read_texts(corpus: Any, tokenizer: AnyTokenizer, min_count: int) -> Texts:
         raise VectorsError(
             f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more texts"
         )
-    joinable = isinstance(tokenizer, Tokenizer) and not any(block.tokenised for block in held)
-    lookup = Lookup(Vocabulary(words[:n_words]), tokenizer)
+    joinable = isinstance(tokenizer, text.Tokenizer) and not any(block.tokenised for block in held)
+    lookup = text.Lookup(text.Vocabulary(words[:n_words]), tokenizer)
     ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
     for block in held:
         block_ids, block_ends = lookup.ids(block.texts)
@@ -68,13 +50,13 @@ def read_texts(corpus: Any, tokenizer: AnyTokenizer, min_count: int) -> Texts:
 
 def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -> Texts:
     """Find phrases, and replace words by them."""
-    phrases = find_phrases(texts.ids, texts.ends[1:], texts.words, longest, min_count, min_score)
+    phrases = text.find_phrases(texts.ids, texts.ends[1:], texts.words, longest, min_count, min_score)
     words = [*texts.words, *phrases]
-    table = phrase_table(Vocabulary(words))
+    table = text.phrase_table(text.Vocabulary(words))
     if table is None:
         return texts
     ids, ends = texts.ids.copy(), texts.ends.copy()
-    ids = ids[: join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
+    ids = ids[: text.join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
     return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
 
 
@@ -98,9 +80,16 @@ def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: i
         rows[known, : start.dim] = given
         rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vocabulary = Vocabulary(words)
-    for row in phrase_rows(vocabulary):
+    vocabulary = text.Vocabulary(words)
+    for row in text.phrase_rows(vocabulary):
         if start is None or places[row] < 0:
             total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
             rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
     return np.ascontiguousarray(rows, np.float32)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return an integer as it is, or a seed drawn from a RandomState."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingExtraError
-from .learning_loop import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0
+from .learning_loop import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0, Cutting
 
 BATCH = 256  # pieces
 SHARED = 16  # words drawn per batch, as a multiple of those per piece
@@ -27,26 +27,18 @@ class Pieces(NamedTuple):
 
 
 def cut(
-    ids: NDArray[np.int32],
-    ends: NDArray[np.int64],
-    keep: NDArray[np.float32],
-    rng: np.random.Generator,
-    *,
-    context: int,
-    targets: int,
-    share: float,
+    ids: NDArray[np.int32], ends: NDArray[np.int64], keep: NDArray[np.float32], rng: np.random.Generator, how: Cutting
 ) -> Pieces:
     """Shuffle the words of each text, leave some out, and cut the rest into pieces of at least two words.
 
     Examples
     --------
     >>> ids, ends = np.arange(5, dtype=np.int32), np.array([0, 3, 5])
-    >>> how = {"context": 2, "targets": 1, "share": 0.2}
-    >>> pieces = cut(ids, ends, np.ones(5, np.float32), np.random.default_rng(0), **how)
+    >>> pieces = cut(ids, ends, np.ones(5, np.float32), np.random.default_rng(0), Cutting(2, 1, 0.2))
     >>> np.sort(pieces.ids).tolist(), pieces.sizes, pieces.held_out
     ([[0, 1, 2], [-1, 3, 4]], array([3, 2]), array([1, 1]))
     """
-    longest = context + targets
+    longest = how.context + how.targets
     kept = rng.random(len(ids)) < keep[ids]
     texts = np.repeat(np.arange(len(ends) - 1), np.diff(ends))[kept]
     order = np.lexsort((rng.random(len(texts)), texts))
@@ -54,29 +46,20 @@ def cut(
     begins = np.cumsum(lengths) - lengths
     place = np.arange(len(words)) - np.repeat(begins, lengths)
     pieces = -(-lengths // longest)
-    piece = np.repeat(np.cumsum(pieces) - pieces, lengths) + place * np.repeat(pieces, lengths) // np.repeat(
-        np.maximum(lengths, 1), lengths
-    )
+    piece = place * np.repeat(pieces, lengths) // np.repeat(lengths, lengths)
+    piece += np.repeat(np.cumsum(pieces) - pieces, lengths)
     sizes = np.bincount(piece, minlength=int(pieces.sum()))
     column = np.arange(len(words)) - (np.cumsum(sizes) - sizes)[piece]
     table = np.full((len(sizes), longest), -1, np.int64)
     table[piece, column] = words
     enough = sizes > 1
     table, sizes = table[enough], sizes[enough]
-    held_out = np.maximum(1, np.minimum(targets, (sizes * share + 0.5).astype(np.int64)))
+    held_out = np.maximum(1, np.minimum(how.targets, (sizes * how.share + 0.5).astype(np.int64)))
     return Pieces(table, sizes, held_out)
 
 
 class Device:
-    """Learning on a torch device.
-
-    Parameters
-    ----------
-    learning : Learning
-        The state, whose arrays :meth:`learn` changes.
-    device : str
-        The name of the device.
-    """
+    """Learning on the torch device of a name; :meth:`learn` changes the arrays of a ``Learning``."""
 
     def __init__(self, learning: Any, device: str) -> None:
         try:
@@ -96,16 +79,15 @@ class Device:
         """Make one pass over some texts; return the mean loss per held-out word."""
         torch, state = self.torch, self.learning
         generator = torch.Generator(self.device).manual_seed(int(state.settings.seed) * 1_000_003 + epoch)
-        names = ("matrix", "squares", "weights", "weight_squares", "mean")
+        names = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers")
         tensors = {name: torch.from_numpy(getattr(state, name)).to(self.device) for name in names}
-        tensors["numbers"] = torch.from_numpy(state.numbers).to(self.device)
         loss, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
         for batch in self._batches(order, epoch):
             batch_loss, words = self._step(tensors, batch, generator, rate)
             loss += batch_loss
             count += words
-        for name in (*names, "numbers"):
-            setattr(state, name, tensors[name].cpu().numpy())
+        for name, tensor in tensors.items():
+            setattr(state, name, tensor.cpu().numpy())
         return float(loss) / max(count, 1)
 
     def _batches(self, order: NDArray[np.int64], epoch: int) -> Iterator[Pieces]:
@@ -115,8 +97,8 @@ class Device:
         begins, lengths = state.texts.ends[order], np.diff(state.texts.ends)[order]
         places = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
         ends = np.concatenate([[0], np.cumsum(lengths)])
-        how = {"context": settings.context, "targets": settings.targets, "share": settings.share}
-        pieces = cut(state.texts.ids[places], ends, state.keep, rng, **how)
+        how = Cutting(settings.context, settings.targets, settings.share)
+        pieces = cut(state.texts.ids[places], ends, state.keep, rng, how)
         mixed = rng.permutation(len(pieces.sizes))
         for begin in range(0, len(mixed), BATCH):
             some = mixed[begin : begin + BATCH]
@@ -138,15 +120,13 @@ class Device:
         context = word_weights * (column < sizes - held)
         eta = kappas[1] * mean + kappas[0] * (context[..., None] * rows).sum(1)
         direction = eta / (eta.norm(dim=1, keepdim=True) + TINY)
-        drawn = self.table[
-            torch.randint(len(self.table), (SHARED * settings.negatives,), generator=generator, device=self.device)
-        ]
+        n_drawn = (SHARED * settings.negatives,)
+        drawn = self.table[torch.randint(len(self.table), n_drawn, generator=generator, device=self.device)]
         noise = torch.nn.functional.embedding(drawn, matrix)
         noise_weights = torch.nn.functional.embedding(drawn, weights[:, None])[:, 0]
         others = (kappas[0] * noise_weights * (direction @ noise.T) - self.log_q[drawn]).logsumexp(1, keepdim=True)
         logits = kappas[0] * word_weights * (rows @ direction[..., None])[..., 0] - self.log_q[known]
-        losses = torch.where(target, torch.logaddexp(logits, others) - logits, 0.0)
-        loss = losses.sum()
+        loss = torch.where(target, torch.logaddexp(logits, others) - logits, 0.0).sum()
         loss.backward()
         with torch.no_grad():
             self._move(tensors, rate)

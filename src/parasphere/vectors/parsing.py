@@ -107,24 +107,15 @@ def _is_utf8(word: bytes) -> bool:
 
 def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Concatenate the words at ``spans``; return the bytes and the (n + 1,) offsets at which words begin."""
-    offsets = np.zeros(len(spans) + 1, np.int64)
-    np.cumsum(spans[:, 1] - spans[:, 0], out=offsets[1:])
-    if len(spans) and (spans[1:, 0] == spans[:-1, 1]).all():  # they are contiguous already
-        return codes[spans[0, 0] : spans[-1, 1]], offsets
-    data = np.empty(offsets[-1], np.uint8)
-    _gather(codes, spans, data)
-    return data, offsets
-
-
-@guarded(codes="u1[bytes]", spans="i8[n,*]", data="u1[room]")
-@compiled
-def _gather(codes: Any, spans: Any, data: Any) -> None:
-    """Copy the bytes at ``spans`` one after another."""
-    at = 0
-    for row in range(spans.shape[0]):
-        for k in range(spans[row, 0], spans[row, 1]):  # not a slice, which takes numba four seconds to compile
-            data[at] = codes[k]
-            at += 1
+    if not len(spans):
+        return codes[:0], np.zeros(1, np.int64)
+    if (spans[1:, 0] == spans[:-1, 1]).all():  # they are contiguous already
+        return codes[spans[0, 0] : spans[-1, 1]], np.append(spans[:, 0], spans[-1, 1]) - spans[0, 0]
+    ends = spans[:, :2].ravel()  # of words, at even places, and of what lies between them
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes)]
+    pieces = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
+    _, offsets, data = pieces.take(pa.array(np.arange(0, len(ends), 2))).buffers()
+    return np.frombuffer(data or b"", np.uint8), np.frombuffer(offsets, np.int64)
 
 
 def most_rows(size: int, dim: int) -> int:

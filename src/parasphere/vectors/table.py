@@ -78,12 +78,12 @@ def checked(words: Words, matrix: NDArray[np.float32], faults: Faults, name: str
     codes, offsets = words
     spans = np.stack([offsets[:-1], offsets[1:]], axis=1)
     good = usable(codes, spans, matrix)
-    if good.all():
-        return distinct(words, matrix, faults, name, lambda row: f"row {row:,}")
     for row in np.flatnonzero(~good):
-        report(bytes(codes[offsets[row] : offsets[row + 1]]), matrix[row], faults, f"{name}, row {row:,}")
+        report(bytes(codes[slice(*spans[row])]), matrix[row], faults, f"{name}, row {row:,}")
     rows = np.flatnonzero(good)
-    return distinct(gather(codes, spans[good]), matrix[good], faults, name, lambda row: f"row {rows[row]:,}")
+    if len(rows) < len(good):
+        words, matrix = gather(codes, spans[good]), matrix[good]
+    return distinct(words, matrix, faults, name, lambda row: f"row {rows[row]:,}")
 
 
 def distinct(

@@ -5,13 +5,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ..corpus import blocks
 from ..errors import MissingExtraError, VectorsError
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer, split_texts
+from .learning_texts import seed_of
 from .wordvectors import WordVectors
 
 _LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
@@ -117,12 +117,10 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
             raise MissingExtraError("gensim", "gensim", "Word2Vec") from None
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
         sentences = _Sentences(X, self.tokenizer_)
-        seed = self.random_state
-        seed = int(seed) if isinstance(seed, Integral) else int(check_random_state(seed).randint(2**31))
         model = Gensim(
             vector_size=self.dim, window=self.window, negative=self.negative, min_count=self.min_count,
-            sample=self.sample, epochs=self.epochs, sg=int(self.skip_gram), alpha=self.rate, seed=seed,
-            workers=self.n_jobs,
+            sample=self.sample, epochs=self.epochs, sg=int(self.skip_gram), alpha=self.rate,
+            seed=seed_of(self.random_state), workers=self.n_jobs,
         )  # fmt: skip
         model.build_vocab(sentences)
         if not len(model.wv):

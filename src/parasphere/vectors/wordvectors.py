@@ -1,25 +1,26 @@
 """Word vectors: words with a unit vector and, optionally, a weight each."""
 
-import hashlib
+import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import storage
-from ..errors import ParasphereError, StoreError, VectorsError
+from ..errors import ParasphereError, ParasphereWarning, StoreError, VectorsError
 from ..places import GLOVE
 from ..storage import check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_words
 from . import writing
-from .checks import check_saved_rows, check_unit, checked_numbers, shaped_rows
-from .table import Errors, Skipped, table_of
+from .loading import load
+from .stored import KIND, StoredVectors
+from .table import Errors, table_of
 
-KIND = "word-vectors"
+
+class SkippedRowsWarning(ParasphereWarning):
+    """Faulty rows were left out, because of ``errors="skip"``."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Coverage:
 
 
 @storable(KIND)
-class WordVectors:
+class WordVectors(StoredVectors):
     """Words with a point on the unit sphere and, optionally, a weight each.
 
     They are usually made by :meth:`load` or :meth:`from_arrays`.
@@ -63,9 +64,10 @@ class WordVectors:
     name : str, default="vectors"
         A name for messages.
     source : str, default=None
-        The name or path by which :meth:`load` finds the same vectors again.
+        The name or path by which :meth:`load` finds the same vectors again. Saved models refer to it; vectors without
+        a source are saved together with the model.
     skipped : dict of str to Skipped, default=None
-        Rows that were left out, by reason.
+        Rows left out by ``errors="skip"``: a count and the first few examples per reason.
     fingerprint : str, default=None
         The value of :attr:`fingerprint`, if it is known.
     check_now : bool, default=True
@@ -73,21 +75,12 @@ class WordVectors:
 
     Attributes
     ----------
-    vocabulary : Vocabulary
-        The words; the index of a word is its row.
+    vocabulary, name, source, skipped
+        As given.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
-    norms : (n_words,) float64, read-only
-        The lengths of the rows before they were normalised.
-    weights : (n_words,) float64, read-only, or None
-        How much each word counts in a text.
-    name : str
-        A name for messages.
-    source : str or None
-        The name or path that the vectors were loaded from. Saved models refer to it; vectors without a source are
-        saved together with the model.
-    skipped : dict of str to Skipped
-        Rows left out by ``errors="skip"``: a count and the first few examples per reason.
+    norms, weights : (n_words,) float64, read-only, and None if there are no weights
+        The lengths of the rows before they were normalised, and how much each word counts in a text.
 
     Examples
     --------
@@ -99,29 +92,6 @@ class WordVectors:
     >>> [(word, round(cosine, 2)) for word, cosine in water.nearest("sea")]
     [('lake', 0.96), ('fire', -0.6)]
     """
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        matrix: ArrayLike,
-        norms: ArrayLike | None = None,
-        *,
-        weights: ArrayLike | None = None,
-        name: str = "vectors",
-        source: str | None = None,
-        skipped: dict[str, Skipped] | None = None,
-        fingerprint: str | None = None,
-        check_now: bool = True,
-    ) -> None:
-        n_words = len(vocabulary)
-        self.vocabulary, self.name, self.source, self.skipped = vocabulary, name, source, skipped or {}
-        self._rows, self._checked = shaped_rows(matrix, n_words), False
-        self.norms = checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
-        self.weights = None if weights is None else checked_numbers(weights, n_words, "weight")
-        if check_now:
-            self.matrix  # noqa: B018
-        if fingerprint is not None:
-            self.fingerprint = fingerprint
 
     @classmethod
     def load(
@@ -159,9 +129,7 @@ class WordVectors:
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """
-        from .loading import load
-
-        return load(source, errors=errors, cache=cache, member=member, trust=trust, verify=verify, verbose=verbose)
+        return load(cls, source, errors, cache, member, trust, verify, verbose)._warned()
 
     @classmethod
     def from_arrays(
@@ -180,17 +148,7 @@ class WordVectors:
         errors : {"raise", "skip"}, default="raise"
             Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.
         """
-        from .loading import of_table, warned
-
-        return warned(of_table(table_of(list(words), matrix, errors=errors, name=name), name))
-
-    @property
-    def matrix(self) -> NDArray[np.float32]:
-        """The (n_words, dim) unit rows, read-only."""
-        if not self._checked:
-            check_unit(self._rows, self.name)
-            self._checked = True
-        return self._rows
+        return cls.from_table(table_of(list(words), matrix, errors=errors, name=name), name)._warned()
 
     @property
     def words(self) -> list[str]:
@@ -201,16 +159,6 @@ class WordVectors:
     def dim(self) -> int:
         """Dimension of the vectors."""
         return int(self._rows.shape[1])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of words, matrix and weights: equal for equal vectors, wherever they were loaded from."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights):
-            if array is not None:
-                digest.update(str(array.shape).encode())
-                digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return digest.hexdigest()
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes that the layouts of a saved estimator may refer to."""
@@ -223,7 +171,7 @@ class WordVectors:
     def __reduce__(self) -> Any:
         """Pickle vectors with a source as a reference to it, others with all their numbers."""
         facts, arrays = self.to_saved()
-        return _unpickled, (facts, {name: np.array(array) for name, array in arrays.items()})
+        return WordVectors.from_saved, (facts, {name: np.array(array) for name, array in arrays.items()}, {})
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -315,29 +263,6 @@ class WordVectors:
         vectors.fingerprint = self.fingerprint
         return vectors
 
-    def save(self, folder: str | Path) -> None:
-        """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
-        skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
-        facts = {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
-        storage.save(folder, KIND, self._arrays(), facts)
-
-    @classmethod
-    def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> "WordVectors":
-        """Map a folder that :meth:`save` wrote into memory; unlike with :meth:`load`, ``source`` is None."""
-        try:
-            arrays, meta = storage.load(folder, KIND, verify=verify, inspect=check_saved_rows)
-            skipped = {reason: Skipped(**entry) for reason, entry in meta["skipped"].items()}
-            facts = {"name": name or meta["name"], "fingerprint": meta["fingerprint"]}
-            vectors = _of_arrays(arrays, facts, skipped=skipped)
-            vectors._checked = verify  # when the checksum was compared, so that no page is read for it again
-            return vectors
-        except StoreError:
-            raise
-        except ParasphereError as error:
-            raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
-
     def write(self, path: str | Path, *, verbose: bool = False) -> None:
         """Write the vectors to a file that other programs read.
 
@@ -352,7 +277,7 @@ class WordVectors:
             Show a progress bar.
         """
         lengths = self.norms if self.weights is None else self.weights
-        writing.write(path, self.vocabulary, self.matrix, lengths, verbose=verbose)
+        writing.write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a saved estimator keeps: the source, or all numbers if there is none."""
@@ -364,7 +289,7 @@ class WordVectors:
         """Return vectors of saved numbers, or load them from their source or from what was given to ``load``."""
         check_types({"name": str, "fingerprint": str, "source": str | None}, facts)
         if arrays and given.get("vectors") is None:
-            return _of_arrays(arrays, {"name": facts["name"], "fingerprint": facts["fingerprint"]})  # type: ignore[return-value]
+            return cls._of_arrays(arrays, facts["name"], facts["fingerprint"])
         source = facts["source"] if given.get("vectors") is None else given["vectors"]
         try:
             vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
@@ -379,22 +304,11 @@ class WordVectors:
             )
         return vectors  # type: ignore[return-value]
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
-        arrays |= {"matrix": self.matrix, "norms": self.norms}
-        return arrays if self.weights is None else {**arrays, "weights": self.weights}
-
-
-def _of_arrays(arrays: dict[str, NDArray[Any]], facts: dict[str, Any], **more: Any) -> WordVectors:
-    """Make vectors of arrays that were read from a folder, which are checked."""
-    data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
-    if matrix.dtype != np.float32 or norms.dtype != np.float64:
-        raise VectorsError("the rows or norms have the wrong types")
-    check_types({"name": str, "fingerprint": str}, facts)
-    vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-    vocabulary.check_utf8()
-    return WordVectors(vocabulary, matrix, norms, weights=arrays.get("weights"), check_now=False, **facts, **more)
-
-
-def _unpickled(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> WordVectors:
-    return WordVectors.from_saved(facts, arrays, {})
+    def _warned(self) -> Self:
+        """Warn, where a method of this class was called, of rows that were left out."""
+        if self.skipped:
+            counts = ", ".join(f"{reason}: {entry.count:,}" for reason, entry in self.skipped.items())
+            first = next(iter(self.skipped.values())).examples[0]
+            sentence = f"rows of {self.name} were left out ({counts}), the first one: {first} See `.skipped`."
+            warnings.warn(sentence, SkippedRowsWarning, stacklevel=3)
+        return self

@@ -1,6 +1,5 @@
 """Writing word vectors to files that other programs read: word2vec text and word2vec binary."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,27 +17,9 @@ _LARGEST = np.finfo(np.float32).max
 
 
 def write(
-    path: str | Path,
-    vocabulary: Vocabulary,
-    matrix: NDArray[np.float32],
-    norms: NDArray[np.float64],
-    *,
-    verbose: bool = False,
+    path: Path, vocabulary: Vocabulary, matrix: NDArray[np.float32], norms: NDArray[np.float64], verbose: bool = False
 ) -> None:
-    r"""Write words and their vectors, the rows of ``matrix`` times ``norms``, replacing the file in one step.
-
-    Parameters
-    ----------
-    path : path
-        Ends in ``.txt`` or ``.vec`` for word2vec text, in ``.bin`` for word2vec binary.
-    vocabulary : Vocabulary
-        The words; none may contain white space.
-    matrix : (n_words, dim) float32
-        The rows.
-    norms : (n_words,) float64
-        What each row is multiplied by.
-    verbose : bool, default=False
-        Show a progress bar.
+    r"""Write words and their rows (n_words, dim) times their norms (n_words,), in the format of the extension.
 
     Examples
     --------
@@ -48,7 +29,6 @@ def write(
     >>> path.read_text()
     '2 2\nsea 3 4\nlake 0 0.1\n'
     """
-    path = Path(path)
     formatted = _FORMATS.get(path.suffix.lower())
     if formatted is None:
         raise VectorsError(f"{path}: the name must end in .txt or .vec (word2vec text) or .bin (word2vec binary).")
@@ -63,7 +43,8 @@ def write(
         file.write(f"{n} {dim}\n".encode())
         for begin in range(0, n, step):
             rows = slice(begin, begin + step)
-            values = _scaled(matrix[rows], norms[rows])
+            # Rounding must not make the largest float32 infinite.
+            values = np.clip(matrix[rows] * norms[rows, None], -_LARGEST, _LARGEST).astype(np.float32)
             file.write(_lines(vocabulary.arrow[rows], formatted(values)))
             file.write(b"\n")  # after binary rows too, as the first word2vec did
             advance(len(values))
@@ -78,11 +59,6 @@ def _check_words(vocabulary: Vocabulary, path: Path) -> None:
             f"{path}: the word {vocabulary.word(row)!r} (row {row:,}) contains white space, which ends a word in "
             "these formats. Leave it out, or save a folder."
         )
-
-
-def _scaled(matrix: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Multiply rows (n, dim) by their norms; the largest float32 must not become infinite by rounding."""
-    return np.clip(matrix * norms[:, None], -_LARGEST, _LARGEST).astype(np.float32)
 
 
 def _text(values: NDArray[np.float32]) -> pa.LargeBinaryArray:
@@ -116,7 +92,5 @@ def _join(pieces: pa.Array, offsets: NDArray[np.int64], between: str | bytes) ->
     return pc.binary_join(lists, pa.scalar(between, pieces.type))
 
 
-_FORMATS: dict[str, Callable[[NDArray[np.float32]], pa.LargeBinaryArray]] = {
-    ".txt": _text, ".vec": _text, ".bin": _binary
-}  # fmt: skip
+_FORMATS = {".txt": _text, ".vec": _text, ".bin": _binary}
 EXTENSIONS = tuple(_FORMATS)

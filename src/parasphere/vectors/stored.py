@@ -1,0 +1,183 @@
+"""Words with unit rows: their arrays, which are checked, and the folder that keeps them."""
+
+import hashlib
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import storage
+from ..compiled import compiled, guarded
+from ..errors import ParasphereError, StoreError, VectorsError
+from ..storage import check_types
+from ..text import Vocabulary
+from .table import Skipped, VectorTable
+
+KIND = "word-vectors"
+_UNIT = 1e-3  # how far the squared length of a unit row may be from 1
+
+
+class StoredVectors:
+    """The arrays of :class:`parasphere.vectors.WordVectors`, which describes the parameters, and their folder."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        matrix: ArrayLike,
+        norms: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        name: str = "vectors",
+        source: str | None = None,
+        skipped: dict[str, Skipped] | None = None,
+        fingerprint: str | None = None,
+        check_now: bool = True,
+    ) -> None:
+        n_words = len(vocabulary)
+        self.vocabulary, self.name, self.source, self.skipped = vocabulary, name, source, skipped or {}
+        self._rows, self._checked = _shaped_rows(matrix, n_words), False
+        self.norms = _checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
+        self.weights = None if weights is None else _checked_numbers(weights, n_words, "weight")
+        if check_now:
+            self.matrix  # noqa: B018
+        if fingerprint is not None:
+            self.fingerprint = fingerprint
+
+    @classmethod
+    def from_table(cls, table: VectorTable, name: str) -> Self:
+        """Make word vectors of a table, whose rows are normalised in place."""
+        norms = np.empty(len(table.matrix))
+        _normalise(table.matrix, norms)
+        return cls(table.vocabulary, table.matrix, norms, name=name, skipped=table.skipped)
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The (n_words, dim) unit rows, read-only."""
+        if not self._checked:
+            _check_unit(self._rows, self.name)
+            self._checked = True
+        return self._rows
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of words, matrix and weights: equal for equal vectors, wherever they were loaded from."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights):
+            if array is not None:
+                digest.update(str(array.shape).encode())
+                digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
+
+    def save(self, folder: str | Path) -> None:
+        """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
+        skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
+        facts = {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
+        storage.save(folder, KIND, self._arrays(), facts)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> Self:
+        """Map a folder that :meth:`save` wrote into memory; unlike with ``load``, ``source`` is None."""
+        try:
+            arrays, facts = storage.load(folder, KIND, verify=verify, inspect=_check_saved_rows)
+            skipped = {reason: Skipped(**entry) for reason, entry in facts["skipped"].items()}
+            vectors = cls._of_arrays(arrays, name or facts["name"], facts["fingerprint"], skipped)
+            vectors._checked = verify  # when the checksum was compared, so that no page is read for it again
+            return vectors
+        except StoreError:
+            raise
+        except ParasphereError as error:
+            raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
+        arrays |= {"matrix": self.matrix, "norms": self.norms}
+        return arrays if self.weights is None else {**arrays, "weights": self.weights}
+
+    @classmethod
+    def _of_arrays(
+        cls, arrays: dict[str, NDArray[Any]], name: str, fingerprint: str, skipped: dict[str, Skipped] | None = None
+    ) -> Self:
+        """Make vectors of arrays that were read from a folder, which are checked."""
+        data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
+        if matrix.dtype != np.float32 or norms.dtype != np.float64:
+            raise VectorsError("the rows or norms have the wrong types")
+        facts = {"name": name, "fingerprint": fingerprint}
+        check_types({"name": str, "fingerprint": str}, facts)
+        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
+        vocabulary.check_utf8()
+        weights = arrays.get("weights")
+        return cls(vocabulary, matrix, norms, weights=weights, skipped=skipped, check_now=False, **facts)
+
+
+def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
+    """Return a matrix (n_words, dim) as read-only float32 in C order; raise if it is not one."""
+    given = np.asarray(matrix)
+    if given.ndim != 2 or len(given) != n_words or not given.shape[1] or given.dtype.kind not in "fiu":
+        raise VectorsError(
+            f"{n_words:,} words need a matrix of numbers with one row each, not {given.dtype} of shape {given.shape}"
+        )
+    return _read_only(np.ascontiguousarray(given, np.float32))
+
+
+def _check_saved_rows(arrays: dict[str, NDArray[Any]]) -> None:
+    _check_unit(_shaped_rows(arrays["matrix"], len(arrays["matrix"])), "the folder")
+
+
+def _check_unit(rows: NDArray[np.float32], name: str) -> None:
+    bad = int(_first_not_unit(rows))
+    if bad >= 0:
+        with np.errstate(all="ignore"):
+            length = float(np.linalg.norm(rows[bad].astype(np.float64)))
+        raise VectorsError(
+            f"the rows of {name} must have unit length, and row {bad:,} has length {length:.6g}; "
+            "WordVectors.from_arrays normalises"
+        )
+
+
+def _checked_numbers(numbers: ArrayLike, n_words: int, what: str) -> NDArray[np.float64]:
+    """Return one finite, non-negative number per word as read-only float64; ``what`` is for the message."""
+    given = np.asarray(numbers)
+    if given.shape != (n_words,) or given.dtype.kind not in "fiu":
+        raise VectorsError(f"{n_words:,} words need one {what} each, not {given.dtype} of shape {given.shape}")
+    array = np.ascontiguousarray(given, np.float64)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise VectorsError(f"{what}s must be finite and not negative; {what} {bad[0]:,} is {array[bad[0]]}")
+    return _read_only(array)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@guarded(matrix="f4[n,dim]")
+@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
+def _first_not_unit(matrix: Any) -> Any:
+    """Return the first row whose length is not about 1, or -1."""
+    for row in range(matrix.shape[0]):
+        total = np.float32(0.0)
+        for column in range(matrix.shape[1]):
+            total += matrix[row, column] * matrix[row, column]
+        if not abs(total - np.float32(1.0)) <= np.float32(_UNIT):
+            return row
+    return -1
+
+
+@guarded(matrix="f4[n,dim]", norms="f8[n]")
+@compiled
+def _normalise(matrix: Any, norms: Any) -> None:
+    """Scale the rows (n, dim) to unit length in place, in float64; their lengths are written to ``norms``."""
+    for row in range(matrix.shape[0]):
+        total = 0.0
+        for value in matrix[row]:
+            total += np.float64(value) ** 2
+        norms[row] = np.sqrt(total)
+        for column in range(matrix.shape[1]):
+            matrix[row, column] = np.float64(matrix[row, column]) / norms[row]
