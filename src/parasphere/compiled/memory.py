@@ -14,7 +14,12 @@ from numba.extending import intrinsic
 _EIGHT = ir.VectorType(ir.DoubleType(), 8)
 
 
-@intrinsic
+def _intrinsic(define: Any) -> Any:
+    """Make an intrinsic; to mypy, numba's own decorator hides the arguments that it is called with."""
+    return intrinsic(define)
+
+
+@_intrinsic
 def address(_typing: Any, array: Any) -> Any:
     """Return the address of the memory of an array."""
 
@@ -25,7 +30,7 @@ def address(_typing: Any, array: Any) -> Any:
     return types.int64(array), build
 
 
-@intrinsic
+@_intrinsic
 def trailing_zeros(_typing: Any, _number: Any) -> Any:
     """Count the trailing zero bits of a number."""
 
@@ -35,7 +40,7 @@ def trailing_zeros(_typing: Any, _number: Any) -> Any:
     return types.uint64(types.uint64), build
 
 
-@intrinsic
+@_intrinsic
 def folded_product(_typing: Any, _one: Any, _other: Any) -> Any:
     """Multiply two uint64 and fold the 128 bits of the product to 64."""
 
@@ -48,7 +53,7 @@ def folded_product(_typing: Any, _one: Any, _other: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), build
 
 
-@intrinsic
+@_intrinsic
 def prefetch(_typing: Any, place: Any) -> Any:
     """Prefetch the cache line at an address."""
 
@@ -63,7 +68,7 @@ def prefetch(_typing: Any, place: Any) -> Any:
     return types.none(place), build
 
 
-@intrinsic
+@_intrinsic
 def write_u64(_typing: Any, place: Any, _value: Any) -> Any:
     """Write a uint64 to an address, aligned or not."""
 
@@ -77,7 +82,7 @@ def write_u64(_typing: Any, place: Any, _value: Any) -> Any:
 def _reader(kind: Any) -> Any:
     """Return a compiled function that reads a value of this kind at an address, aligned or not."""
 
-    @intrinsic
+    @_intrinsic
     def read(_typing: Any, place: Any) -> Any:
         def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
@@ -100,7 +105,7 @@ def _add_to_eight(builder: Any, total: Any, added: Any) -> None:
     builder.store(builder.fadd(builder.load(pointer, align=8), added), pointer, align=8)
 
 
-@intrinsic
+@_intrinsic
 def add_eight(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
     """Add eight float32, times a weight, to eight float64."""
 
@@ -117,7 +122,7 @@ def add_eight(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
 def _product_adder(kind: Any) -> Any:
     """Return a compiled function that adds the products of eight numbers of a kind and eight float64 to eight sums."""
 
-    @intrinsic
+    @_intrinsic
     def add(_typing: Any, total: Any, row: Any, factors: Any) -> Any:
         def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             row = _eight(builder, arguments[1], kind)
