@@ -1,8 +1,4 @@
-"""Bytes to lines, and lines to columns, one block at a time.
-
-Bytes are decompressed, decoded, checked and cut at newlines; each line is then a text or a JSON object. No Python
-object is made per line, unless a fault has to be located.
-"""
+"""Bytes to lines, and lines to columns, one block at a time; Python objects are made of lines only to locate faults."""
 
 from __future__ import annotations
 

@@ -71,8 +71,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        words: list[str] = self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py()
-        return words
+        return list(self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py())
 
     def split(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
         """Return the words of each text as a column of lists."""
@@ -233,9 +232,8 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     elif callable(tokenizer):
         lists = [list(tokenizer(text)) for text in plain]
     else:
-        raise TypeError(
-            f"a tokenizer must be a Tokenizer or a callable from str to words, not {type(tokenizer).__name__}"
-        )
+        kind = type(tokenizer).__name__
+        raise TypeError(f"a tokenizer must be a Tokenizer or a callable from str to words, not {kind}")
     try:
         words = strings([word for words in lists for word in words])
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
