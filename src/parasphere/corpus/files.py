@@ -263,13 +263,10 @@ def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
     first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # with the whole dictionaries
     if first is None:
         return 0
-    group = folded.metadata.row_group(number)
-    values = (
-        max(group.column(i).num_values for i in range(group.num_columns))
-        if any(map(is_list, first.schema.types))
-        else rows
-    )
-    return values * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
+    if any(map(is_list, first.schema.types)):
+        group = folded.metadata.row_group(number)
+        rows = max(group.column(i).num_values for i in range(group.num_columns))
+    return rows * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
 
 
 def _folder(request: Request) -> Iterator[Part]:

@@ -76,7 +76,7 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
 def join_phrases(
     ids: Any, ends: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, entries: Any, begins: Any
 ) -> Any:
-    """Replace words by phrases, in ``ids`` and ``ends`` of :class:`~parasphere.text.WordIds`; return how many are left.
+    """Replace words by phrases, in ``ids`` and ``ends`` (see :class:`WordIds`); return how many units are left.
 
     ``n_words`` is the size of the vocabulary; then follow the fields of a :class:`PhraseTable`. The place of the first
     word of each unit is written to ``begins``, unless that is empty.

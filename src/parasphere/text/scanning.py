@@ -63,10 +63,19 @@ class Reached(NamedTuple):
 def _code_point(pos: Any, end: Any) -> Any:
     """Decode the code point at ``pos``, beyond ASCII: (code point, bytes). A malformed byte is a separator (0, 1)."""
     lead = read_u8(pos)
-    size = 4 if lead >= 0xF0 else 3 if lead >= 0xE0 else 2
-    if lead < 0xC0 or pos + size > end:
+    if lead >= 0xF0:
+        size = 4
+        code = np.uint32(lead & 0x07)
+    elif lead >= 0xE0:
+        size = 3
+        code = np.uint32(lead & 0x0F)
+    elif lead >= 0xC0:
+        size = 2
+        code = np.uint32(lead & 0x1F)
+    else:
         return np.uint32(0), 1
-    code = np.uint32(lead & (0x7F >> size))
+    if pos + size > end:
+        return np.uint32(0), 1
     for k in range(1, size):
         tail = read_u8(pos + k)
         if tail & 0xC0 != 0x80:

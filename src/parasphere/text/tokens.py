@@ -166,13 +166,11 @@ class WordCounter:
         The id of a stop word is ``STOP`` (-2), that of a run of over 1,024 bytes -1. The ids of token lists are not
         returned: there the result is empty.
         """
-        if not isinstance(self.tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
-            texts = split_texts(texts, self.tokenizer)
-        if pa.types.is_large_list(texts.type):
-            counts = pc.value_counts(texts.flatten())
+        if pa.types.is_large_list(texts.type) or not isinstance(self.tokenizer, Tokenizer):
+            lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, self.tokenizer)
+            counts = pc.value_counts(lists.flatten())
             self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
             return WordIds(np.empty(0, np.int32), np.zeros(len(texts), np.int64))
-        assert isinstance(self.tokenizer, Tokenizer)
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
