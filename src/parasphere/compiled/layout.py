@@ -32,21 +32,11 @@ class LayoutError(ParasphereError):
 
 
 class Layout(NamedTuple):
-    """A parsed layout.
+    """A parsed layout."""
 
-    Attributes
-    ----------
-    dtypes : tuple of dtype
-        The types that are allowed.
-    axes : tuple of (str or None, int)
-        Per axis, the name of a size and what is added to it; or None and the size itself, -1 for any size.
-    optional : bool
-        Whether None is allowed.
-    """
-
-    dtypes: tuple[Any, ...]
-    axes: tuple[tuple[str | None, int], ...]
-    optional: bool
+    dtypes: tuple[Any, ...]  # those that are allowed
+    axes: tuple[tuple[str | None, int], ...]  # the name of a size and what is added to it; or None and the size, or -1
+    optional: bool  # whether None is allowed
 
     def check(self, name: str, array: Any, sizes: dict[str, int]) -> None:
         """Raise unless an array fits; ``sizes`` holds the sizes of names met so far, and new ones are added."""

@@ -20,20 +20,12 @@ SPACE = 32  # the byte
 
 
 class PhraseTable(NamedTuple):
-    """The trie of phrases.
-
-    Attributes
-    ----------
-    slots, multiplier, shift : (capacity, 2) int64 and uint64
-        The fields of a :class:`~parasphere.text.runs.RunTable`.
-    entries : (n_nodes,) int32
-        The row that a node spells, or -1 if no entry does.
-    """
+    """The trie of phrases: the fields of a :class:`~parasphere.text.runs.RunTable`, and what its nodes spell."""
 
     slots: NDArray[np.int64]
     multiplier: np.uint64
     shift: np.uint64
-    entries: NDArray[np.int32]
+    entries: NDArray[np.int32]  # (n_nodes,): the row that a node spells, or -1 if no entry does
 
 
 def phrase_rows(vocabulary: Vocabulary) -> NDArray[np.int64]:

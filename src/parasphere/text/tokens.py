@@ -121,18 +121,10 @@ AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]
 
 
 class WordIds(NamedTuple):
-    """The word ids of some texts, end to end.
+    """The word ids of some texts, end to end."""
 
-    Attributes
-    ----------
-    ids : (n_words,) int32
-        A row of the vocabulary, or -1 for a word it lacks.
-    ends : (n_texts,) int64
-        Where the ids of each text end; those of the first text begin at 0.
-    """
-
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
+    ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for a word it lacks
+    ends: NDArray[np.int64]  # (n_texts,): where the ids of each text end; those of the first text begin at 0
 
 
 class WordCounter:
