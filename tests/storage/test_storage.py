@@ -15,6 +15,7 @@ from parasphere import storage
 from parasphere.errors import StoreError
 from parasphere.storage import verified
 from parasphere.storage.folder import _manifest_checksum
+from parasphere.storage.tensors import map_tensors
 
 
 @pytest.fixture
@@ -169,8 +170,8 @@ def test_a_header_that_lies_is_named(tmp_path: Path, change: dict[str, object]) 
     header = json.dumps({"x": entry}).encode().ljust(248)
     path = tmp_path / "lie.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(64))
-    with pytest.raises(StoreError, match="does not fit its data"):
-        storage.map_arrays(path)
+    with path.open("rb") as file, pytest.raises(StoreError, match="does not fit its data"):
+        map_tensors(file, path)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +180,8 @@ def test_a_header_that_lies_is_named(tmp_path: Path, change: dict[str, object]) 
 def test_a_file_without_a_header_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.safetensors"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="damaged"):
-        storage.map_arrays(path)
+    with path.open("rb") as file, pytest.raises(StoreError, match="damaged"):
+        map_tensors(file, path)
 
 
 @pytest.fixture

@@ -43,12 +43,9 @@ def folders(source: Path) -> list[Path]:
 
 
 class CodeCache(FunctionCache):
-    """The cached specialisations of one function.
+    """The cached specialisations of one function, given before compilation.
 
-    Parameters
-    ----------
-    function : callable
-        The function before compilation. An OSError or TypeError is raised if it has no source file.
+    An OSError or TypeError is raised if it has no source file.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

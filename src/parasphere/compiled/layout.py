@@ -32,24 +32,11 @@ class LayoutError(ParasphereError):
 
 
 class Layout(NamedTuple):
-    """A parsed layout.
+    """A parsed layout."""
 
-    Attributes
-    ----------
-    written : str
-        The layout as it was written.
-    dtypes : tuple of dtype
-        The types that are allowed.
-    axes : tuple of (str or None, int)
-        Per axis, the name of a size and what is added to it; or None and the size itself, -1 for any size.
-    optional : bool
-        Whether None is allowed.
-    """
-
-    written: str
-    dtypes: tuple[Any, ...]
-    axes: tuple[tuple[str | None, int], ...]
-    optional: bool
+    dtypes: tuple[Any, ...]  # those that are allowed
+    axes: tuple[tuple[str | None, int], ...]  # the name of a size and what is added to it; or None and the size, or -1
+    optional: bool  # whether None is allowed
 
     def check(self, name: str, array: Any, sizes: dict[str, int]) -> None:
         """Raise unless an array fits; ``sizes`` holds the sizes of names met so far, and new ones are added."""
@@ -70,10 +57,9 @@ class Layout(NamedTuple):
     def _error(self, name: str, array: Any, sizes: Mapping[str, int]) -> LayoutError:
         due = " or ".join(str(dtype) for dtype in self.dtypes)
         shape = ", ".join(self._shown(axis, sizes) for axis in self.axes)
+        given = f"a {type(array).__name__}"
         if isinstance(array, np.ndarray):
             given = f"{array.dtype} of shape ({', '.join(map(str, array.shape))})"
-        else:
-            given = f"a {type(array).__name__}"
         return LayoutError(f"{name} must be {due} of shape ({shape}), not {given}")
 
     @staticmethod
@@ -107,7 +93,7 @@ def layout(written: str) -> Layout:
             raise ValueError(f"{written!r} has an axis that is neither a name, a number nor *")
         name, more, size = axis.groups()
         axes.append((name, int(more or 0)) if name else (None, int(size) if size else -1))
-    return Layout(written, tuple(map(np.dtype, _ANY.get(kind, (kind,)))), tuple(axes), bool(optional))
+    return Layout(tuple(map(np.dtype, _ANY.get(kind, (kind,)))), tuple(axes), bool(optional))
 
 
 def check_layouts(arrays: Mapping[str, Any], layouts: Mapping[str, str], sizes: dict[str, int] | None = None) -> None:

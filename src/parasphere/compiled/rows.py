@@ -31,59 +31,18 @@ def _check_ids(ids: Any, ends: Any, n_rows: Any) -> None:
         raise ValueError("a word's id is beyond the last row")
 
 
-@guarded(
-    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", sums="f[docs,dim]",
-    lengths="f8[docs]", squared_norms="f8[docs]", unknown="i8[docs]", squared_weights="f8[docs]",
-)  # fmt: skip
-@compiled
-def sum_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any,
-    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
-) -> None:  # fmt: skip
+def sum_rows(ids: Any, ends: Any, matrix: Any, weights: Any, *into: Any) -> None:
     """Sum the float32 rows of the word ids of each document, in order, in float64.
 
-    ``weights`` is None or has one weight per row. ``sums`` (n_docs, dim) and the four (n_docs,) arrays are written.
+    ``weights`` is None or has one weight per row. What is written: the sums (n_docs, dim), and the lengths, squared
+    norms, numbers of unknown words, and squared weights, (n_docs,) each.
     """
-    dim = matrix.shape[1]
-    _check_ids(ids, ends, matrix.shape[0])
-    total = np.empty(dim, np.float64)
-    into, rows, width = address(total), address(matrix), 4 * dim
-    begin = 0
-    for doc in range(ends.shape[0]):
-        total[:] = 0.0
-        length = 0.0
-        squares = 0.0
-        missing = 0
-        for i in range(begin, ends[doc]):
-            if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
-                coming = rows + width * np.int64(ids[i + AHEAD])
-                for byte in range(0, width, 64):
-                    prefetch(coming + byte)
-            if ids[i] < 0:
-                missing += 1
-                continue
-            row = rows + width * np.int64(ids[i])
-            weight = 1.0 if weights is None else weights[ids[i]]
-            length += weight
-            squares += weight * weight
-            for j in range(0, dim - 7, 8):
-                add_eight(into + 8 * j, row + 4 * j, weight)
-            for j in range(dim & ~7, dim):
-                total[j] += np.float64(matrix[ids[i], j]) * weight
-        squared = 0.0
-        for j in range(dim):
-            sums[doc, j] = total[j]
-            squared += np.float64(sums[doc, j]) ** 2
-        lengths[doc] = length
-        squared_weights[doc] = squares
-        squared_norms[doc] = squared
-        unknown[doc] = missing
-        begin = ends[doc]
+    sum_lifted_rows(ids, ends, matrix, weights, None, None, None, *into)
 
 
 @guarded(
-    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", starts="i8[words+1]",
-    facets="i4[parts]", parts="f8[parts]", sums="f[docs,width]", lengths="f8[docs]", squared_norms="f8[docs]",
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", starts="i8[words+1]?",
+    facets="i4[parts]?", parts="f8[parts]?", sums="f[docs,width]", lengths="f8[docs]", squared_norms="f8[docs]",
     unknown="i8[docs]", squared_weights="f8[docs]",
 )  # fmt: skip
 @compiled
@@ -93,12 +52,15 @@ def sum_lifted_rows(
 ) -> None:  # fmt: skip
     """Like :func:`sum_rows`, but each row is added to the blocks of its facets, times its part in each.
 
-    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim).
+    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim), or
+    (n_docs, dim) if ``starts``, ``facets`` and ``parts`` are None.
     """
     dim, width = matrix.shape[1], sums.shape[1]
     _check_ids(ids, ends, matrix.shape[0])
+    if starts is None and width != dim:
+        raise ValueError("without facets, the sums must be as wide as the rows")
     total = np.empty(width, np.float64)
-    into, rows = address(total), address(matrix)
+    into, rows, size = address(total), address(matrix), 4 * dim
     begin = 0
     for doc in range(ends.shape[0]):
         total[:] = 0.0
@@ -106,24 +68,34 @@ def sum_lifted_rows(
         squares = 0.0
         missing = 0
         for i in range(begin, ends[doc]):
+            if i + AHEAD < ids.shape[0] and ids[i + AHEAD] >= 0:
+                coming = rows + size * np.int64(ids[i + AHEAD])
+                for byte in range(0, size, 64):
+                    prefetch(coming + byte)
             w = np.int64(ids[i])
             if w < 0:
                 missing += 1
                 continue
+            row = rows + size * w
             weight = 1.0 if weights is None else weights[w]
             length += weight
             squares += weight * weight
-            row = rows + 4 * dim * w
-            if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
-                raise ValueError("the facets of a word are beyond the last")
-            for k in range(starts[w], starts[w + 1]):
-                block, part = dim * np.int64(facets[k]), weight * parts[k]
-                if block < 0 or block + dim > width:
-                    raise ValueError("the sums are too narrow for so many facets")
+            if starts is None:  # known when this is compiled: the other branch costs nothing
                 for j in range(0, dim - 7, 8):
-                    add_eight(into + 8 * (block + j), row + 4 * j, part)
+                    add_eight(into + 8 * j, row + 4 * j, weight)
                 for j in range(dim & ~7, dim):
-                    total[block + j] += np.float64(matrix[w, j]) * part
+                    total[j] += np.float64(matrix[w, j]) * weight
+            else:
+                if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
+                    raise ValueError("the facets of a word are beyond the last")
+                for k in range(starts[w], starts[w + 1]):
+                    block, part = dim * np.int64(facets[k]), weight * parts[k]
+                    if block < 0 or block + dim > width:
+                        raise ValueError("the sums are too narrow for so many facets")
+                    for j in range(0, dim - 7, 8):
+                        add_eight(into + 8 * (block + j), row + 4 * j, part)
+                    for j in range(dim & ~7, dim):
+                        total[block + j] += np.float64(matrix[w, j]) * part
         squared = 0.0
         for j in range(width):
             sums[doc, j] = total[j]

@@ -1,4 +1,8 @@
-"""Columns of documents: conversion of every kind of column to an Arrow array of texts or of token lists."""
+"""Columns of documents: conversion of every kind of column to an Arrow array of texts or of token lists.
+
+Where a function takes ``start`` and ``where``, they are for messages: the position of the first document in the corpus,
+and what to put before it, such as a file's name.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +37,6 @@ class Part(NamedTuple):
 def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
     """Return the column to read: the requested one, or the only one if the default is absent.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of the table.
-    asked : str
-        The requested column.
-    where : str
-        The name of the table, for the message.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> choose_column(["text", "label"], "text", "the table")
@@ -75,22 +66,7 @@ def too_long(where: str, hint: str = "") -> CorpusError:
 
 
 def from_python(documents: list[Any], start: int, where: str = "") -> pa.Array:
-    """Turn Python strings, or lists of tokens, into Arrow.
-
-    Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
-
-    Parameters
-    ----------
-    documents : list
-        All `str`, or all lists, tuples or arrays of `str`.
-    start : int
-        Position of the first in the corpus, for the message.
-    where : str
-        What to put before the position in a message, such as a file's name.
-
-    Returns
-    -------
-    pa.LargeStringArray or pa.LargeListArray
+    """Turn Python strings, or lists, tuples or arrays of tokens, into an Arrow array of strings or of lists.
 
     Examples
     --------
@@ -132,22 +108,9 @@ def mixture(position: int, tokenised: bool, where: str = "") -> CorpusError:
 
 
 def from_arrow(column: pa.Array, start: int, where: str = "") -> pa.Array:
-    """Convert an Arrow array of texts or of token lists to one of the two types that the library uses.
+    """Convert an Arrow array of texts or of token lists to large_string, or to a large_list of these.
 
     Text is copied only where its layout requires it (dictionaries and views).
-
-    Parameters
-    ----------
-    column : pa.Array
-        string, large_string, string_view, a dictionary of these, or a list of any of them.
-    start : int
-        Position of the first in the corpus, for the message.
-    where : str
-        What to put before the position in a message, such as a file's name.
-
-    Returns
-    -------
-    pa.LargeStringArray or pa.LargeListArray
 
     Examples
     --------
@@ -179,16 +142,7 @@ def foldings(
 ) -> Iterator[tuple[int, int]]:
     """Yield (first row, rows) of pieces whose dictionaries expand to at most `limit` bytes, or of one row.
 
-    Parameters
-    ----------
-    columns : sequence of pa.Array
-        All of one length. Columns that are not dictionaries count as 0 bytes.
-    limit : int, default=16777216
-        Bytes of a piece without its dictionaries.
-    start : int, default=0
-        Position of the first row in the corpus, for the message.
-    where : str, default=""
-        What to put before the position in a message, such as a file's name.
+    Columns that are not dictionaries count as 0 bytes.
 
     Examples
     --------
@@ -216,13 +170,9 @@ def _unfolded(column: pa.Array) -> npt.NDArray[np.int64]:
         return _unfolded(column.storage)
     if is_list(column.type):
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_unfolded(column.flatten()))])
-        sizes: npt.NDArray[np.int64] = np.diff(ends[_offsets(lengths)])
-        return sizes
-    if not pa.types.is_dictionary(column.type):
-        return np.zeros(len(column), np.int64)
-    words = plain(column.dictionary)
-    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        return np.asarray(np.diff(_offsets(_unfolded(column.flatten()))[_offsets(lengths)]))
+    words = plain(column.dictionary) if pa.types.is_dictionary(column.type) else None
+    if words is None or words.type not in (pa.string(), pa.large_string()):
         return np.zeros(len(column), np.int64)
     rows = column.indices.cast(pa.int64())
     low, high = (pc.min_max(rows)[name].as_py() for name in ("min", "max"))
@@ -271,8 +221,7 @@ def byte_offsets(texts: pa.Array) -> npt.NDArray[np.int64]:
     array([0, 3, 3])
     """
     if pa.types.is_large_list(texts.type):
-        inner: npt.NDArray[np.int64] = byte_offsets(texts.values)[texts.offsets.to_numpy()]
-        return inner
+        return np.asarray(byte_offsets(texts.values)[texts.offsets.to_numpy()])
     if len(texts) == 0:
         return np.zeros(1, np.int64)
     offsets = np.frombuffer(texts.buffers()[1], np.int64)

@@ -43,13 +43,17 @@ class Request:
     """What to read, and how: the same for every format."""
 
     path: Path | None  # None is standard input
-    where: str  # how messages name it
     text: str
     label: str | None
     id: str | None
     encoding: str
     block_bytes: int
     packing: str | None = None  # how it is compressed, if it is
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return "standard input" if self.path is None else str(self.path)
 
     @property
     def columns(self) -> list[str]:
@@ -69,65 +73,34 @@ class Request:
     def part(self, columns: list[pa.Array], consumed: int) -> Part:
         """Make a part of columns in the order of `self.columns`; the first holds texts."""
         texts, *others = columns
-        rest = iter(others)
-        labels = plain(next(rest)) if self.label is not None else None
-        ids = plain(next(rest)) if self.id is not None else None
+        labels, ids = (None if name is None else plain(others.pop(0)) for name in (self.label, self.id))
         return Part(texts, labels, ids, consumed)
 
 
-def read(
-    path: Path | None,
-    *,
-    text: str = "text",
-    label: str | None = None,
-    id: str | None = None,
-    encoding: str = "utf-8",
-    block_bytes: int = 16 << 20,
-    format: str | None = None,
-) -> Iterator[Part]:
-    r"""Read the documents of a file or folder, part by part.
-
-    Parameters
-    ----------
-    path : Path or None
-        A file or a folder; None is standard input.
-    text, label, id, encoding, block_bytes, format
-        As in :func:`parasphere.corpus.blocks`.
-
-    Returns
-    -------
-    iterator of Part
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "two.txt"
-    ...     _ = path.write_text("a text\nanother\n")
-    ...     [part.texts.to_pylist() for part in read(path)]
-    [['a text', 'another']]
-    """
-    check_encoding(encoding)
-    where = "standard input" if path is None else str(path)
-    request = Request(path, where, text, label, id, encoding, min(block_bytes, LONGEST // 2))
-    if path is None:
-        return _sound(_format(format or "txt")(request), where)
-    mode = _mode(path)
-    if stat.S_ISDIR(mode):
-        return _sound(_folder(request), request.where)
-    suffix = path.suffix.lower()
-    if suffix in PACKINGS:
-        request = replace(request, packing=PACKINGS[suffix])
-        suffix = path.with_suffix("").suffix.lower()
-    if format is None and suffix[1:] not in FORMATS:
-        if stat.S_ISREG(mode):
+def read(request: Request, format: str | None) -> Iterator[Part]:
+    """Read the documents of a file or folder, part by part; a format of None goes by the extension."""
+    check_encoding(request.encoding)
+    path, request = request.path, replace(request, block_bytes=min(request.block_bytes, LONGEST // 2))
+    if path is not None:
+        mode = _mode(path)
+        if stat.S_ISDIR(mode):
+            return _sound(_folder(request), request.where)
+        suffix = path.suffix.lower()
+        if suffix in PACKINGS:
+            request = replace(request, packing=PACKINGS[suffix])
+            suffix = path.with_suffix("").suffix.lower()
+        if format is None and suffix[1:] in FORMATS:
+            format = suffix[1:]
+        elif format is None and stat.S_ISREG(mode):
             known = ", ".join(f".{name}" for name in FORMATS)
             raise CorpusError(
                 f'{path}: the extension "{suffix}" is not known; known are {known}, each also with '
                 f"{', '.join(PACKINGS)} after it, and folders of text files; or name the format, as in format='txt'"
             )
-        format = "txt"  # a pipe, as <(command) makes one, has no extension
-    return _sound(_format(format or suffix[1:])(request), request.where)
+    format = format or "txt"  # a pipe, as <(command) makes one, has no extension
+    if format not in FORMATS:
+        raise CorpusError(f'the format "{format}" is not known; known are {", ".join(FORMATS)}')
+    return _sound(FORMATS[format](request), request.where)
 
 
 def _mode(path: Path) -> int:
@@ -163,17 +136,13 @@ def _on_disk(request: Request) -> Iterator[Path]:
         yield copy
 
 
-def _no_columns(request: Request) -> None:
+def _text(request: Request) -> Iterator[Part]:
+    r"""Read one document per line; lines end with ``\n`` or ``\r\n``."""
     if request.label is not None or request.id is not None:
         raise CorpusError(
             f"{request.where}: lines of text have no columns, so label and id cannot name one; "
             "pass the labels or ids themselves"
         )
-
-
-def _text(request: Request) -> Iterator[Part]:
-    r"""Read one document per line; lines end with ``\n`` or ``\r\n``."""
-    _no_columns(request)
     with request.open() as reader:
         for lines in whole_lines(reader, request.encoding, request.block_bytes):
             yield Part(split_lines(lines), None, None, reader.consumed)
@@ -294,13 +263,10 @@ def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
     first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # with the whole dictionaries
     if first is None:
         return 0
-    group = folded.metadata.row_group(number)
-    values = (
-        max(group.column(i).num_values for i in range(group.num_columns))
-        if any(map(is_list, first.schema.types))
-        else rows
-    )
-    return values * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
+    if any(map(is_list, first.schema.types)):
+        group = folded.metadata.row_group(number)
+        rows = max(group.column(i).num_values for i in range(group.num_columns))
+    return rows * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
 
 
 def _folder(request: Request) -> Iterator[Part]:
@@ -363,9 +329,3 @@ FORMATS: dict[str, Callable[[Request], Iterator[Part]]] = {
     "tsv": partial(_csv, delimiter="\t"),
     "parquet": _parquet,
 }
-
-
-def _format(name: str) -> Callable[[Request], Iterator[Part]]:
-    if name not in FORMATS:
-        raise CorpusError(f'the format "{name}" is not known; known are {", ".join(FORMATS)}')
-    return FORMATS[name]

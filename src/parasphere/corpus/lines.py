@@ -1,8 +1,4 @@
-"""Bytes to lines, and lines to columns, one block at a time.
-
-Bytes are decompressed, decoded, checked and cut at newlines; each line is then a text or a JSON object. No Python
-object is made per line, unless a fault has to be located.
-"""
+"""Bytes to lines, and lines to columns, one block at a time; Python objects are made of lines only to locate faults."""
 
 from __future__ import annotations
 
@@ -36,21 +32,7 @@ class Lines(NamedTuple):
 
 
 def whole_lines(reader: ByteReader, encoding: str, size: int) -> Iterator[Lines]:
-    r"""Yield whole lines of checked UTF-8, about `size` bytes at a time.
-
-    Parameters
-    ----------
-    reader : ByteReader
-        Where the bytes come from.
-    encoding : str
-        Their encoding.
-    size : int
-        How many to read at a time; a longer line is kept whole, up to `LONGEST`.
-
-    Yields
-    ------
-    Lines
-    """
+    """Yield whole lines of checked UTF-8, about `size` bytes at a time; a longer line is kept, up to `LONGEST`."""
     first = 1
     pieces: list[bytes] = []  # of an unfinished line, joined once: a long line must not take quadratic time
     waiting = 0  # the bytes of these
@@ -75,23 +57,7 @@ def _lines(data: bytes, first: int, where: str) -> Lines:
 
 
 def whole_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
-    """Yield whole rows of CSV in checked UTF-8, about `size` bytes at a time; newlines in quotation marks end no row.
-
-    Parameters
-    ----------
-    reader : ByteReader
-        Where the bytes come from.
-    encoding : str
-        Their encoding.
-    size : int
-        How many to read at a time; a longer row is kept whole, up to `LONGEST`.
-    delimiter : str
-        The character between two fields.
-
-    Yields
-    ------
-    bytes
-    """
+    """Yield whole rows of CSV in checked UTF-8, as :func:`whole_lines` does; newlines in quotation marks end no row."""
     pieces: list[bytes] = []
     line, waiting, tried = 1, 0, 0
     for data in _utf8(reader, encoding, size):
@@ -106,8 +72,8 @@ def whole_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> 
             _check_utf8(rows, line, reader.where)
             yield rows
             line += rows.count(b"\n")
-        pieces, waiting = [data[end:]], len(data) - end
-        tried = waiting
+        pieces = [data[end:]]
+        waiting = tried = len(data) - end
         if waiting > columns.LONGEST:
             raise too_long(f"{reader.where}, the row at line {line}", "; perhaps a quotation mark is never closed")
     if last := b"".join(pieces):
@@ -158,7 +124,7 @@ def whole_text(reader: ByteReader, encoding: str) -> bytes:
 
 def _utf8(reader: ByteReader, encoding: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of the reader as UTF-8: unchecked, if that is their encoding already."""
-    if is_utf8(encoding):
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
         first = reader.read(max(size, 64))
         if wide := _WIDE.search(first, 0, 4096):
             order = "be" if first[wide.start()] == 0 or wide.start() % 2 else "le"
@@ -219,11 +185,6 @@ def _undecodable(error: UnicodeDecodeError, place: str, encoding: str) -> Corpus
     )
 
 
-def is_utf8(encoding: str) -> bool:
-    """Tell whether this is a name of UTF-8."""
-    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-
-
 def check_encoding(encoding: str) -> None:
     """Raise a `CorpusError` unless Python knows this text encoding."""
     try:
@@ -234,17 +195,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def split_lines(lines: Lines) -> pa.Array:
-    """Turn lines into an array of texts, without making Python objects.
-
-    Parameters
-    ----------
-    lines : Lines
-        As `whole_lines` yields them.
-
-    Returns
-    -------
-    pa.LargeStringArray
-    """
+    """Turn lines into an array of texts."""
     data, ends, _ = lines
     if b"\r" in data:  # much faster to search for than both
         data = data.replace(b"\r\n", b"\n")
@@ -258,14 +209,8 @@ def split_lines(lines: Lines) -> pa.Array:
 class JsonLines:
     r"""Parse blocks of lines with Arrow; what it refuses is parsed by Python's json, which locates faults.
 
-    Labels and ids become strings, as in CSV, so that their type is the same in every block.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The key of the document, then those of the label and id, if requested.
-    where : str
-        How messages name the file.
+    Labels and ids become strings, as in CSV, so that their type is the same in every block. The columns are the key of
+    the document, then those of the label and id, if requested.
 
     Examples
     --------

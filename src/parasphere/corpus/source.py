@@ -151,29 +151,20 @@ def blocks(
     on_disk = source is STANDARD_INPUT or isinstance(source, os.PathLike)
     if not on_disk:
         source = _imported(source)
-        if _starts_with_block(source):
+        if isinstance(source, _Peeked) and any(isinstance(item, Block) for item in source.first):
             if label is not None or id is not None:
                 raise CorpusError("blocks have labels and ids already; name the columns where the blocks are made")
             return _only_blocks(source)
 
-    labels, label_name = _values_or_name(label, "label")
-    ids, id_name = _values_or_name(id, "id")
+    label_name, id_name = (column if isinstance(column, str) else None for column in (label, id))
     if on_disk:
-        parts = files.read(
-            None if source is STANDARD_INPUT else Path(source).expanduser(),
-            text=text,
-            label=label_name,
-            id=id_name,
-            encoding=encoding,
-            block_bytes=block_bytes,
-            format=format,
-        )
+        path = None if source is STANDARD_INPUT else Path(source).expanduser()
+        parts = files.read(files.Request(path, text, label_name, id_name, encoding, block_bytes), format)
     else:
         parts = _in_memory(source, text, label_name, id_name)
-    if labels is not None:
-        parts = _attached(parts, labels, "labels")
-    if ids is not None:
-        parts = _attached(parts, ids, "ids")
+    for values, what in ((label, "labels"), (id, "ids")):
+        if values is not None and not isinstance(values, str):
+            parts = _attached(parts, _column_of_values(values, what), what)
     return _numbered(_resized(_of_one_kind(parts), block_bytes), progress)
 
 
@@ -213,10 +204,6 @@ def _imported(source: Any) -> Any:
             "table, or a pathlib.Path"
         )
     return _Peeked(iter(source))
-
-
-def _starts_with_block(source: Any) -> bool:
-    return isinstance(source, _Peeked) and isinstance(next(iter(source.first), None), Block)
 
 
 def _only_blocks(source: Iterable[Any]) -> Iterator[Block]:
@@ -304,12 +291,6 @@ def _lists(column: Any) -> Iterator[list[Any]]:
 
 
 # ---------------------------------------------------------------------- labels, ids, and block sizes
-
-
-def _values_or_name(column: Column, what: str) -> tuple[pa.Array | None, str | None]:
-    if column is None or isinstance(column, str):
-        return None, column
-    return _column_of_values(column, f"{what}s"), None
 
 
 def _column_of_values(values: Any, what: str) -> pa.Array:

@@ -1,28 +1,25 @@
 """Files and folders: saved estimators, atomic writes, checkpoints, the per-user cache, and decompression.
 
 The package knows nothing of text or vectors. Classes that can be part of a saved estimator implement the protocol
-:class:`Storable`.
+:class:`~parasphere.storage.estimators.Storable`.
 """
 
 from .cache import Note, keep, key_of, recall
 from .checkpoint import Checkpoint
-from .estimators import Saved, Storable, storable
+from .estimators import Saved, storable
 from .facts import check_types
-from .folder import MANIFEST, VERSION, check_target, is_saved, load, map_arrays, read_manifest, remove, save
+from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
 from .output import replacing, write_file
-from .tensors import Arrays
 from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
 __all__ = [
     "MANIFEST",
     "PACKINGS",
     "VERSION",
-    "Arrays",
     "ByteReader",
     "Checkpoint",
     "Note",
     "Saved",
-    "Storable",
     "ahead",
     "check_target",
     "check_types",
@@ -31,7 +28,6 @@ __all__ = [
     "keep",
     "key_of",
     "load",
-    "map_arrays",
     "packing_of",
     "read_manifest",
     "recall",

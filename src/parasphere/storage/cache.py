@@ -37,12 +37,7 @@ def stamp_of(path: Path) -> dict[str, int]:
 class Note:
     """The key of the content of a file; made before the file is read, written after.
 
-    Parameters
-    ----------
-    file : Path
-        The file.
-    *facts
-        How it is read, if the parsed content depends on that.
+    The facts say how it is read, if the parsed content depends on that.
     """
 
     def __init__(self, file: Path, *facts: Any) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -28,18 +28,15 @@ def claimed(path: Path) -> Iterator[int | None]:
 def _claim(path: Path) -> int | None:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-        try:
+        with ExitStack() as unless_claimed:
+            unless_claimed.callback(os.close, descriptor)
             if not _locked(descriptor):
-                os.close(descriptor)
                 return None
             # The previous holder may have renamed or removed the file between our opening and our locking it.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    unless_claimed.pop_all()
                     return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 def _release(descriptor: int) -> None:
@@ -51,10 +48,9 @@ def _release(descriptor: int) -> None:
 
 def _locked(descriptor: int) -> bool:
     """Lock a file without waiting. Without support for locks, writers are not separated, but renames are atomic."""
-    if sys.platform == "win32":
-        return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform != "win32":
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks

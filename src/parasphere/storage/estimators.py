@@ -13,7 +13,7 @@ functions                                   not at all: they are passed to ``loa
 ==========================================  ==========================================================
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, get_type_hints
 
@@ -123,10 +123,9 @@ class Saved:
             return cast(Self, unpacking.estimator(cls, facts, ""))
         except StoreError as error:
             raise StoreError(f"{folder}: {error}") from error
-        except ParasphereError as error:
-            raise StoreError(f"{folder} holds no valid {cls.__name__} ({error}): it is damaged.") from error
         except WRONG_FACTS as error:
-            raise StoreError(f"{folder} holds no valid {cls.__name__} ({error!r}): it is damaged.") from error
+            found = str(error) if isinstance(error, ParasphereError) else repr(error)
+            raise StoreError(f"{folder} holds no valid {cls.__name__} ({found}): it is damaged.") from error
 
     def _check_parameters(self) -> None:
         """Raise unless the parameters are valid; subclasses may check more than their types."""
@@ -155,10 +154,6 @@ def _is_learned(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def _learned_attributes(estimator: Any) -> Iterator[tuple[str, Any]]:
-    yield from ((name, value) for name, value in vars(estimator).items() if _is_learned(name))
-
-
 class _Packing:
     """Turns values into JSON-able facts and the arrays that these refer to."""
 
@@ -167,10 +162,11 @@ class _Packing:
         self.packed: dict[int, tuple[Any, Facts]] = {}  # by id; an object that occurs twice is written once
 
     def estimator(self, estimator: Any, path: str) -> Facts:
-        parameters, learned = estimator.get_params(deep=False), dict(_learned_attributes(estimator))
+        parameters = estimator.get_params(deep=False).items()
+        learned = [(name, value) for name, value in vars(estimator).items() if _is_learned(name)]
         return {
-            "parameters": {name: self.parameter(value, f"{path}{name}") for name, value in parameters.items()},
-            "learned": {name: self.value(value, f"{path}{name}") for name, value in learned.items()},
+            "parameters": {name: self.parameter(value, f"{path}{name}") for name, value in parameters},
+            "learned": {name: self.value(value, f"{path}{name}") for name, value in learned},
         }
 
     def parameter(self, value: Any, path: str) -> Any:
@@ -255,10 +251,9 @@ class _Unpacking:
             return np.array(self.arrays[value])
         if kind == "strings":
             return np.array([str(item) for item in value], object)
-        if kind == "list":
-            return [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
-        if kind == "tuple":
-            return tuple(self.value(item, f"{path}.{place}") for place, item in enumerate(value))
+        if kind in ("list", "tuple"):
+            items = [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
+            return items if kind == "list" else tuple(items)
         if kind == "dict":
             return {key: self.value(item, f"{path}.{key}") for key, item in value.items()}
         if kind == "function":

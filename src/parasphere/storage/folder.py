@@ -136,7 +136,6 @@ def load(
     verify : bool, default=True
         Compare the data file with its checksum. This is done once per file: while it does not change, later loads and
         later processes skip it.
-
     inspect : callable, default=None
         Called with the arrays when their checksum is compared, so once per file too; it raises if they are not sound.
 
@@ -173,12 +172,6 @@ def is_saved(folder: str | Path, kind: str | None = None) -> bool:
     return kind is None or read_manifest(folder)["kind"] == kind
 
 
-def map_arrays(path: str | Path) -> Arrays:
-    """Memory-map every array of a safetensors file, read-only."""
-    with _open_plain(Path(path)) as file:
-        return map_tensors(file, Path(path))
-
-
 def read_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the checked manifest of a saved folder: ``kind``, ``data``, ``size``, ``sha256`` and ``meta``."""
     folder = Path(folder).expanduser()
@@ -197,11 +190,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def _load_data(
-    file: BufferedReader,
-    path: Path,
-    manifest: dict[str, Any],
-    verify: bool,
-    inspect: Callable[[Arrays], None] | None,
+    file: BufferedReader, path: Path, manifest: dict[str, Any], verify: bool, inspect: Callable[[Arrays], None] | None
 ) -> Arrays:
     size = os.fstat(file.fileno()).st_size
     if size != manifest["size"]:
@@ -234,14 +223,11 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{path} was not written by parasphere.")
     for name, kind in _FIELDS.items():
         if type(manifest.get(name)) is not kind:
-            shown = repr(manifest.get(name))[:60]
-            raise StoreError(
-                f"{path} has {shown} as its {name!r}, which is not of type {kind.__name__}: it is damaged."
-            )
-    if not _DATA.fullmatch(manifest["data"]):
-        raise StoreError(
-            f"{path} names {manifest['data'][:60]!r} as its data file, which is not a name that parasphere gives."
-        )
+            shown, due = repr(manifest.get(name))[:60], kind.__name__
+            raise StoreError(f"{path} has {shown} as its {name!r}, which is not of type {due}: it is damaged.")
+    data = manifest["data"]
+    if not _DATA.fullmatch(data):
+        raise StoreError(f"{path} names {data[:60]!r} as its data file, which is not a name that parasphere gives.")
     return manifest
 
 

@@ -14,15 +14,8 @@ from .claim import claimed
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a path to write to; if the block succeeds, the written file replaces ``path`` in one step.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. Its folder is made if necessary. If anything fails, the file is unchanged.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
+    Its folder is made if necessary. If anything fails, the file is unchanged; if it cannot be written, a StoreError is
+    raised.
 
     Examples
     --------

@@ -30,13 +30,7 @@ _LONGEST_HEADER = 100 << 20  # the limit of the safetensors library
 
 
 class Tensors:
-    """Arrays to be written to a file.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Any shapes; numbers and booleans of at most 64 bits.
-    """
+    """Arrays to be written to a file: numbers and booleans of at most 64 bits, in any shapes."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))  # so that all are aligned

@@ -77,18 +77,10 @@ def packing_of(head: bytes) -> str | None:
 
 
 class _Streams:
-    """Decompressed bytes of one stream, or of several one after another, perhaps padded with zeros.
-
-    Parameters
-    ----------
-    draw : callable
-        Returns compressed bytes, at most as many as requested, and none at the end.
-    make : callable
-        Returns a new decompressor.
-    """
+    """Decompressed bytes of one stream, or of several one after another, perhaps padded with zeros."""
 
     def __init__(self, draw: Draw, make: Callable[[], Any]) -> None:
-        self._draw, self._make = draw, make
+        self._draw, self._make = draw, make  # what returns compressed bytes, and what a new decompressor
         self._decoder: Any = None  # of the current stream
         self._waiting = b""  # compressed bytes that it has not been given
         self._begun = False
@@ -179,7 +171,10 @@ class ByteReader:
         with self._faults("opened"):
             self._raw: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
         try:
-            self._step = self._unpacking(member)
+            if packing == "zip":
+                self._step = self._opened_member(member)
+            else:
+                self._step = self._draw if packing is None else _Streams(self._draw, _DECODERS[packing])
         except BaseException:
             self.__exit__()
             raise
@@ -204,11 +199,6 @@ class ByteReader:
         data = self._raw.read(size)
         self.consumed += len(data)
         return data
-
-    def _unpacking(self, member: str | None) -> Draw:
-        if self._packing == "zip":
-            return self._opened_member(member)
-        return self._draw if self._packing is None else _Streams(self._draw, _DECODERS[self._packing])
 
     def _opened_member(self, name: str | None) -> Draw:
         """Seek to the data of a zip's member, and return what reads them."""
@@ -238,17 +228,13 @@ class ByteReader:
             raise
         except EOFError:
             problem = f"ends in the middle of its compressed data, at byte {self.consumed:,}: it is truncated"
-        except OSError as error:
-            if error.errno is not None:  # errors of bzip2 have no number
+        except (OSError, *_DAMAGE) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # errors of bzip2 have no number
                 raise self._fault(f"{self.where}: cannot be {what} ({error.strerror})") from None
-            problem = self._damage(error)
-        except _DAMAGE as error:
-            problem = self._damage(error)
+            invalid = "" if self._packing is None else f"invalid {self._packing} data: "
+            reason = error or type(error).__name__
+            problem = f"{invalid}cannot be read to its end, near byte {self.consumed:,} ({reason})"
         raise self._fault(f"{self.where}: {problem}; copy or download it again")
-
-    def _damage(self, error: Exception) -> str:
-        invalid = "" if self._packing is None else f"invalid {self._packing} data: "
-        return f"{invalid}cannot be read to its end, near byte {self.consumed:,} ({error or type(error).__name__})"
 
 
 def ahead(blocks: Iterator[bytes], hashed: Callable[[bytes], None]) -> Generator[bytes, None, None]:

@@ -4,7 +4,7 @@ from .counts import count_matrix, count_words
 from .lookup import Lookup
 from .ngrams import Ngrams, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
-from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, split_texts, string_buffers
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
-    "WordIds",
     "count_matrix",
     "count_words",
     "find_phrases",

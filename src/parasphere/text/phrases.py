@@ -20,20 +20,12 @@ SPACE = 32  # the byte
 
 
 class PhraseTable(NamedTuple):
-    """The trie of phrases.
-
-    Attributes
-    ----------
-    slots, multiplier, shift : (capacity, 2) int64 and uint64
-        The fields of a :class:`~parasphere.text.runs.RunTable`.
-    entries : (n_nodes,) int32
-        The row that a node spells, or -1 if no entry does.
-    """
+    """The trie of phrases: the fields of a :class:`~parasphere.text.runs.RunTable`, and what its nodes spell."""
 
     slots: NDArray[np.int64]
     multiplier: np.uint64
     shift: np.uint64
-    entries: NDArray[np.int32]
+    entries: NDArray[np.int32]  # (n_nodes,): the row that a node spells, or -1 if no entry does
 
 
 def phrase_rows(vocabulary: Vocabulary) -> NDArray[np.int64]:
@@ -76,25 +68,10 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
 def join_phrases(
     ids: Any, ends: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, entries: Any, begins: Any
 ) -> Any:
-    """Replace words by phrases, in place.
+    """Replace words by phrases, in ``ids`` and ``ends`` (see :class:`WordIds`); return how many units are left.
 
-    Parameters
-    ----------
-    ids : (n,) int32
-        Rows, or -1 for unknown words, of concatenated texts.
-    ends : (n_texts,) int64
-        Where each text ends; updated.
-    n_words : int
-        Size of the vocabulary.
-    slots, multiplier, shift, entries
-        The fields of a :class:`PhraseTable`.
-    begins : (n,) int64, or empty
-        Unless it is empty, the place of the first word of each unit is written to it.
-
-    Returns
-    -------
-    int
-        The number of units.
+    ``n_words`` is the size of the vocabulary; then follow the fields of a :class:`PhraseTable`. The place of the first
+    word of each unit is written to ``begins``, unless that is empty.
     """
     count, begin = 0, 0
     for text in range(ends.shape[0]):

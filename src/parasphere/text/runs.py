@@ -14,16 +14,11 @@ EMPTY = -1  # in a slot
 class RunTable(NamedTuple):
     """A hash table from runs, as ``parent * n_words + last word``, to their nodes.
 
-    Attributes
-    ----------
-    slots : (capacity, 2) int64
-        A run and its node; -1 where there is none.
-    multiplier, shift : uint64
-        The hash of a run is ``run * multiplier >> shift``. The multiplier is odd and random, so that nobody can choose
-        texts whose runs collide; results do not depend on it.
+    The hash of a run is ``run * multiplier >> shift``. The multiplier is odd and random, so that nobody can choose
+    texts whose runs collide; results do not depend on it.
     """
 
-    slots: NDArray[np.int64]
+    slots: NDArray[np.int64]  # (capacity, 2): a run and its node; -1 where there is none
     multiplier: np.uint64
     shift: np.uint64
 

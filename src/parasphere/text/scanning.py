@@ -31,23 +31,12 @@ _FOLDING = {"fold": f"u4[{CODE_POINTS}]"}
 
 
 class Folding(NamedTuple):
-    """What counts as a word, for compiled code.
+    """What counts as a word, for compiled code; ``case`` and ``digits`` are ``fold`` for ASCII, eight bytes at once."""
 
-    Attributes
-    ----------
-    fold : (CODE_POINTS,) uint32
-        What each code point is folded to: 0 for a separator, with :data:`MARK` set for a combining mark.
-    case, digits : uint64
-        The same for ASCII, eight bytes at once: the bits to set in an upper-case letter, and whether digits are part
-        of words.
-    min_length : int
-        Words of fewer characters are dropped.
-    """
-
-    fold: NDArray[np.uint32]
-    case: np.uint64
-    digits: np.uint64
-    min_length: int
+    fold: NDArray[np.uint32]  # (CODE_POINTS,): what each is folded to; 0 for a separator, MARK for a combining mark
+    case: np.uint64  # the bits to set in an upper-case letter
+    digits: np.uint64  # the top bits, if digits are part of words
+    min_length: int  # words of fewer characters are dropped
 
 
 class Reached(NamedTuple):

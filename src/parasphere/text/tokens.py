@@ -71,8 +71,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        words: list[str] = self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py()
-        return words
+        return list(self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py())
 
     def split(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
         """Return the words of each text as a column of lists."""
@@ -122,18 +121,10 @@ AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]
 
 
 class WordIds(NamedTuple):
-    """The word ids of some texts, end to end.
+    """The word ids of some texts, end to end."""
 
-    Attributes
-    ----------
-    ids : (n_words,) int32
-        A row of the vocabulary, or -1 for a word it lacks.
-    ends : (n_texts,) int64
-        Where the ids of each text end; those of the first text begin at 0.
-    """
-
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
+    ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for a word it lacks
+    ends: NDArray[np.int64]  # (n_texts,): where the ids of each text end; those of the first text begin at 0
 
 
 class WordCounter:
@@ -167,13 +158,11 @@ class WordCounter:
         The id of a stop word is ``STOP`` (-2), that of a run of over 1,024 bytes -1. The ids of token lists are not
         returned: there the result is empty.
         """
-        if not isinstance(self.tokenizer, Tokenizer) and not pa.types.is_large_list(texts.type):
-            texts = split_texts(texts, self.tokenizer)
-        if pa.types.is_large_list(texts.type):
-            counts = pc.value_counts(texts.flatten())
+        if pa.types.is_large_list(texts.type) or not isinstance(self.tokenizer, Tokenizer):
+            lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, self.tokenizer)
+            counts = pc.value_counts(lists.flatten())
             self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
             return WordIds(np.empty(0, np.int32), np.zeros(len(texts), np.int64))
-        assert isinstance(self.tokenizer, Tokenizer)
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
@@ -233,9 +222,8 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     elif callable(tokenizer):
         lists = [list(tokenizer(text)) for text in plain]
     else:
-        raise TypeError(
-            f"a tokenizer must be a Tokenizer or a callable from str to words, not {type(tokenizer).__name__}"
-        )
+        kind = type(tokenizer).__name__
+        raise TypeError(f"a tokenizer must be a Tokenizer or a callable from str to words, not {kind}")
     try:
         words = strings([word for words in lists for word in words])
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -49,9 +49,7 @@ class Vocabulary:
         self.table  # noqa: B018  (raises if a word is repeated)
 
     @classmethod
-    def from_buffers(
-        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, trusted: bool = False
-    ) -> "Vocabulary":
+    def from_buffers(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, trusted: bool = False) -> Self:
         """Make a vocabulary of words that are concatenated in one buffer (Arrow's layout).
 
         Parameters
@@ -114,8 +112,7 @@ class Vocabulary:
     @cached_property
     def words(self) -> list[str]:
         """All words, in order."""
-        words: list[str] = self.arrow.to_pylist()
-        return words
+        return list(self.arrow.to_pylist())
 
     @property
     def arrow(self) -> pa.LargeStringArray:
@@ -131,7 +128,7 @@ class Vocabulary:
         return {}, {"data": self.data, "offsets": self.offsets}
 
     @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> "Vocabulary":
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
         """Return a vocabulary of saved words."""
         vocabulary = cls.from_buffers(np.array(arrays["data"]), np.array(arrays["offsets"]))
         vocabulary.check_utf8()

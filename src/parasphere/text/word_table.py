@@ -27,24 +27,12 @@ _ONE = np.uint64(1)
 
 
 class WordTable(NamedTuple):
-    """A hash table of words; a word's row is its place among them.
+    """A hash table of words, by open addressing; a word's row is its place among them."""
 
-    Attributes
-    ----------
-    slots : (capacity, 2) uint64
-        Open addressing: a word's first chunk, and its length in bytes << 32 | row + 1; an empty slot holds zeros.
-    chunks : (n_chunks,) uint64
-        The chunks of all words, one after another.
-    starts : (n_words + 1,) int64
-        Where each word's chunks begin.
-    key : (2,) uint64
-        Random; the hash of a word depends on it.
-    """
-
-    slots: NDArray[np.uint64]
-    chunks: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    key: NDArray[np.uint64]
+    slots: NDArray[np.uint64]  # (capacity, 2): the first chunk, and length in bytes << 32 | row + 1; zeros if empty
+    chunks: NDArray[np.uint64]  # (n_chunks,): the chunks of all words, one after another
+    starts: NDArray[np.int64]  # (n_words + 1,): where each word's chunks begin
+    key: NDArray[np.uint64]  # (2,): random; the hash of a word depends on it
 
 
 @compiled(forceinline=True)
