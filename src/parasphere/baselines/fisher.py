@@ -11,6 +11,7 @@ of T words is the gradient of its mean log-likelihood, scaled by the diagonal of
 Each term depends on the word alone, so that it is computed once per distinct word and summed by the counts.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,9 +26,10 @@ from ..errors import CorpusError
 from ..features import as_texts
 from ..text import AnyTokenizer, count_matrix
 from ..vectors import GLOVE
-from .base import COUNT, POSITIVE, TOKENIZER, VECTORS, VectorEncoder, unit_length
+from .base import COUNT, POSITIVE, SHARED, VectorEncoder, unit_length
 
 
+@dataclass(eq=False, repr=False)
 class FisherVector(VectorEncoder):
     """Texts as Fisher vectors of a Gaussian mixture over unit word vectors.
 
@@ -78,44 +80,28 @@ class FisherVector(VectorEncoder):
            [ 0.  ,  0.  ,  0.  ,  0.  ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS,
-        "n_components": [COUNT],
-        "power": [POSITIVE],
-        "unit": ["boolean"],
-        "max_tokens": [COUNT],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-    }
+    vectors: Any = GLOVE
+    n_components: int = 4
+    power: float = 0.5
+    unit: bool = True
+    max_tokens: int = 50_000
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "n_components": [COUNT], "power": [POSITIVE], "unit": ["boolean"], "max_tokens": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("power", "unit")
 
-    power_: float
-    unit_: bool
-    weights_: NDArray[np.float64]
-    means_: NDArray[np.float64]
-    deviations_: NDArray[np.float64]
+    power_: float = field(init=False)
+    unit_: bool = field(init=False)
+    weights_: NDArray[np.float64] = field(init=False)
+    means_: NDArray[np.float64] = field(init=False)
+    deviations_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {
         "weights_": "f8[components]", "means_": "f8[components,dim]", "deviations_": "f8[components,dim]",
     }  # fmt: skip
     _positive: ClassVar = ("weights_", "deviations_")
-
-    def __init__(
-        self,
-        vectors: Any = GLOVE,
-        n_components: int = 4,
-        power: float = 0.5,
-        unit: bool = True,
-        max_tokens: int = 50_000,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.vectors = vectors
-        self.n_components = n_components
-        self.power = power
-        self.unit = unit
-        self.max_tokens = max_tokens
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the mixture to the words of the texts; ``y`` is ignored."""

@@ -5,6 +5,7 @@ gensim's ``LdaMulticore`` is not deterministic, because its result depends on th
 starting point, so that the topics of a text depend neither on chance nor on the other texts.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,9 +20,10 @@ from ..compiled.layout import guarded
 from ..errors import MissingExtraError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, POSITIVE, TOKENIZER, CountEncoder
+from .base import COUNT, POSITIVE, SHARED, CountEncoder
 
 
+@dataclass(eq=False, repr=False)
 class TopicsLDA(CountEncoder):
     """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
 
@@ -80,53 +82,29 @@ class TopicsLDA(CountEncoder):
            [0.5, 0.5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "passes": [COUNT],
-        "alpha": [POSITIVE, None],
-        "eta": [POSITIVE, None],
-        "chunk_size": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_topics: int = 50
+    passes: int = 10
+    alpha: float | None = None
+    eta: float | None = None
+    chunk_size: int = 500
+    max_iter: int = 50
+    tol: float = 1e-3
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "passes": [COUNT], "alpha": [POSITIVE, None], "eta": [POSITIVE, None], "chunk_size": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("max_iter", "tol")
 
-    max_iter_: int
-    tol_: float
-    lambda_: NDArray[np.float32]
-    alpha_: float
+    max_iter_: int = field(init=False)
+    tol_: float = field(init=False)
+    lambda_: NDArray[np.float32] = field(init=False)
+    alpha_: float = field(init=False)
     _layouts: ClassVar = {"lambda_": "f4[topics,words]"}
     _positive: ClassVar = ("lambda_", "alpha_")
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        passes: int = 10,
-        alpha: float | None = None,
-        eta: float | None = None,
-        chunk_size: int = 500,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.passes = passes
-        self.alpha = alpha
-        self.eta = eta
-        self.chunk_size = chunk_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""

@@ -4,6 +4,7 @@ The decomposition is scikit-learn's ``TruncatedSVD`` by ARPACK. It is exact to r
 gensim's ``LsiModel`` err by some percent in the smaller of fifty singular values, and are no faster.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +13,10 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
 from ..text import AnyTokenizer
-from .base import COUNT, TOKENIZER
 from .tfidf import WeightedCounts, check_topics
 
 
+@dataclass(eq=False, repr=False)
 class LatentSemanticIndex(WeightedCounts):
     """Texts in the coordinates of the tf-idf matrix's leading right singular vectors.
 
@@ -56,25 +57,14 @@ class LatentSemanticIndex(WeightedCounts):
            [0.  , 0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT], "max_words": [COUNT, None], "tokenizer": TOKENIZER, "random_state": ["random_state"],
-    }  # fmt: skip
+    n_topics: int = 50
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
 
-    components_: NDArray[np.float64]
-    singular_values_: NDArray[np.float64]
+    components_: NDArray[np.float64] = field(init=False)
+    singular_values_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]", "singular_values_": "f8[topics]"}
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the singular vectors; ``y`` is ignored."""

@@ -1,5 +1,6 @@
 """Non-negative matrix factorisation of the tf-idf matrix, by scikit-learn."""
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, TOKENIZER
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8
 FOLD_IN_ITER = 1000
 
 
+@dataclass(eq=False, repr=False)
 class NonnegativeFactors(WeightedCounts):
     """Texts as non-negative mixtures of non-negative topics, by least squares on the tf-idf matrix.
 
@@ -63,36 +64,18 @@ class NonnegativeFactors(WeightedCounts):
            [False, False]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-    }
+    n_topics: int = 50
+    max_iter: int = 200
+    tol: float = 3e-3
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
 
-    components_: NDArray[np.float64]
-    n_iter_: int
-    reconstruction_error_: float
+    components_: NDArray[np.float64] = field(init=False)
+    n_iter_: int = field(init=False)
+    reconstruction_error_: float = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]"}
     _not_negative: ClassVar = ("components_",)
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_iter: int = 200,
-        tol: float = 3e-3,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the factors; ``y`` is ignored."""

@@ -6,6 +6,7 @@ text and each topic received. (Non-negative matrix factorisation with the Kullba
 scale.) The compiled loop visits only the words that a text has.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,9 +20,10 @@ from ..compiled.layout import guarded
 from ..errors import CorpusError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, TOKENIZER, CountEncoder
+from .base import CountEncoder
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilisticLatentSemanticIndex(CountEncoder):
     """Texts as the probabilities of their topics, p(z | d).
 
@@ -78,43 +80,24 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
     2.18
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_topics: int = 50
+    max_iter: int = 100
+    tol: float = 1e-4
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
     _fixed: ClassVar = ("max_iter", "tol")
 
-    max_iter_: int
-    tol_: float
-    components_: NDArray[np.float64]
-    topic_shares_: NDArray[np.float64]
-    log_likelihood_: NDArray[np.float64]
-    n_iter_: int
+    max_iter_: int = field(init=False)
+    tol_: float = field(init=False)
+    components_: NDArray[np.float64] = field(init=False)
+    topic_shares_: NDArray[np.float64] = field(init=False)
+    log_likelihood_: NDArray[np.float64] = field(init=False)
+    n_iter_: int = field(init=False)
     _layouts: ClassVar = {"components_": "f8[topics,words]", "topic_shares_": "f8[topics]"}
     _not_negative: ClassVar = ("components_", "topic_shares_")
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""

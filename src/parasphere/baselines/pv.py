@@ -1,6 +1,8 @@
 """Paragraph vectors (PV): one vector per text, trained to predict the words of the text."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,7 +18,7 @@ from ..features import as_texts, held_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
 from ..vectors import WordVectors, resolve
-from .base import COUNT, TOKENIZER, VECTORS, WordEncoder
+from .base import COUNT, SHARED, VECTORS, WordEncoder
 
 Mode = Literal["dbow", "dm"]
 Floats = NDArray[np.float32]
@@ -31,6 +33,7 @@ ALPHA = Interval(Real, END_ALPHA, 1.0, closed="both")  # larger rates let the we
 _LONGEST = 10_000  # gensim ignores the words of a text beyond these
 
 
+@dataclass(eq=False, repr=False)
 class ParagraphVectors(WordEncoder):
     """Texts as the paragraph vectors of Le and Mikolov (2014), by gensim's Doc2Vec (the extra ``gensim``).
 
@@ -107,57 +110,41 @@ class ParagraphVectors(WordEncoder):
     array([0., 0., 0., 0., 0.], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "mode": [StrOptions({"dbow", "dm"})],
-        "dim": [COUNT],
-        "vectors": [*VECTORS, None],
-        "epochs": [COUNT, None],
-        "alpha": [ALPHA, None],
-        "infer_epochs": [COUNT],
-        "infer_alpha": [ALPHA, None],
-        "negative": [COUNT],
-        "window": [COUNT],
-        "min_count": [COUNT],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    mode: Mode = "dbow"
+    dim: int = 50
+    vectors: Any = None
+    _: KW_ONLY
+    epochs: int | None = None
+    alpha: float | None = None
+    infer_epochs: int = 10
+    infer_alpha: float | None = None
+    negative: int = 5
+    window: int = 2
+    min_count: int = 1
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "mode": [StrOptions({"dbow", "dm"})], "vectors": [*VECTORS, None], "epochs": [COUNT, None],
+        "alpha": [ALPHA, None], "infer_epochs": [COUNT], "infer_alpha": [ALPHA, None], "window": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("mode", "infer_epochs", "infer_alpha", "negative", "window")
 
-    mode_: Mode
-    infer_epochs_: int
-    infer_alpha_: float
-    negative_: int
-    window_: int
-    vocabulary_: Vocabulary
-    counts_: NDArray[np.int64]
-    output_weights_: Floats
-    input_weights_: Floats | None
-    seed_: int
+    mode_: Mode = field(init=False)
+    infer_epochs_: int = field(init=False)
+    infer_alpha_: float = field(init=False)
+    negative_: int = field(init=False)
+    window_: int = field(init=False)
+    vocabulary_: Vocabulary = field(init=False)
+    counts_: NDArray[np.int64] = field(init=False)
+    output_weights_: Floats = field(init=False)
+    input_weights_: Floats | None = field(init=False)
+    seed_: int = field(init=False)
     _layouts: ClassVar = {
         "counts_": "i8[words]", "output_weights_": "f4[words,columns]", "input_weights_": "f4[words,columns]?",
     }  # fmt: skip
     _positive: ClassVar = ("counts_",)
-
-    def __init__(
-        self, mode: Mode = "dbow", dim: int = 50, vectors: Any = None, *, epochs: int | None = None,
-        alpha: float | None = None, infer_epochs: int = 10, infer_alpha: float | None = None, negative: int = 5,
-        window: int = 2, min_count: int = 1, tokenizer: AnyTokenizer | None = None, random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.mode = mode
-        self.dim = dim
-        self.vectors = vectors
-        self.epochs = epochs
-        self.alpha = alpha
-        self.infer_epochs = infer_epochs
-        self.infer_alpha = infer_alpha
-        self.negative = negative
-        self.window = window
-        self.min_count = min_count
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights; ``y`` is ignored."""
@@ -188,7 +175,7 @@ class ParagraphVectors(WordEncoder):
     def transform(self, X: Any) -> Floats:
         """Return the inferred vectors, (n_docs, dim)."""
         check_is_fitted(self)
-        model = self._rebuilt()
+        model = self._model
         go_over = _pass_over(model)
         alphas = np.linspace(self.infer_alpha_, END_ALPHA, self.infer_epochs_)
         vectors = []
@@ -238,14 +225,14 @@ class ParagraphVectors(WordEncoder):
         model.build_vocab_from_freq(dict(zip(self.vocabulary_.words, self.counts_.tolist(), strict=True)))
         return model
 
-    def _rebuilt(self) -> Any:
-        """Return the Doc2Vec, rebuilt from the arrays if this estimator was loaded."""
-        if not hasattr(self, "_model"):
-            self._model = self._new_model(self._n_features_out)
-            self._model.syn1neg = self.output_weights_
-            if self.input_weights_ is not None:
-                self._model.wv.vectors = self.input_weights_
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        """The Doc2Vec that was fitted, rebuilt from the arrays if this estimator was loaded."""
+        model = self._new_model(self._n_features_out)
+        model.syn1neg = self.output_weights_
+        if self.input_weights_ is not None:
+            model.wv.vectors = self.input_weights_
+        return model
 
     def _check_learned(self) -> None:
         """Check the size of the weights too: gensim reads beyond its tables where a product overflows."""

@@ -1,12 +1,11 @@
 """Weighted means of word vectors: by idf, by smooth inverse frequency (SIF), and unsupervised SIF (uSIF)."""
 
 from abc import abstractmethod
-from numbers import Integral
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
@@ -14,11 +13,10 @@ from ..errors import CorpusError
 from ..features import Reader, as_texts, held_texts
 from ..text import AnyTokenizer, count_matrix, count_words
 from ..vectors import GLOVE
-from .base import POSITIVE, TOKENIZER, VECTORS, VectorEncoder, smoothed_idf
-
-N_REMOVED = Interval(Integral, 0, None, closed="left")
+from .base import POSITIVE, SHARED, VectorEncoder, smoothed_idf
 
 
+@dataclass(eq=False, repr=False)
 class WeightedMean(VectorEncoder):
     """Texts as the mean of their words' unit vectors, weighted by idf.
 
@@ -57,15 +55,12 @@ class WeightedMean(VectorEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"vectors": VECTORS, "tokenizer": TOKENIZER}
+    vectors: Any = GLOVE
+    tokenizer: AnyTokenizer | None = None
 
-    weights_: NDArray[np.float64]
+    weights_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {"weights_": "f8[rows]"}
     _not_negative: ClassVar = ("weights_",)
-
-    def __init__(self, vectors: Any = GLOVE, tokenizer: AnyTokenizer | None = None) -> None:
-        self.vectors = vectors
-        self.tokenizer = tokenizer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights of the words; ``y`` is ignored."""
@@ -159,6 +154,7 @@ class CommonRemoved(VectorEncoder):
         return np.concatenate([weighted.empty().sums, *parts])
 
 
+@dataclass(eq=False, repr=False)
 class SmoothInverseFrequency(CommonRemoved):
     """SIF (Arora, Liang and Ma 2017): words of probability p have weight a / (a + p); a common direction is removed.
 
@@ -207,17 +203,12 @@ class SmoothInverseFrequency(CommonRemoved):
            [0. , 0. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS, "a": [POSITIVE], "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
-    }  # fmt: skip
+    vectors: Any = GLOVE
+    a: float = 1e-3
+    n_removed: int = 1
+    tokenizer: AnyTokenizer | None = None
 
-    def __init__(
-        self, vectors: Any = GLOVE, a: float = 1e-3, n_removed: int = 1, tokenizer: AnyTokenizer | None = None
-    ) -> None:
-        self.vectors = vectors
-        self.a = a
-        self.n_removed = n_removed
-        self.tokenizer = tokenizer
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {"a": [POSITIVE]}
 
     def _weigh(
         self,
@@ -231,6 +222,7 @@ class SmoothInverseFrequency(CommonRemoved):
         return np.ones(len(squares))
 
 
+@dataclass(eq=False, repr=False)
 class UnsupervisedSIF(CommonRemoved):
     r"""USIF (Ethayarajh 2018): SIF with a derived ``a`` and common directions that are removed in part.
 
@@ -283,14 +275,9 @@ class UnsupervisedSIF(CommonRemoved):
            [0.  , 0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS, "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
-    }  # fmt: skip
-
-    def __init__(self, vectors: Any = GLOVE, n_removed: int = 5, tokenizer: AnyTokenizer | None = None) -> None:
-        self.vectors = vectors
-        self.n_removed = n_removed
-        self.tokenizer = tokenizer
+    vectors: Any = GLOVE
+    n_removed: int = 5
+    tokenizer: AnyTokenizer | None = None
 
     def _weigh(
         self, known: NDArray[np.float64], probabilities: NDArray[np.float64], mean_length: float

@@ -1,7 +1,7 @@
 """The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ START_STEPS = 8  # iterations of spherical k-means that the topics start from
 AT_ONCE = 1000  # rows that are transformed between two updates of the progress bar
 
 
+@dataclass(eq=False, repr=False)
 class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Spherical admixture model (SAM): each row is a mixture of topics; rows and topics are unit vectors.
 
@@ -87,6 +88,14 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     (True, True)
     """
 
+    n_topics: int = 10
+    _: KW_ONLY
+    prior_concentration: float | None = None
+    max_iter: int = 100
+    tol: float = 0.1
+    random_state: Any = None
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_topics": [Interval(Integral, 1, None, closed="left")],
         "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
@@ -96,35 +105,18 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "verbose": ["verbose"],
     }
 
-    topics_: Floats
-    alpha_: Floats
-    kappa_: float
-    xi_: float
-    centre_: Floats
-    bound_: Floats
-    n_iter_: int
-    converged_: bool
+    topics_: Floats = field(init=False)
+    alpha_: Floats = field(init=False)
+    kappa_: float = field(init=False)
+    xi_: float = field(init=False)
+    centre_: Floats = field(init=False)
+    bound_: Floats = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
     _layouts: ClassVar = {
         "topics_": "f8[topics,n_features_in_]", "alpha_": "f8[topics]", "centre_": "f8[n_features_in_]",
     }  # fmt: skip
     _positive: ClassVar = ("alpha_", "kappa_", "xi_")
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        prior_concentration: float | None = None,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.prior_concentration = prior_concentration
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics.

@@ -1,6 +1,7 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,6 +24,7 @@ Assignment = Literal["soft", "hard"]
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
 
 
+@dataclass(eq=False, repr=False)
 class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
@@ -100,6 +102,18 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     [[True, False], [False, True]]
     """
 
+    n_components: int = 8
+    _: KW_ONLY
+    kappa: Kappa = "free"
+    init: Any = "k-means++"
+    n_init: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    assignment: Assignment = "soft"
+    max_kappa: float = vmf.MAX_KAPPA
+    random_state: Any = None
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kappa": [StrOptions({"free", "shared"})],
@@ -113,43 +127,18 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         "verbose": ["verbose"],
     }
 
-    weights_: Floats
-    mean_directions_: Floats
-    concentrations_: Floats
-    n_parameters_: int
-    log_likelihood_: Floats
-    labels_: NDArray[np.int64]
-    n_iter_: int
-    converged_: bool
+    weights_: Floats = field(init=False)
+    mean_directions_: Floats = field(init=False)
+    concentrations_: Floats = field(init=False)
+    n_parameters_: int = field(init=False)
+    log_likelihood_: Floats = field(init=False)
+    labels_: NDArray[np.int64] = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
     _layouts: ClassVar = {
         "weights_": "f8[k]", "mean_directions_": "f8[k,n_features_in_]", "concentrations_": "f8[k]",
     }  # fmt: skip
     _not_negative: ClassVar = ("weights_", "concentrations_")
-
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        kappa: Kappa = "free",
-        init: Any = "k-means++",
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        assignment: Assignment = "soft",
-        max_kappa: float = vmf.MAX_KAPPA,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.kappa = kappa
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.assignment = assignment
-        self.max_kappa = max_kappa
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the mixture.
