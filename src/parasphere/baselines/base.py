@@ -111,6 +111,16 @@ class CountEncoder(WordEncoder):
         return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
 
 
+class OfTopics:
+    """Mixin of encoders whose columns are topics, the rows of ``components_``, (n_topics, n_words)."""
+
+    components_: NDArray[np.float64]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+
 class VectorEncoder(WordEncoder):
     """A text encoder of word vectors, which a parameter ``vectors`` names, holds or learns."""
 

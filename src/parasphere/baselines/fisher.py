@@ -127,7 +127,9 @@ class FisherVector(VectorEncoder):
         width = 2 * self.vectors_.dim
         for k in range(len(self.weights_)):  # one at a time: the table of all may be larger than the result
             gradients[:, k * width : (k + 1) * width] = shares @ self._gradient(table, posteriors[:, k], k)
-        return self._scaled(gradients)
+        if self.power_ != 1:
+            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power_), gradients)
+        return unit_length(gradients) if self.unit_ else gradients
 
     def _gradient(self, table: NDArray[np.float64], posterior: NDArray[np.float64], k: int) -> NDArray[np.float64]:
         """Return the gradient of each word in the parameters of one Gaussian, (n_words, 2 * dim)."""
@@ -143,17 +145,11 @@ class FisherVector(VectorEncoder):
             joint[:, k] = np.log(self.weights_[k]) - np.log(self.deviations_[k]).sum() - 0.5 * (z**2).sum(axis=1)
         return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True))) if len(joint) else joint
 
-    def _scaled(self, gradients: NDArray[np.float32]) -> NDArray[np.float32]:
-        if self.power_ != 1:
-            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power_), gradients)
-        return unit_length(gradients) if self.unit_ else gradients
-
     def _drawn(self, X: Any, rng: np.random.RandomState) -> NDArray[np.int64]:
         """Return the row of every word of the texts, each as often as it occurs, or of ``max_tokens`` of them."""
         words, counts = self._distinct(X)
         tokens = np.repeat(words, np.asarray(counts.sum(axis=0)).astype(np.int64))
-        if len(tokens) < max(self.n_components, 2):
-            least = max(self.n_components, 2)
+        if len(tokens) < (least := max(self.n_components, 2)):
             raise CorpusError(f"the texts have {len(tokens)} known words; {self.n_components} Gaussians need {least}")
         if len(tokens) <= self.max_tokens:
             return tokens

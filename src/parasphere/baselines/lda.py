@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import psi
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
 from ..errors import MissingExtraError
 from ..progress import progress
+from ..sphere.proportions import expected_logs
 from ..text import AnyTokenizer
 from .base import COUNT, POSITIVE, SHARED, CountEncoder
 
@@ -115,9 +114,9 @@ class TopicsLDA(CountEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the expected proportions of the topics, (n_docs, n_topics); each row sums to 1."""
-        check_is_fitted(self)
-        topics = np.exp(expected_log(self.lambda_.astype(np.float64)))
-        posterior, _ = e_step(self._counts(X), topics, self.alpha_, self.max_iter_, self.tol_)
+        counts = self._counts(X)
+        topics = np.exp(expected_logs(self.lambda_.astype(np.float64)))
+        posterior, _ = e_step(counts, topics, self.alpha_, self.max_iter_, self.tol_)
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
 
     def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
@@ -145,17 +144,12 @@ class TopicsLDA(CountEncoder):
                     self.sync_state()
                     self.num_updates += 0 if extra_pass else other.numdocs
 
+            # No bound is evaluated: it would take half the time.
             model = Compiled(
-                range(n_docs),
-                num_topics=self.n_topics,
-                id2word=dict.fromkeys(range(n_words), ""),
-                alpha=alpha,
-                eta=self.eta,
-                passes=self.passes,
-                chunksize=self.chunk_size,
-                eval_every=None,  # the bound would take half the time
+                range(n_docs), num_topics=self.n_topics, id2word=dict.fromkeys(range(n_words), ""), alpha=alpha,
+                eta=self.eta, passes=self.passes, chunksize=self.chunk_size, eval_every=None,
                 random_state=check_random_state(self.random_state),
-            )
+            )  # fmt: skip
         return np.asarray(model.state.get_lambda(), np.float32)
 
     @property
@@ -163,32 +157,13 @@ class TopicsLDA(CountEncoder):
         return len(self.lambda_)
 
 
-def expected_log(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return E[log p] for each row's Dirichlet distribution, (n, size)."""
-    return np.asarray(psi(parameters) - psi(parameters.sum(axis=1, keepdims=True)))
-
-
 def e_step(
     counts: sparse.csr_array, topics: NDArray[np.float64], alpha: float, max_iter: int, tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the posterior of the topics of each text, given the words of the topics.
+    """Compute the posterior of the topics of each text, given ``topics``, exp(E[log p(w | z)]), (n_topics, n_words).
 
-    Parameters
-    ----------
-    counts : (n_docs, n_words) sparse array
-    topics : (n_topics, n_words) array
-        exp(E[log p(w | z)]).
-    alpha : float
-        Dirichlet prior of the topics of a text.
-    max_iter, tol : int, float
-        As in :class:`TopicsLDA`.
-
-    Returns
-    -------
-    posterior : (n_docs, n_topics)
-        Dirichlet parameters.
-    gains : (n_topics, n_words)
-        Expected number of times that each topic generated each word.
+    Returns the Dirichlet parameters of the texts, (n_docs, n_topics), and the expected number of times that each topic
+    generated each word, (n_topics, n_words).
     """
     if counts.shape[1] != topics.shape[1]:
         raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {topics.shape[1]}")

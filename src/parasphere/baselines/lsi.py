@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
-from sklearn.utils.validation import check_is_fitted
 
 from ..text import AnyTokenizer
+from .base import OfTopics
 from .tfidf import WeightedCounts, check_topics
 
 
 @dataclass(eq=False, repr=False)
-class LatentSemanticIndex(WeightedCounts):
+class LatentSemanticIndex(OfTopics, WeightedCounts):
     """Texts in the coordinates of the tf-idf matrix's leading right singular vectors.
 
     Parameters
@@ -62,7 +62,6 @@ class LatentSemanticIndex(WeightedCounts):
     tokenizer: AnyTokenizer | None = None
     random_state: Any = 0
 
-    components_: NDArray[np.float64] = field(init=False)
     singular_values_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]", "singular_values_": "f8[topics]"}
 
@@ -77,12 +76,7 @@ class LatentSemanticIndex(WeightedCounts):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coordinates, (n_docs, n_topics)."""
-        check_is_fitted(self)
         return np.asarray(self._weighted(X) @ self.components_.T)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def _with_signs(components: NDArray[np.float64]) -> NDArray[np.float64]:

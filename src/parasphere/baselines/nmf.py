@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import NMF
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..text import AnyTokenizer
+from .base import OfTopics
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8
@@ -17,7 +17,7 @@ FOLD_IN_ITER = 1000
 
 
 @dataclass(eq=False, repr=False)
-class NonnegativeFactors(WeightedCounts):
+class NonnegativeFactors(OfTopics, WeightedCounts):
     """Texts as non-negative mixtures of non-negative topics, by least squares on the tf-idf matrix.
 
     Parameters
@@ -71,7 +71,6 @@ class NonnegativeFactors(WeightedCounts):
     tokenizer: AnyTokenizer | None = None
     random_state: Any = 0
 
-    components_: NDArray[np.float64] = field(init=False)
     n_iter_: int = field(init=False)
     reconstruction_error_: float = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]"}
@@ -92,7 +91,6 @@ class NonnegativeFactors(WeightedCounts):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coefficients of the topics in each text, (n_docs, n_topics)."""
-        check_is_fitted(self)
         weighted = self._weighted(X)
         if not weighted.shape[0]:  # scikit-learn refuses what has no rows
             return np.zeros((0, self._n_features_out))
@@ -101,7 +99,3 @@ class NonnegativeFactors(WeightedCounts):
         solver.components_, solver.n_components_ = self.components_, self._n_features_out
         with threadpool_limits(1):
             return np.asarray(solver.transform(weighted))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

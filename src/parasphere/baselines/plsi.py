@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
 from ..errors import CorpusError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import CountEncoder
+from .base import CountEncoder, OfTopics
 
 
 @dataclass(eq=False, repr=False)
-class ProbabilisticLatentSemanticIndex(CountEncoder):
+class ProbabilisticLatentSemanticIndex(OfTopics, CountEncoder):
     """Texts as the probabilities of their topics, p(z | d).
 
     Parameters
@@ -92,7 +91,6 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
 
     max_iter_: int = field(init=False)
     tol_: float = field(init=False)
-    components_: NDArray[np.float64] = field(init=False)
     topic_shares_: NDArray[np.float64] = field(init=False)
     log_likelihood_: NDArray[np.float64] = field(init=False)
     n_iter_: int = field(init=False)
@@ -123,12 +121,10 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the topics, (n_docs, n_topics); each row sums to 1."""
-        check_is_fitted(self)
         return self._folded_in(self._counts(X))[0]
 
     def perplexity(self, X: Any) -> float:
         """Return exp(- mean log p(w | d)) over the known words of texts, which are folded in; lower is better."""
-        check_is_fitted(self)
         counts = self._counts(X)
         if not counts.nnz:
             raise CorpusError("none of the texts has a known word; a perplexity needs at least one")
@@ -144,10 +140,6 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
             raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {len(words)}")
         _fold_in(*_parts(counts), words, self.max_iter_, self.tol_, mixes, log_likelihoods)
         return mixes, log_likelihoods
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def _parts(counts: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:

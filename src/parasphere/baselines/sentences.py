@@ -24,21 +24,11 @@ _NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Go
 
 
 class Sentences(NamedTuple):
-    """The sentences of ordered text as word ids, end to end; none is empty.
+    """The sentences of ordered text as word ids, end to end; none is empty."""
 
-    Attributes
-    ----------
-    ids : (n_words,) int32
-        A row of the vocabulary, or -1 for an unknown word.
-    ends : (n_sentences,) int64
-        Where the ids of each sentence end; those of the first begin at 0.
-    documents : (n_sentences,) int64
-        The document of each sentence; neighbours are of the same document.
-    """
-
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    documents: NDArray[np.int64]
+    ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for an unknown word
+    ends: NDArray[np.int64]  # (n_sentences,): where the ids of each sentence end; those of the first begin at 0
+    documents: NDArray[np.int64]  # (n_sentences,): the document of each; neighbours are of the same document
 
     def __len__(self) -> int:
         return len(self.ends)
