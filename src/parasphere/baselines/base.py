@@ -1,6 +1,7 @@
 """What the baselines share: how they read texts, validate parameters, keep what was fitted, and are saved."""
 
 import os
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -75,14 +76,11 @@ class WordEncoder(TextEncoder):
 
     tokenizer: AnyTokenizer | None
     tokenizer_: AnyTokenizer
+    _default_tokenizer: ClassVar[Callable[[], Tokenizer]] = default_tokenizer
 
     def _begin_fit(self) -> None:
         super()._begin_fit()
-        self.tokenizer_ = self._default_tokenizer() if self.tokenizer is None else self.tokenizer
-
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return default_tokenizer()
+        self.tokenizer_ = type(self)._default_tokenizer() if self.tokenizer is None else self.tokenizer
 
 
 class CountEncoder(WordEncoder):

@@ -25,10 +25,8 @@ class BagOfWords(CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words that have a column, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words that have a column, most frequent first, and what texts are split with.
 
     Notes
     -----

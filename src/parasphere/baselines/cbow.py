@@ -28,10 +28,8 @@ class MeanOfVectors(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
 
     Notes
     -----

@@ -59,10 +59,8 @@ class FastSent(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     word_vectors_ : (n_words, dim) float32
         The input vectors of the words.
     normalise_ : bool
@@ -104,6 +102,7 @@ class FastSent(WordEncoder):
         "autoencode": ["boolean"], "sample": [NOT_NEGATIVE], "normalise": ["boolean"],
     }  # fmt: skip
     _fixed: ClassVar = ("normalise",)
+    _default_tokenizer: ClassVar = Tokenizer
 
     normalise_: bool = field(init=False)
     vocabulary_: Vocabulary = field(init=False)
@@ -139,10 +138,6 @@ class FastSent(WordEncoder):
     @property
     def _n_features_out(self) -> int:
         return int(self.word_vectors_.shape[1])
-
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return Tokenizer()
 
     def _learn(self, sentences: Sentences, counts: NDArray[np.int64]) -> None:
         rng = check_random_state(self.random_state)

@@ -54,10 +54,8 @@ class FisherVector(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_components,) float64
         Weights of the Gaussians.
     means_, deviations_ : (n_components, dim) float64

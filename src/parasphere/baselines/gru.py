@@ -87,24 +87,15 @@ def pack(lengths: NDArray[np.int64]) -> Packed:
 
 
 class TrainingSentences:
-    """Sentences cut to ``max_length`` words, and their neighbours.
-
-    Attributes
-    ----------
-    words : (n_words,) int64
-        Rows of the embedding.
-    begins, lengths : (n_sentences,) int64
-    neighbours : dict of str to (n_sentences,) bool
-        Whether each sentence has a "previous" and a "next" one.
-    examples : (n,) int64
-        The sentences that have at least one of them.
-    """
+    """Sentences cut to ``max_length`` words, and their neighbours."""
 
     def __init__(self, sentences: Sentences, max_length: int) -> None:
+        # Rows of the embedding, end to end.
         self.words = np.where(sentences.ids < 0, UNKNOWN, sentences.ids + SPECIAL).astype(np.int64)
         self.begins = sentences.begins
         self.lengths = np.minimum(sentences.ends - self.begins, max_length)
         same = np.diff(sentences.documents) == 0
+        # Whether each sentence has such a neighbour; examples are those that have at least one.
         self.neighbours = {"previous": np.append(False, same), "next": np.append(same, False)}
         self.examples = np.flatnonzero(self.neighbours["previous"] | self.neighbours["next"])
         if not len(self.examples):

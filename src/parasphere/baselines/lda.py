@@ -55,10 +55,8 @@ class TopicsLDA(CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     lambda_ : (n_topics, n_words) float32
         Parameters of the Dirichlet posterior of each topic: pseudo-counts of the words.
     alpha_ : float

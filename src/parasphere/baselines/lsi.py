@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
+from sklearn.utils.extmath import svd_flip
 
 from ..text import AnyTokenizer
 from .base import OfTopics
@@ -33,10 +34,8 @@ class LatentSemanticIndex(OfTopics, WeightedCounts):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64
@@ -70,16 +69,11 @@ class LatentSemanticIndex(OfTopics, WeightedCounts):
         weighted = self._fit_weighted(X)
         check_topics(self.n_topics, weighted)
         svd = TruncatedSVD(self.n_topics, algorithm="arpack", random_state=self.random_state).fit(weighted)
-        self.components_ = _with_signs(svd.components_)
+        # Signs are arbitrary: make the entry of largest absolute value in each row positive.
+        _, self.components_ = svd_flip(None, svd.components_, u_based_decision=False)
         self.singular_values_ = svd.singular_values_
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coordinates, (n_docs, n_topics)."""
         return np.asarray(self._weighted(X) @ self.components_.T)
-
-
-def _with_signs(components: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Flip the sign of each row whose entry of largest absolute value is negative: the sign is arbitrary."""
-    largest = np.abs(components).argmax(axis=1)
-    return np.asarray(components * np.sign(components[np.arange(len(components)), largest])[:, None])

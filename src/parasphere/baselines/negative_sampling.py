@@ -108,18 +108,9 @@ def _share(bits: Any) -> Any:
 def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, inputs: Any, outputs: Any, room: Any) -> Any:
     """Take one gradient step per predicted word of a sentence, one after another.
 
-    Parameters
-    ----------
-    words : (n,) int
-        The sentence.
-    targets, labels : (m,)
-        Words, and 1 for those to be predicted, 0 for the noise words after each.
-    rate : float
-        Learning rate.
-    inputs, outputs : (n_words, dim)
-        Input and output vectors, changed in place.
-    room : (3, dim)
-        Scratch memory.
+    ``words`` (n,) is the sentence; ``targets`` (m,) are words, whose ``labels`` are 1 for those to be predicted and 0
+    for the noise words after each. ``inputs`` and ``outputs`` (n_words, dim) change in place; ``room`` (3, dim) is
+    scratch memory.
     """
     total, change, step = room[0], room[1], room[2]
     _begin(words, inputs, room)

@@ -37,10 +37,8 @@ class NonnegativeFactors(OfTopics, WeightedCounts):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64

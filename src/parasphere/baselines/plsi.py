@@ -46,10 +46,8 @@ class ProbabilisticLatentSemanticIndex(OfTopics, CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     components_ : (n_topics, n_words) float64
         Probabilities of the words in each topic, p(w | z).
     topic_shares_ : (n_topics,) float64

@@ -17,7 +17,7 @@ from ..errors import CorpusError, MissingExtraError, ParasphereError
 from ..features import as_texts, held_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
-from ..vectors import WordVectors, resolve
+from ..vectors import resolve
 from .base import COUNT, SHARED, VECTORS, WordEncoder
 
 Mode = Literal["dbow", "dm"]
@@ -73,10 +73,8 @@ class ParagraphVectors(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The known words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The known words, most frequent first, and what texts are split with.
     counts_ : (n_words,) int64
         Count of each word in the training texts.
     output_weights_ : (n_words, dim) float32
@@ -158,14 +156,15 @@ class ParagraphVectors(WordEncoder):
         words, counts = count_words(held, self.tokenizer_)
         frequent = int((counts >= self.min_count).sum())
         if not frequent:
-            raise CorpusError(
-                f"no word occurs {self.min_count} times in these texts; lower min_count or give more text"
-            )
+            few = f"no word occurs {self.min_count} times in these texts"
+            raise CorpusError(f"{few}; lower min_count or give more text")
         self.vocabulary_, self.counts_ = Vocabulary(words[:frequent]), counts[:frequent]
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         model = self._new_model(self.dim if vectors is None else vectors.dim)
         if vectors is not None:
-            _begin_with(vectors, self.vocabulary_, model)
+            rows = vectors.vocabulary.get_many(self.vocabulary_.words)
+            known = rows >= 0
+            model.syn1neg[known] = model.wv.vectors[known] = vectors.matrix[rows[known]]
         self._learn(model, list(self._lists(held)))
         self.output_weights_ = model.syn1neg
         self.input_weights_ = model.wv.vectors if self.mode_ == "dm" else None
@@ -245,13 +244,6 @@ class ParagraphVectors(WordEncoder):
 def first_vectors(n_docs: int, dim: int, seed: int) -> Floats:
     """Return the initial vectors of the training texts, (n_docs, dim): uniform about zero, as in word2vec."""
     return (np.random.default_rng(seed).random((n_docs, dim), np.float32) - np.float32(0.5)) / np.float32(dim)
-
-
-def _begin_with(vectors: WordVectors, vocabulary: Vocabulary, model: Any) -> None:
-    """Replace the weights of the words that have a vector."""
-    rows = vectors.vocabulary.get_many(vocabulary.words)
-    known = rows >= 0
-    model.syn1neg[known] = model.wv.vectors[known] = vectors.matrix[rows[known]]
 
 
 def _pass_over(model: Any) -> Callable[[list[str], Floats, int, float, bool], None]:

@@ -33,10 +33,8 @@ class SphericalAdmixtureTopics(SphericalTopics):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The factor of each word; 1 if ``weighting`` is "tf".
     model_ : SphericalAdmixture

@@ -47,13 +47,6 @@ class Sentences(NamedTuple):
 class OrderedText:
     r"""Text in its order: one sentence or paragraph per line, a blank line between documents.
 
-    Attributes
-    ----------
-    sentences : list of Arrow columns
-        Texts, or lists of tokens; none blank.
-    documents : list of (n,) int64 arrays
-        The document of each sentence of a column.
-
     Examples
     --------
     >>> text = OrderedText.read(["A cat sat. It slept.", "", "Dogs ran."])
@@ -61,8 +54,8 @@ class OrderedText:
     ([['A cat sat.', 'It slept.', 'Dogs ran.']], [[0, 0, 1]])
     """
 
-    sentences: list[pa.Array]
-    documents: list[NDArray[np.int64]]
+    sentences: list[pa.Array]  # columns of texts, or of lists of tokens; none blank
+    documents: list[NDArray[np.int64]]  # the document of each sentence of a column
 
     @classmethod
     def read(cls, source: Any, split: bool = True, *, verbose: bool = False) -> "OrderedText":

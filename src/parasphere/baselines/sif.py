@@ -36,10 +36,8 @@ class WeightedMean(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_words,) float64
         The weight of each word that has a vector.
 
@@ -164,10 +162,8 @@ class SmoothInverseFrequency(CommonRemoved):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_words,) float64
         The weight of each word that has a vector; 1 if no training text has it.
     components_ : (n_removed, dim) float64
@@ -231,10 +227,8 @@ class UnsupervisedSIF(CommonRemoved):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     a_ : float
         Infinite if no word is that frequent; then all have the weight 2.
     weights_ : (n_words,) float64

@@ -81,10 +81,8 @@ class SkipThought(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The learned words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The learned words, most frequent first, and what texts are split with.
     weights_ : dict of str to array
         Weights of the embedding, (2 + n_words, word_dim), whose first two rows are the end of a sentence and the
         unknown word, and of the GRU in torch's layout.
@@ -143,6 +141,7 @@ class SkipThought(WordEncoder):
         "checkpoint_minutes": [NOT_NEGATIVE], "precision": [StrOptions({"float32", "float16"})],
     }  # fmt: skip
     _fixed: ClassVar = ("max_length", "split_sentences")
+    _default_tokenizer: ClassVar = Tokenizer
 
     max_length_: int = field(init=False)
     split_sentences_: bool = field(init=False)
@@ -218,10 +217,6 @@ class SkipThought(WordEncoder):
     @property
     def _n_features_out(self) -> int:
         return int(self.weights_["weight_hh"].shape[1])
-
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return Tokenizer()
 
     def _check_learned(self) -> None:
         """Check the shapes of the weights too, and that the embedding has one row per word."""

@@ -17,8 +17,6 @@ from .components import Components, responsibilities, revive
 from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
 from .estimator import COUNT, RowEstimator
 
-Kappa = Literal["free", "shared"]
-Assignment = Literal["soft", "hard"]
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
 
 
@@ -102,12 +100,12 @@ class MovMF(ClusterMixin, RowEstimator):  # type: ignore[misc]
 
     n_components: int = 8
     _: KW_ONLY
-    kappa: Kappa = "free"
+    kappa: Literal["free", "shared"] = "free"
     init: Any = "k-means++"
     n_init: int = 1
     max_iter: int = 200
     tol: float = 1e-4
-    assignment: Assignment = "soft"
+    assignment: Literal["soft", "hard"] = "soft"
     max_kappa: float = vmf.MAX_KAPPA
     random_state: Any = None
     verbose: bool = False
@@ -152,10 +150,6 @@ class MovMF(ClusterMixin, RowEstimator):  # type: ignore[misc]
         self.n_parameters_ = (k - 1) + k * (dim - 1) + (1 if self.kappa == "shared" else k)
         self._warn_unless_converged("log-likelihood")
         return self
-
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """Fit, and return the most likely component of each row, (n,)."""
-        return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely component of each row, (n,)."""
