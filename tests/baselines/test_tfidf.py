@@ -161,14 +161,15 @@ def test_damage_is_found_out(tmp_path: Path) -> None:
     fitted.save(tmp_path)
     with pytest.raises(StoreError, match="idf do not fit each other"):
         TfIdf.load(tmp_path)
-    parts = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].parts
+    facts, arrays = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].to_saved()
+    parts = facts | arrays
     Ngrams(**parts)
     wrong = {
         "longer": [parts["longer"][::-1], parts["longer"] + 10_000, -1 - parts["longer"], parts["longer"][:-1]],
         "columns": [parts["columns"][1:], parts["columns"] * 2, np.zeros_like(parts["columns"])],
     }
-    for name, arrays in wrong.items():
-        for array in [*arrays, parts[name].astype(float), parts[name][..., None]]:
+    for name, some in wrong.items():
+        for array in [*some, parts[name].astype(float), parts[name][..., None]]:
             with pytest.raises(StoreError, match="damaged"):
                 Ngrams(**parts | {name: array})
 

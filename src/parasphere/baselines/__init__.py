@@ -18,22 +18,7 @@ from .skipthought import SkipThought
 from .tfidf import TfIdf
 
 __all__ = [
-    "BagOfWords",
-    "FastSent",
-    "FisherVector",
-    "LatentSemanticIndex",
-    "MeanOfVectors",
-    "MiniLM",
-    "MovMFTopics",
-    "NonnegativeFactors",
-    "ParagraphVectors",
-    "Pretrained",
-    "ProbabilisticLatentSemanticIndex",
-    "SkipThought",
-    "SmoothInverseFrequency",
-    "SphericalAdmixtureTopics",
-    "TfIdf",
-    "TopicsLDA",
-    "UnsupervisedSIF",
-    "WeightedMean",
-]
+    "BagOfWords", "FastSent", "FisherVector", "LatentSemanticIndex", "MeanOfVectors", "MiniLM", "MovMFTopics",
+    "NonnegativeFactors", "ParagraphVectors", "Pretrained", "ProbabilisticLatentSemanticIndex", "SkipThought",
+    "SmoothInverseFrequency", "SphericalAdmixtureTopics", "TfIdf", "TopicsLDA", "UnsupervisedSIF", "WeightedMean",
+]  # fmt: skip

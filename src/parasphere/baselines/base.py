@@ -1,6 +1,7 @@
 """What the baselines share: how they read texts, validate parameters, keep what was fitted, and are saved."""
 
 import os
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,24 +19,31 @@ from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
 from ..vectors import WordVectors, default_tokenizer, is_learner, resolve
 
-# Constraints that several baselines have.
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 PATH: list[Any] = [str, os.PathLike]
 VECTORS: list[Any] = [*PATH, WordVectors, HasMethods(["fit", "get_params"])]
-TOKENIZER: list[Any] = [callable, None]
+# What parameters may be that several encoders have.
+SHARED: dict[str, Any] = {
+    "batch_size": [COUNT], "device": [str], "dim": [COUNT], "epochs": [COUNT], "learning_rate": [POSITIVE],
+    "max_iter": [COUNT], "max_words": [COUNT, None], "min_count": [COUNT], "n_topics": [COUNT],
+    "n_removed": [Interval(Integral, 0, None, closed="left")], "negative": [COUNT], "random_state": ["random_state"],
+    "split_sentences": ["boolean"], "tokenizer": [callable, None], "tol": [NOT_NEGATIVE], "vectors": VECTORS,
+    "verbose": ["verbose"],
+}  # fmt: skip
 
 
 class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
 
-    A subclass declares what its parameters may be in ``_parameter_constraints``, and calls :meth:`_begin_fit` first in
-    ``fit``. Its ``_fixed`` names the parameters that ``transform`` depends on: ``fit`` keeps the value of ``name`` as
-    ``name_``, and ``transform`` reads that one, so that ``set_params`` does not change what was fitted.
+    A subclass is a dataclass of its parameters. It calls :meth:`_begin_fit` first in ``fit``, and declares in
+    ``_parameter_constraints`` what those of its parameters may be that others do not share. Its ``_fixed`` names the
+    parameters that ``transform`` depends on: ``fit`` keeps the value of ``name`` as ``name_``, and ``transform`` reads
+    that one, so that ``set_params`` does not change what was fitted.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED
     _fixed: ClassVar[tuple[str, ...]] = ()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -68,14 +76,11 @@ class WordEncoder(TextEncoder):
 
     tokenizer: AnyTokenizer | None
     tokenizer_: AnyTokenizer
+    _default_tokenizer: ClassVar[Callable[[], Tokenizer]] = default_tokenizer
 
     def _begin_fit(self) -> None:
         super()._begin_fit()
-        self.tokenizer_ = self._default_tokenizer() if self.tokenizer is None else self.tokenizer
-
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return default_tokenizer()
+        self.tokenizer_ = type(self)._default_tokenizer() if self.tokenizer is None else self.tokenizer
 
 
 class CountEncoder(WordEncoder):
@@ -102,6 +107,16 @@ class CountEncoder(WordEncoder):
         """Return the counts of texts, (n_docs, n_words) int32."""
         check_is_fitted(self)
         return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
+
+
+class OfTopics:
+    """Mixin of encoders whose columns are topics, the rows of ``components_``, (n_topics, n_words)."""
+
+    components_: NDArray[np.float64]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
 
 class VectorEncoder(WordEncoder):

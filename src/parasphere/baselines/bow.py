@@ -1,6 +1,7 @@
 """Bag of words: counts of the most frequent words."""
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +9,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..text import AnyTokenizer
-from .base import COUNT, TOKENIZER, CountEncoder, unit_length
+from .base import CountEncoder, unit_length
 
 
+@dataclass(eq=False, repr=False)
 class BagOfWords(CountEncoder):
     """Texts as counts of their words, scaled to unit length.
 
@@ -23,10 +25,8 @@ class BagOfWords(CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words that have a column, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words that have a column, most frequent first, and what texts are split with.
 
     Notes
     -----
@@ -42,11 +42,8 @@ class BagOfWords(CountEncoder):
            [0. , 0. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"max_words": [COUNT, None], "tokenizer": TOKENIZER}
-
-    def __init__(self, max_words: int | None = 5000, tokenizer: AnyTokenizer | None = None) -> None:
-        self.max_words = max_words
-        self.tokenizer = tokenizer
+    max_words: int | None = 5000
+    tokenizer: AnyTokenizer | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Choose the words; ``y`` is ignored."""

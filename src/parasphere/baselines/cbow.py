@@ -1,6 +1,7 @@
 """cBow: the mean of a text's word vectors."""
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..features import Bags, Reader
 from ..text import AnyTokenizer
 from ..vectors import GLOVE
-from .base import TOKENIZER, VECTORS, VectorEncoder
+from .base import VectorEncoder
 
 
+@dataclass(eq=False, repr=False)
 class MeanOfVectors(VectorEncoder):
     """Texts as the mean of their words' unit vectors.
 
@@ -26,10 +28,8 @@ class MeanOfVectors(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
 
     Notes
     -----
@@ -45,11 +45,8 @@ class MeanOfVectors(VectorEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"vectors": VECTORS, "tokenizer": TOKENIZER}
-
-    def __init__(self, vectors: Any = GLOVE, tokenizer: AnyTokenizer | None = None) -> None:
-        self.vectors = vectors
-        self.tokenizer = tokenizer
+    vectors: Any = GLOVE
+    tokenizer: AnyTokenizer | None = None
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Load the word vectors, or learn them from the texts; ``y`` is ignored."""

@@ -1,6 +1,7 @@
 """FastSent: a sentence is the sum of its word vectors, trained to predict the words of neighbouring sentences."""
 
 import time
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..errors import CorpusError
 from ..features import as_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
-from .base import COUNT, NOT_NEGATIVE, POSITIVE, TOKENIZER, WordEncoder, unit_length
+from .base import NOT_NEGATIVE, SHARED, WordEncoder, unit_length
 from .negative_sampling import Text, Weights, keep_probabilities, learn_stretch, noise_table
 from .sentences import OrderedText, Sentences
 
@@ -20,6 +21,7 @@ STRETCH = 1 << 14  # sentences per entry of losses_
 LAST_RATE = 1e-4  # of the initial learning rate
 
 
+@dataclass(eq=False, repr=False)
 class FastSent(WordEncoder):
     """Texts as sums of word vectors that were trained to predict neighbouring sentences (Hill et al. 2016).
 
@@ -57,10 +59,8 @@ class FastSent(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     word_vectors_ : (n_words, dim) float32
         The input vectors of the words.
     normalise_ : bool
@@ -85,54 +85,29 @@ class FastSent(WordEncoder):
     (2, 4)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "dim": [COUNT],
-        "autoencode": ["boolean"],
-        "min_count": [COUNT],
-        "sample": [NOT_NEGATIVE],
-        "negative": [COUNT],
-        "learning_rate": [POSITIVE],
-        "epochs": [COUNT],
-        "normalise": ["boolean"],
-        "split_sentences": ["boolean"],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    dim: int = 100
+    autoencode: bool = False
+    min_count: int = 5
+    sample: float = 1e-3
+    negative: int = 5
+    learning_rate: float = 0.025
+    epochs: int = 5
+    normalise: bool = True
+    split_sentences: bool = True
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = None
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "autoencode": ["boolean"], "sample": [NOT_NEGATIVE], "normalise": ["boolean"],
+    }  # fmt: skip
     _fixed: ClassVar = ("normalise",)
+    _default_tokenizer: ClassVar = Tokenizer
 
-    normalise_: bool
-    vocabulary_: Vocabulary
-    word_vectors_: NDArray[np.float32]
+    normalise_: bool = field(init=False)
+    vocabulary_: Vocabulary = field(init=False)
+    word_vectors_: NDArray[np.float32] = field(init=False)
     _layouts: ClassVar = {"word_vectors_": "f4[words,columns]"}
-
-    def __init__(
-        self,
-        dim: int = 100,
-        autoencode: bool = False,
-        min_count: int = 5,
-        sample: float = 1e-3,
-        negative: int = 5,
-        learning_rate: float = 0.025,
-        epochs: int = 5,
-        normalise: bool = True,
-        split_sentences: bool = True,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.dim = dim
-        self.autoencode = autoencode
-        self.min_count = min_count
-        self.sample = sample
-        self.negative = negative
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.normalise = normalise
-        self.split_sentences = split_sentences
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from ordered text: one sentence or paragraph per line, an empty line between documents."""
@@ -163,10 +138,6 @@ class FastSent(WordEncoder):
     @property
     def _n_features_out(self) -> int:
         return int(self.word_vectors_.shape[1])
-
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return Tokenizer()
 
     def _learn(self, sentences: Sentences, counts: NDArray[np.int64]) -> None:
         rng = check_random_state(self.random_state)

@@ -11,6 +11,7 @@ of T words is the gradient of its mean log-likelihood, scaled by the diagonal of
 Each term depends on the word alone, so that it is computed once per distinct word and summed by the counts.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,9 +26,10 @@ from ..errors import CorpusError
 from ..features import as_texts
 from ..text import AnyTokenizer, count_matrix
 from ..vectors import GLOVE
-from .base import COUNT, POSITIVE, TOKENIZER, VECTORS, VectorEncoder, unit_length
+from .base import COUNT, POSITIVE, SHARED, VectorEncoder, unit_length
 
 
+@dataclass(eq=False, repr=False)
 class FisherVector(VectorEncoder):
     """Texts as Fisher vectors of a Gaussian mixture over unit word vectors.
 
@@ -52,10 +54,8 @@ class FisherVector(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_components,) float64
         Weights of the Gaussians.
     means_, deviations_ : (n_components, dim) float64
@@ -78,44 +78,28 @@ class FisherVector(VectorEncoder):
            [ 0.  ,  0.  ,  0.  ,  0.  ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS,
-        "n_components": [COUNT],
-        "power": [POSITIVE],
-        "unit": ["boolean"],
-        "max_tokens": [COUNT],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-    }
+    vectors: Any = GLOVE
+    n_components: int = 4
+    power: float = 0.5
+    unit: bool = True
+    max_tokens: int = 50_000
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "n_components": [COUNT], "power": [POSITIVE], "unit": ["boolean"], "max_tokens": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("power", "unit")
 
-    power_: float
-    unit_: bool
-    weights_: NDArray[np.float64]
-    means_: NDArray[np.float64]
-    deviations_: NDArray[np.float64]
+    power_: float = field(init=False)
+    unit_: bool = field(init=False)
+    weights_: NDArray[np.float64] = field(init=False)
+    means_: NDArray[np.float64] = field(init=False)
+    deviations_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {
         "weights_": "f8[components]", "means_": "f8[components,dim]", "deviations_": "f8[components,dim]",
     }  # fmt: skip
     _positive: ClassVar = ("weights_", "deviations_")
-
-    def __init__(
-        self,
-        vectors: Any = GLOVE,
-        n_components: int = 4,
-        power: float = 0.5,
-        unit: bool = True,
-        max_tokens: int = 50_000,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.vectors = vectors
-        self.n_components = n_components
-        self.power = power
-        self.unit = unit
-        self.max_tokens = max_tokens
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the mixture to the words of the texts; ``y`` is ignored."""
@@ -141,7 +125,9 @@ class FisherVector(VectorEncoder):
         width = 2 * self.vectors_.dim
         for k in range(len(self.weights_)):  # one at a time: the table of all may be larger than the result
             gradients[:, k * width : (k + 1) * width] = shares @ self._gradient(table, posteriors[:, k], k)
-        return self._scaled(gradients)
+        if self.power_ != 1:
+            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power_), gradients)
+        return unit_length(gradients) if self.unit_ else gradients
 
     def _gradient(self, table: NDArray[np.float64], posterior: NDArray[np.float64], k: int) -> NDArray[np.float64]:
         """Return the gradient of each word in the parameters of one Gaussian, (n_words, 2 * dim)."""
@@ -157,17 +143,11 @@ class FisherVector(VectorEncoder):
             joint[:, k] = np.log(self.weights_[k]) - np.log(self.deviations_[k]).sum() - 0.5 * (z**2).sum(axis=1)
         return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True))) if len(joint) else joint
 
-    def _scaled(self, gradients: NDArray[np.float32]) -> NDArray[np.float32]:
-        if self.power_ != 1:
-            gradients = np.copysign(np.abs(gradients) ** np.float32(self.power_), gradients)
-        return unit_length(gradients) if self.unit_ else gradients
-
     def _drawn(self, X: Any, rng: np.random.RandomState) -> NDArray[np.int64]:
         """Return the row of every word of the texts, each as often as it occurs, or of ``max_tokens`` of them."""
         words, counts = self._distinct(X)
         tokens = np.repeat(words, np.asarray(counts.sum(axis=0)).astype(np.int64))
-        if len(tokens) < max(self.n_components, 2):
-            least = max(self.n_components, 2)
+        if len(tokens) < (least := max(self.n_components, 2)):
             raise CorpusError(f"the texts have {len(tokens)} known words; {self.n_components} Gaussians need {least}")
         if len(tokens) <= self.max_tokens:
             return tokens

@@ -65,19 +65,11 @@ def build(n_words: int, word_dim: int, dim: int, seed: int) -> Any:
 
 
 class Packed(NamedTuple):
-    """The layout of a batch of sentences, longest first.
+    """The layout of a batch of sentences, longest first."""
 
-    Attributes
-    ----------
-    times, rows : (n_words,) int64
-        Place in its sentence, and sentence, of each word in packed order.
-    sizes : (longest,) int64
-        Number of sentences that have a word at each place.
-    """
-
-    times: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]  # (n_words,): the place of each word, in packed order, in its sentence
+    rows: NDArray[np.int64]  # (n_words,): its sentence
+    sizes: NDArray[np.int64]  # (longest,): the number of sentences that have a word at each place
 
 
 def pack(lengths: NDArray[np.int64]) -> Packed:
@@ -95,24 +87,15 @@ def pack(lengths: NDArray[np.int64]) -> Packed:
 
 
 class TrainingSentences:
-    """Sentences cut to ``max_length`` words, and their neighbours.
-
-    Attributes
-    ----------
-    words : (n_words,) int64
-        Rows of the embedding.
-    begins, lengths : (n_sentences,) int64
-    neighbours : dict of str to (n_sentences,) bool
-        Whether each sentence has a "previous" and a "next" one.
-    examples : (n,) int64
-        The sentences that have at least one of them.
-    """
+    """Sentences cut to ``max_length`` words, and their neighbours."""
 
     def __init__(self, sentences: Sentences, max_length: int) -> None:
+        # Rows of the embedding, end to end.
         self.words = np.where(sentences.ids < 0, UNKNOWN, sentences.ids + SPECIAL).astype(np.int64)
         self.begins = sentences.begins
         self.lengths = np.minimum(sentences.ends - self.begins, max_length)
         same = np.diff(sentences.documents) == 0
+        # Whether each sentence has such a neighbour; examples are those that have at least one.
         self.neighbours = {"previous": np.append(False, same), "next": np.append(same, False)}
         self.examples = np.flatnonzero(self.neighbours["previous"] | self.neighbours["next"])
         if not len(self.examples):
@@ -164,19 +147,11 @@ class TrainingSentences:
 
 
 class Batch(NamedTuple):
-    """A batch on its device.
+    """A batch on its device, in tensors."""
 
-    Attributes
-    ----------
-    words, sizes : tensors
-        What the encoder reads, packed.
-    sides : dict of str to (tensor, tensor)
-        Inputs, outputs and states of the decoder of each side, (3, n), and the packed sizes.
-    """
-
-    words: Any
+    words: Any  # what the encoder reads, packed
     sizes: Any
-    sides: dict[str, tuple[Any, Any]]
+    sides: dict[str, tuple[Any, Any]]  # inputs, outputs and states of each decoder, (3, n), and the packed sizes
 
     @classmethod
     def of(cls, sentences: TrainingSentences, rows: NDArray[np.int64], device: Any) -> "Batch":

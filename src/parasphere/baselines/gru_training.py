@@ -48,17 +48,7 @@ class Plan:
 
 
 class Training:
-    """A training that can be interrupted and continued with the same result.
-
-    Attributes
-    ----------
-    model : torch module
-        The networks, on their device.
-    losses : list of float
-        The loss of each step so far.
-    seconds : float
-        Time spent so far, including that before an interruption.
-    """
+    """A training that can be interrupted and continued with the same result."""
 
     def __init__(
         self, model: Any, sentences: TrainingSentences, plan: Plan, device: Any, *, verbose: bool = False
@@ -70,8 +60,8 @@ class Training:
             model[part].flatten_parameters()
         self.optimiser = torch.optim.Adam(model.parameters(), plan.learning_rate, fused=device.type == "cuda")
         self.n_steps = 0
-        self.losses: list[float] = []
-        self.seconds = 0.0
+        self.losses: list[float] = []  # of each step so far
+        self.seconds = 0.0  # spent so far, also before an interruption
         self.words_seen = 0
         self._fresh: list[Any] = []  # losses that are still on the device
 

@@ -5,23 +5,24 @@ gensim's ``LdaMulticore`` is not deterministic, because its result depends on th
 starting point, so that the topics of a text depend neither on chance nor on the other texts.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import psi
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
 from ..errors import MissingExtraError
 from ..progress import progress
+from ..sphere.proportions import expected_logs
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, POSITIVE, TOKENIZER, CountEncoder
+from .base import COUNT, POSITIVE, SHARED, CountEncoder
 
 
+@dataclass(eq=False, repr=False)
 class TopicsLDA(CountEncoder):
     """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
 
@@ -54,10 +55,8 @@ class TopicsLDA(CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     lambda_ : (n_topics, n_words) float32
         Parameters of the Dirichlet posterior of each topic: pseudo-counts of the words.
     alpha_ : float
@@ -80,53 +79,29 @@ class TopicsLDA(CountEncoder):
            [0.5, 0.5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "passes": [COUNT],
-        "alpha": [POSITIVE, None],
-        "eta": [POSITIVE, None],
-        "chunk_size": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_topics: int = 50
+    passes: int = 10
+    alpha: float | None = None
+    eta: float | None = None
+    chunk_size: int = 500
+    max_iter: int = 50
+    tol: float = 1e-3
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "passes": [COUNT], "alpha": [POSITIVE, None], "eta": [POSITIVE, None], "chunk_size": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("max_iter", "tol")
 
-    max_iter_: int
-    tol_: float
-    lambda_: NDArray[np.float32]
-    alpha_: float
+    max_iter_: int = field(init=False)
+    tol_: float = field(init=False)
+    lambda_: NDArray[np.float32] = field(init=False)
+    alpha_: float = field(init=False)
     _layouts: ClassVar = {"lambda_": "f4[topics,words]"}
     _positive: ClassVar = ("lambda_", "alpha_")
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        passes: int = 10,
-        alpha: float | None = None,
-        eta: float | None = None,
-        chunk_size: int = 500,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.passes = passes
-        self.alpha = alpha
-        self.eta = eta
-        self.chunk_size = chunk_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""
@@ -137,9 +112,9 @@ class TopicsLDA(CountEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the expected proportions of the topics, (n_docs, n_topics); each row sums to 1."""
-        check_is_fitted(self)
-        topics = np.exp(expected_log(self.lambda_.astype(np.float64)))
-        posterior, _ = e_step(self._counts(X), topics, self.alpha_, self.max_iter_, self.tol_)
+        counts = self._counts(X)
+        topics = np.exp(expected_logs(self.lambda_.astype(np.float64)))
+        posterior, _ = e_step(counts, topics, self.alpha_, self.max_iter_, self.tol_)
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
 
     def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
@@ -167,17 +142,12 @@ class TopicsLDA(CountEncoder):
                     self.sync_state()
                     self.num_updates += 0 if extra_pass else other.numdocs
 
+            # No bound is evaluated: it would take half the time.
             model = Compiled(
-                range(n_docs),
-                num_topics=self.n_topics,
-                id2word=dict.fromkeys(range(n_words), ""),
-                alpha=alpha,
-                eta=self.eta,
-                passes=self.passes,
-                chunksize=self.chunk_size,
-                eval_every=None,  # the bound would take half the time
+                range(n_docs), num_topics=self.n_topics, id2word=dict.fromkeys(range(n_words), ""), alpha=alpha,
+                eta=self.eta, passes=self.passes, chunksize=self.chunk_size, eval_every=None,
                 random_state=check_random_state(self.random_state),
-            )
+            )  # fmt: skip
         return np.asarray(model.state.get_lambda(), np.float32)
 
     @property
@@ -185,32 +155,13 @@ class TopicsLDA(CountEncoder):
         return len(self.lambda_)
 
 
-def expected_log(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return E[log p] for each row's Dirichlet distribution, (n, size)."""
-    return np.asarray(psi(parameters) - psi(parameters.sum(axis=1, keepdims=True)))
-
-
 def e_step(
     counts: sparse.csr_array, topics: NDArray[np.float64], alpha: float, max_iter: int, tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the posterior of the topics of each text, given the words of the topics.
+    """Compute the posterior of the topics of each text, given ``topics``, exp(E[log p(w | z)]), (n_topics, n_words).
 
-    Parameters
-    ----------
-    counts : (n_docs, n_words) sparse array
-    topics : (n_topics, n_words) array
-        exp(E[log p(w | z)]).
-    alpha : float
-        Dirichlet prior of the topics of a text.
-    max_iter, tol : int, float
-        As in :class:`TopicsLDA`.
-
-    Returns
-    -------
-    posterior : (n_docs, n_topics)
-        Dirichlet parameters.
-    gains : (n_topics, n_words)
-        Expected number of times that each topic generated each word.
+    Returns the Dirichlet parameters of the texts, (n_docs, n_topics), and the expected number of times that each topic
+    generated each word, (n_topics, n_words).
     """
     if counts.shape[1] != topics.shape[1]:
         raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {topics.shape[1]}")

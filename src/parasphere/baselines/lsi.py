@@ -4,19 +4,21 @@ The decomposition is scikit-learn's ``TruncatedSVD`` by ARPACK. It is exact to r
 gensim's ``LsiModel`` err by some percent in the smaller of fifty singular values, and are no faster.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.extmath import svd_flip
 
 from ..text import AnyTokenizer
-from .base import COUNT, TOKENIZER
+from .base import OfTopics
 from .tfidf import WeightedCounts, check_topics
 
 
-class LatentSemanticIndex(WeightedCounts):
+@dataclass(eq=False, repr=False)
+class LatentSemanticIndex(OfTopics, WeightedCounts):
     """Texts in the coordinates of the tf-idf matrix's leading right singular vectors.
 
     Parameters
@@ -32,10 +34,8 @@ class LatentSemanticIndex(WeightedCounts):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64
@@ -56,46 +56,24 @@ class LatentSemanticIndex(WeightedCounts):
            [0.  , 0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT], "max_words": [COUNT, None], "tokenizer": TOKENIZER, "random_state": ["random_state"],
-    }  # fmt: skip
+    n_topics: int = 50
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
 
-    components_: NDArray[np.float64]
-    singular_values_: NDArray[np.float64]
+    singular_values_: NDArray[np.float64] = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]", "singular_values_": "f8[topics]"}
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the singular vectors; ``y`` is ignored."""
         weighted = self._fit_weighted(X)
         check_topics(self.n_topics, weighted)
         svd = TruncatedSVD(self.n_topics, algorithm="arpack", random_state=self.random_state).fit(weighted)
-        self.components_ = _with_signs(svd.components_)
+        # Signs are arbitrary: make the entry of largest absolute value in each row positive.
+        _, self.components_ = svd_flip(None, svd.components_, u_based_decision=False)
         self.singular_values_ = svd.singular_values_
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coordinates, (n_docs, n_topics)."""
-        check_is_fitted(self)
         return np.asarray(self._weighted(X) @ self.components_.T)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-
-def _with_signs(components: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Flip the sign of each row whose entry of largest absolute value is negative: the sign is arbitrary."""
-    largest = np.abs(components).argmax(axis=1)
-    return np.asarray(components * np.sign(components[np.arange(len(components)), largest])[:, None])

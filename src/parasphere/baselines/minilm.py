@@ -1,6 +1,7 @@
 """MiniLM: a small sentence transformer, pretrained on a billion pairs of sentences."""
 
 import hashlib
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from numbers import Integral
@@ -16,7 +17,7 @@ from ..corpus import blocks
 from ..errors import MissingExtraError, StoreError
 from ..features import as_texts
 from ..progress import progress
-from .base import COUNT, TextEncoder
+from .base import SHARED, TextEncoder
 
 DIM = 384
 # SHA-256 of model.safetensors as sentence-transformers publishes it: the package that carries it is by others.
@@ -24,6 +25,7 @@ WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _BATCHES = 8  # per step of the progress bar
 
 
+@dataclass(eq=False, repr=False)
 class MiniLM(TextEncoder):
     """Texts as vectors of the sentence transformer all-MiniLM-L6-v2.
 
@@ -69,24 +71,20 @@ class MiniLM(TextEncoder):
     array([1.  , 0.68, 0.12], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_length": [Interval(Integral, 3, 512, closed="both")],
-        "batch_size": [COUNT],
-        "device": [str],
-        "verbose": ["verbose"],
+    max_length: int = 256
+    batch_size: int = 32
+    device: str = "cpu"
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "max_length": [Interval(Integral, 3, 512, closed="both")]
     }
     _fixed: ClassVar = ("max_length", "batch_size", "device")
 
-    max_length_: int
-    batch_size_: int
-    device_: str
-    weights_: str
-
-    def __init__(self, max_length: int = 256, batch_size: int = 32, device: str = "cpu", verbose: bool = False) -> None:
-        self.max_length = max_length
-        self.batch_size = batch_size
-        self.device = device
-        self.verbose = verbose
+    max_length_: int = field(init=False)
+    batch_size_: int = field(init=False)
+    device_: str = field(init=False)
+    weights_: str = field(init=False)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Load the model; ``X`` and ``y`` are ignored."""

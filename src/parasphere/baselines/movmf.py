@@ -1,6 +1,7 @@
 """Topics of unit vectors over weighted words: movMF, a mixture, and what it shares with SAM, an admixture."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from ..errors import CorpusError, ParasphereError
 from ..sphere import MovMF, SphericalAdmixture, vmf
 from ..text import AnyTokenizer
-from .base import COUNT, TOKENIZER
+from .base import SHARED
 from .tfidf import WeightedCounts
 
 Weighting = Literal["tf", "tfidf"]
@@ -25,14 +26,9 @@ class SphericalTopics(WeightedCounts):
     weighting: Weighting
     model_: Any
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "weighting": [StrOptions({"tf", "tfidf"})],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = (
+        SHARED | MovMF._parameter_constraints | {"weighting": [StrOptions({"tf", "tfidf"})]}
+    )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""
@@ -61,6 +57,7 @@ class SphericalTopics(WeightedCounts):
         return int(self.model_._n_features_out)
 
 
+@dataclass(eq=False, repr=False)
 class MovMFTopics(SphericalTopics):
     """Texts as their responsibilities in a mixture of von Mises-Fisher distributions over weighted words.
 
@@ -91,10 +88,8 @@ class MovMFTopics(SphericalTopics):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The factor of each word; 1 if ``weighting`` is "tf".
     model_ : MovMF
@@ -116,38 +111,20 @@ class MovMFTopics(SphericalTopics):
            [0., 1.]])
     """
 
-    model_: MovMF
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SphericalTopics._parameter_constraints,
-        **{name: MovMF._parameter_constraints[name] for name in ("kappa", "max_kappa", "n_init", "max_iter", "tol")},
-    }
+    n_topics: int = 50
+    weighting: Weighting = "tfidf"
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    _: KW_ONLY
+    kappa: Literal["free", "shared"] = "shared"
+    max_kappa: float = vmf.MAX_KAPPA
+    n_init: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: Any = 0
+    verbose: bool = False
 
-    def __init__(
-        self,
-        n_topics: int = 50,
-        weighting: Weighting = "tfidf",
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        *,
-        kappa: Literal["free", "shared"] = "shared",
-        max_kappa: float = vmf.MAX_KAPPA,
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.weighting = weighting
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.kappa = kappa
-        self.max_kappa = max_kappa
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    model_: MovMF = field(init=False)
 
     def _new_model(self) -> MovMF:
         return MovMF(

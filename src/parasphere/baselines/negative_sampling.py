@@ -17,45 +17,24 @@ MAX_STEP = 1.0  # by which the sum of a sentence may follow a gradient; more div
 
 
 class Text(NamedTuple):
-    """Sentences as word ids, end to end.
+    """Sentences as word ids, end to end."""
 
-    Attributes
-    ----------
-    ids : (n_ids,) int32
-    begins, ends : (n_sentences,) int64
-        Where the ids of each sentence begin and end.
-    first, last : (n_sentences,) int64
-        The first sentence of the document of each sentence, and the one after its last.
-    keep : (n_words,) float32
-        Probability with which an occurrence of each word is used.
-    """
-
-    ids: NDArray[np.int32]
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    keep: NDArray[np.float32]
+    ids: NDArray[np.int32]  # (n_ids,)
+    begins: NDArray[np.int64]  # (n_sentences,): where the ids of each sentence begin
+    ends: NDArray[np.int64]  # and end
+    first: NDArray[np.int64]  # (n_sentences,): the first sentence of the document of each
+    last: NDArray[np.int64]  # and the one after the document's last
+    keep: NDArray[np.float32]  # (n_words,): the probability with which an occurrence of each word is used
 
 
 class Weights(NamedTuple):
-    """What is learned, and what noise words are drawn with; all but the noise table changes in place.
+    """What is learned, and what noise words are drawn with; all but the noise table changes in place."""
 
-    Attributes
-    ----------
-    inputs, outputs : (n_words, dim) float32
-        Input and output vectors of the words.
-    share, other : (n_words,) float32 and int32
-        As in :class:`Noise`.
-    state : (1,) uint64
-        State of the random numbers.
-    """
-
-    inputs: NDArray[np.float32]
-    outputs: NDArray[np.float32]
-    share: NDArray[np.float32]
+    inputs: NDArray[np.float32]  # (n_words, dim)
+    outputs: NDArray[np.float32]  # (n_words, dim)
+    share: NDArray[np.float32]  # as in :func:`noise_table`
     other: NDArray[np.int32]
-    state: NDArray[np.uint64]
+    state: NDArray[np.uint64]  # (1,): of the random numbers
 
 
 _LAYOUTS = {
@@ -65,30 +44,22 @@ _LAYOUTS = {
 }  # fmt: skip
 
 
-class Noise(NamedTuple):
-    """A distribution over words that is drawn from in constant time (Walker's alias method).
+def noise_table(counts: NDArray[np.int64], power: float = 0.75) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Return a table to draw words in proportion to a power of their counts, in constant time (Walker's alias method).
 
-    A word is drawn uniformly. With the probability ``share``, (n_words,) float32, it is the result; otherwise its
-    ``other``, (n_words,) int32, is.
-    """
-
-    share: NDArray[np.float32]
-    other: NDArray[np.int32]
-
-
-def noise_table(counts: NDArray[np.int64], power: float = 0.75) -> Noise:
-    """Return the distribution of words in proportion to a power of their counts.
+    A word is drawn uniformly. With the probability ``share``, (n_words,), it is the result; otherwise its ``other``,
+    (n_words,), is. The two are returned.
 
     Examples
     --------
     >>> noise_table(np.array([3, 1]), power=1.0)
-    Noise(share=array([1. , 0.5], dtype=float32), other=array([0, 0], dtype=int32))
+    (array([1. , 0.5], dtype=float32), array([0, 0], dtype=int32))
     """
     weights = counts.astype(np.float64) ** power
     share = weights * len(weights) / weights.sum()
     other = np.arange(len(weights), dtype=np.int32)
     _fill_alias(share, other)
-    return Noise(share.astype(np.float32), other)
+    return share.astype(np.float32), other
 
 
 def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.float32]:
@@ -137,18 +108,9 @@ def _share(bits: Any) -> Any:
 def learn_sentence(words: Any, targets: Any, labels: Any, rate: Any, inputs: Any, outputs: Any, room: Any) -> Any:
     """Take one gradient step per predicted word of a sentence, one after another.
 
-    Parameters
-    ----------
-    words : (n,) int
-        The sentence.
-    targets, labels : (m,)
-        Words, and 1 for those to be predicted, 0 for the noise words after each.
-    rate : float
-        Learning rate.
-    inputs, outputs : (n_words, dim)
-        Input and output vectors, changed in place.
-    room : (3, dim)
-        Scratch memory.
+    ``words`` (n,) is the sentence; ``targets`` (m,) are words, whose ``labels`` are 1 for those to be predicted and 0
+    for the noise words after each. ``inputs`` and ``outputs`` (n_words, dim) change in place; ``room`` (3, dim) is
+    scratch memory.
     """
     total, change, step = room[0], room[1], room[2]
     _begin(words, inputs, room)

@@ -1,22 +1,23 @@
 """Non-negative matrix factorisation of the tf-idf matrix, by scikit-learn."""
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import NMF
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, TOKENIZER
+from .base import OfTopics
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8
 FOLD_IN_ITER = 1000
 
 
-class NonnegativeFactors(WeightedCounts):
+@dataclass(eq=False, repr=False)
+class NonnegativeFactors(OfTopics, WeightedCounts):
     """Texts as non-negative mixtures of non-negative topics, by least squares on the tf-idf matrix.
 
     Parameters
@@ -36,10 +37,8 @@ class NonnegativeFactors(WeightedCounts):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The inverse document frequency of each word.
     components_ : (n_topics, n_words) float64
@@ -63,36 +62,17 @@ class NonnegativeFactors(WeightedCounts):
            [False, False]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-    }
+    n_topics: int = 50
+    max_iter: int = 200
+    tol: float = 3e-3
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
 
-    components_: NDArray[np.float64]
-    n_iter_: int
-    reconstruction_error_: float
+    n_iter_: int = field(init=False)
+    reconstruction_error_: float = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[words]", "components_": "f8[topics,words]"}
     _not_negative: ClassVar = ("components_",)
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_iter: int = 200,
-        tol: float = 3e-3,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Compute the factors; ``y`` is ignored."""
@@ -109,7 +89,6 @@ class NonnegativeFactors(WeightedCounts):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the coefficients of the topics in each text, (n_docs, n_topics)."""
-        check_is_fitted(self)
         weighted = self._weighted(X)
         if not weighted.shape[0]:  # scikit-learn refuses what has no rows
             return np.zeros((0, self._n_features_out))
@@ -118,7 +97,3 @@ class NonnegativeFactors(WeightedCounts):
         solver.components_, solver.n_components_ = self.components_, self._n_features_out
         with threadpool_limits(1):
             return np.asarray(solver.transform(weighted))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

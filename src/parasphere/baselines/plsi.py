@@ -6,23 +6,24 @@ text and each topic received. (Non-negative matrix factorisation with the Kullba
 scale.) The compiled loop visits only the words that a text has.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
 from ..errors import CorpusError
 from ..progress import progress
 from ..text import AnyTokenizer
-from .base import COUNT, NOT_NEGATIVE, TOKENIZER, CountEncoder
+from .base import CountEncoder, OfTopics
 
 
-class ProbabilisticLatentSemanticIndex(CountEncoder):
+@dataclass(eq=False, repr=False)
+class ProbabilisticLatentSemanticIndex(OfTopics, CountEncoder):
     """Texts as the probabilities of their topics, p(z | d).
 
     Parameters
@@ -45,10 +46,8 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     components_ : (n_topics, n_words) float64
         Probabilities of the words in each topic, p(w | z).
     topic_shares_ : (n_topics,) float64
@@ -78,43 +77,23 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
     2.18
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "max_words": [COUNT, None],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_topics: int = 50
+    max_iter: int = 100
+    tol: float = 1e-4
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
     _fixed: ClassVar = ("max_iter", "tol")
 
-    max_iter_: int
-    tol_: float
-    components_: NDArray[np.float64]
-    topic_shares_: NDArray[np.float64]
-    log_likelihood_: NDArray[np.float64]
-    n_iter_: int
+    max_iter_: int = field(init=False)
+    tol_: float = field(init=False)
+    topic_shares_: NDArray[np.float64] = field(init=False)
+    log_likelihood_: NDArray[np.float64] = field(init=False)
+    n_iter_: int = field(init=False)
     _layouts: ClassVar = {"components_": "f8[topics,words]", "topic_shares_": "f8[topics]"}
     _not_negative: ClassVar = ("components_", "topic_shares_")
-
-    def __init__(
-        self,
-        n_topics: int = 50,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""
@@ -140,12 +119,10 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the topics, (n_docs, n_topics); each row sums to 1."""
-        check_is_fitted(self)
         return self._folded_in(self._counts(X))[0]
 
     def perplexity(self, X: Any) -> float:
         """Return exp(- mean log p(w | d)) over the known words of texts, which are folded in; lower is better."""
-        check_is_fitted(self)
         counts = self._counts(X)
         if not counts.nnz:
             raise CorpusError("none of the texts has a known word; a perplexity needs at least one")
@@ -161,10 +138,6 @@ class ProbabilisticLatentSemanticIndex(CountEncoder):
             raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {len(words)}")
         _fold_in(*_parts(counts), words, self.max_iter_, self.tol_, mixes, log_likelihoods)
         return mixes, log_likelihoods
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def _parts(counts: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:

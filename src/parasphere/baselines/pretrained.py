@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from .. import storage
 from ..errors import StoreError
 from ..vectors import WordVectors
-from .base import PATH, TextEncoder
+from .base import PATH, SHARED, TextEncoder
 from .fastsent import FastSent
 from .skipthought import SkipThought
 
 ENCODERS: dict[str, Any] = {encoder._kind(): encoder for encoder in (FastSent, SkipThought)}
 
 
+@dataclass(eq=False, repr=False)
 class Pretrained(TextEncoder):
     """An encoder that ``parasphere train-encoder`` wrote; ``fit`` loads it and learns nothing.
 
@@ -50,23 +52,17 @@ class Pretrained(TextEncoder):
     (1, 4)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "folder": PATH,
-        "fingerprint": [str, None],
-        "device": [str, None],
-        "vectors": [*PATH, WordVectors, None],
-    }
+    folder: str | Path
+    fingerprint: str | None = None
+    device: str | None = None
+    vectors: Any = None
 
-    encoder_: FastSent | SkipThought
-    fingerprint_: str
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "folder": PATH, "fingerprint": [str, None], "device": [str, None], "vectors": [*PATH, WordVectors, None],
+    }  # fmt: skip
 
-    def __init__(
-        self, folder: str | Path, fingerprint: str | None = None, device: str | None = None, vectors: Any = None
-    ) -> None:
-        self.folder = folder
-        self.fingerprint = fingerprint
-        self.device = device
-        self.vectors = vectors
+    encoder_: FastSent | SkipThought = field(init=False)
+    fingerprint_: str = field(init=False)
 
     @classmethod
     def of(cls, folder: str | Path, **given: Any) -> Self:

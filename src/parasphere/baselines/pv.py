@@ -1,6 +1,8 @@
 """Paragraph vectors (PV): one vector per text, trained to predict the words of the text."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,8 +17,8 @@ from ..errors import CorpusError, MissingExtraError, ParasphereError
 from ..features import as_texts, held_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
-from ..vectors import WordVectors, resolve
-from .base import COUNT, TOKENIZER, VECTORS, WordEncoder
+from ..vectors import resolve
+from .base import COUNT, SHARED, VECTORS, WordEncoder
 
 Mode = Literal["dbow", "dm"]
 Floats = NDArray[np.float32]
@@ -31,6 +33,7 @@ ALPHA = Interval(Real, END_ALPHA, 1.0, closed="both")  # larger rates let the we
 _LONGEST = 10_000  # gensim ignores the words of a text beyond these
 
 
+@dataclass(eq=False, repr=False)
 class ParagraphVectors(WordEncoder):
     """Texts as the paragraph vectors of Le and Mikolov (2014), by gensim's Doc2Vec (the extra ``gensim``).
 
@@ -70,10 +73,8 @@ class ParagraphVectors(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The known words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The known words, most frequent first, and what texts are split with.
     counts_ : (n_words,) int64
         Count of each word in the training texts.
     output_weights_ : (n_words, dim) float32
@@ -107,57 +108,41 @@ class ParagraphVectors(WordEncoder):
     array([0., 0., 0., 0., 0.], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "mode": [StrOptions({"dbow", "dm"})],
-        "dim": [COUNT],
-        "vectors": [*VECTORS, None],
-        "epochs": [COUNT, None],
-        "alpha": [ALPHA, None],
-        "infer_epochs": [COUNT],
-        "infer_alpha": [ALPHA, None],
-        "negative": [COUNT],
-        "window": [COUNT],
-        "min_count": [COUNT],
-        "tokenizer": TOKENIZER,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    mode: Mode = "dbow"
+    dim: int = 50
+    vectors: Any = None
+    _: KW_ONLY
+    epochs: int | None = None
+    alpha: float | None = None
+    infer_epochs: int = 10
+    infer_alpha: float | None = None
+    negative: int = 5
+    window: int = 2
+    min_count: int = 1
+    tokenizer: AnyTokenizer | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "mode": [StrOptions({"dbow", "dm"})], "vectors": [*VECTORS, None], "epochs": [COUNT, None],
+        "alpha": [ALPHA, None], "infer_epochs": [COUNT], "infer_alpha": [ALPHA, None], "window": [COUNT],
+    }  # fmt: skip
     _fixed: ClassVar = ("mode", "infer_epochs", "infer_alpha", "negative", "window")
 
-    mode_: Mode
-    infer_epochs_: int
-    infer_alpha_: float
-    negative_: int
-    window_: int
-    vocabulary_: Vocabulary
-    counts_: NDArray[np.int64]
-    output_weights_: Floats
-    input_weights_: Floats | None
-    seed_: int
+    mode_: Mode = field(init=False)
+    infer_epochs_: int = field(init=False)
+    infer_alpha_: float = field(init=False)
+    negative_: int = field(init=False)
+    window_: int = field(init=False)
+    vocabulary_: Vocabulary = field(init=False)
+    counts_: NDArray[np.int64] = field(init=False)
+    output_weights_: Floats = field(init=False)
+    input_weights_: Floats | None = field(init=False)
+    seed_: int = field(init=False)
     _layouts: ClassVar = {
         "counts_": "i8[words]", "output_weights_": "f4[words,columns]", "input_weights_": "f4[words,columns]?",
     }  # fmt: skip
     _positive: ClassVar = ("counts_",)
-
-    def __init__(
-        self, mode: Mode = "dbow", dim: int = 50, vectors: Any = None, *, epochs: int | None = None,
-        alpha: float | None = None, infer_epochs: int = 10, infer_alpha: float | None = None, negative: int = 5,
-        window: int = 2, min_count: int = 1, tokenizer: AnyTokenizer | None = None, random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:  # fmt: skip
-        self.mode = mode
-        self.dim = dim
-        self.vectors = vectors
-        self.epochs = epochs
-        self.alpha = alpha
-        self.infer_epochs = infer_epochs
-        self.infer_alpha = infer_alpha
-        self.negative = negative
-        self.window = window
-        self.min_count = min_count
-        self.tokenizer = tokenizer
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights; ``y`` is ignored."""
@@ -171,14 +156,15 @@ class ParagraphVectors(WordEncoder):
         words, counts = count_words(held, self.tokenizer_)
         frequent = int((counts >= self.min_count).sum())
         if not frequent:
-            raise CorpusError(
-                f"no word occurs {self.min_count} times in these texts; lower min_count or give more text"
-            )
+            few = f"no word occurs {self.min_count} times in these texts"
+            raise CorpusError(f"{few}; lower min_count or give more text")
         self.vocabulary_, self.counts_ = Vocabulary(words[:frequent]), counts[:frequent]
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         model = self._new_model(self.dim if vectors is None else vectors.dim)
         if vectors is not None:
-            _begin_with(vectors, self.vocabulary_, model)
+            rows = vectors.vocabulary.get_many(self.vocabulary_.words)
+            known = rows >= 0
+            model.syn1neg[known] = model.wv.vectors[known] = vectors.matrix[rows[known]]
         self._learn(model, list(self._lists(held)))
         self.output_weights_ = model.syn1neg
         self.input_weights_ = model.wv.vectors if self.mode_ == "dm" else None
@@ -188,7 +174,7 @@ class ParagraphVectors(WordEncoder):
     def transform(self, X: Any) -> Floats:
         """Return the inferred vectors, (n_docs, dim)."""
         check_is_fitted(self)
-        model = self._rebuilt()
+        model = self._model
         go_over = _pass_over(model)
         alphas = np.linspace(self.infer_alpha_, END_ALPHA, self.infer_epochs_)
         vectors = []
@@ -238,14 +224,14 @@ class ParagraphVectors(WordEncoder):
         model.build_vocab_from_freq(dict(zip(self.vocabulary_.words, self.counts_.tolist(), strict=True)))
         return model
 
-    def _rebuilt(self) -> Any:
-        """Return the Doc2Vec, rebuilt from the arrays if this estimator was loaded."""
-        if not hasattr(self, "_model"):
-            self._model = self._new_model(self._n_features_out)
-            self._model.syn1neg = self.output_weights_
-            if self.input_weights_ is not None:
-                self._model.wv.vectors = self.input_weights_
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        """The Doc2Vec that was fitted, rebuilt from the arrays if this estimator was loaded."""
+        model = self._new_model(self._n_features_out)
+        model.syn1neg = self.output_weights_
+        if self.input_weights_ is not None:
+            model.wv.vectors = self.input_weights_
+        return model
 
     def _check_learned(self) -> None:
         """Check the size of the weights too: gensim reads beyond its tables where a product overflows."""
@@ -258,13 +244,6 @@ class ParagraphVectors(WordEncoder):
 def first_vectors(n_docs: int, dim: int, seed: int) -> Floats:
     """Return the initial vectors of the training texts, (n_docs, dim): uniform about zero, as in word2vec."""
     return (np.random.default_rng(seed).random((n_docs, dim), np.float32) - np.float32(0.5)) / np.float32(dim)
-
-
-def _begin_with(vectors: WordVectors, vocabulary: Vocabulary, model: Any) -> None:
-    """Replace the weights of the words that have a vector."""
-    rows = vectors.vocabulary.get_many(vocabulary.words)
-    known = rows >= 0
-    model.syn1neg[known] = model.wv.vectors[known] = vectors.matrix[rows[known]]
 
 
 def _pass_over(model: Any) -> Callable[[list[str], Floats, int, float, bool], None]:

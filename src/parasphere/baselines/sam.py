@@ -1,12 +1,14 @@
 """SAM: texts as mixtures of topics, all unit vectors over weighted words."""
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 from ..sphere import SphericalAdmixture
 from ..text import AnyTokenizer
 from .movmf import SphericalTopics, Weighting
 
 
+@dataclass(eq=False, repr=False)
 class SphericalAdmixtureTopics(SphericalTopics):
     """Texts as their expected proportions of topics in a spherical admixture model over weighted words.
 
@@ -31,10 +33,8 @@ class SphericalAdmixtureTopics(SphericalTopics):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The words, most frequent first, and what texts are split with.
     idf_ : (n_words,) float64
         The factor of each word; 1 if ``weighting`` is "tf".
     model_ : SphericalAdmixture
@@ -53,32 +53,17 @@ class SphericalAdmixtureTopics(SphericalTopics):
     (True, array([0.5, 0.5]))
     """
 
-    model_: SphericalAdmixture
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SphericalTopics._parameter_constraints,
-        **{name: SphericalAdmixture._parameter_constraints[name] for name in ("max_iter", "tol")},
-    }
+    n_topics: int = 50
+    weighting: Weighting = "tfidf"
+    max_words: int | None = None
+    tokenizer: AnyTokenizer | None = None
+    _: KW_ONLY
+    max_iter: int = 100
+    tol: float = 0.1
+    random_state: Any = 0
+    verbose: bool = False
 
-    def __init__(
-        self,
-        n_topics: int = 50,
-        weighting: Weighting = "tfidf",
-        max_words: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        *,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.weighting = weighting
-        self.max_words = max_words
-        self.tokenizer = tokenizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    model_: SphericalAdmixture = field(init=False)
 
     def _new_model(self) -> SphericalAdmixture:
         return SphericalAdmixture(

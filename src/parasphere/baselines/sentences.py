@@ -24,21 +24,11 @@ _NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Go
 
 
 class Sentences(NamedTuple):
-    """The sentences of ordered text as word ids, end to end; none is empty.
+    """The sentences of ordered text as word ids, end to end; none is empty."""
 
-    Attributes
-    ----------
-    ids : (n_words,) int32
-        A row of the vocabulary, or -1 for an unknown word.
-    ends : (n_sentences,) int64
-        Where the ids of each sentence end; those of the first begin at 0.
-    documents : (n_sentences,) int64
-        The document of each sentence; neighbours are of the same document.
-    """
-
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    documents: NDArray[np.int64]
+    ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for an unknown word
+    ends: NDArray[np.int64]  # (n_sentences,): where the ids of each sentence end; those of the first begin at 0
+    documents: NDArray[np.int64]  # (n_sentences,): the document of each; neighbours are of the same document
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -57,13 +47,6 @@ class Sentences(NamedTuple):
 class OrderedText:
     r"""Text in its order: one sentence or paragraph per line, a blank line between documents.
 
-    Attributes
-    ----------
-    sentences : list of Arrow columns
-        Texts, or lists of tokens; none blank.
-    documents : list of (n,) int64 arrays
-        The document of each sentence of a column.
-
     Examples
     --------
     >>> text = OrderedText.read(["A cat sat. It slept.", "", "Dogs ran."])
@@ -71,8 +54,8 @@ class OrderedText:
     ([['A cat sat.', 'It slept.', 'Dogs ran.']], [[0, 0, 1]])
     """
 
-    sentences: list[pa.Array]
-    documents: list[NDArray[np.int64]]
+    sentences: list[pa.Array]  # columns of texts, or of lists of tokens; none blank
+    documents: list[NDArray[np.int64]]  # the document of each sentence of a column
 
     @classmethod
     def read(cls, source: Any, split: bool = True, *, verbose: bool = False) -> "OrderedText":

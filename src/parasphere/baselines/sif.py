@@ -1,12 +1,11 @@
 """Weighted means of word vectors: by idf, by smooth inverse frequency (SIF), and unsupervised SIF (uSIF)."""
 
 from abc import abstractmethod
-from numbers import Integral
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
@@ -14,11 +13,12 @@ from ..errors import CorpusError
 from ..features import Reader, as_texts, held_texts
 from ..text import AnyTokenizer, count_matrix, count_words
 from ..vectors import GLOVE
-from .base import POSITIVE, TOKENIZER, VECTORS, VectorEncoder, smoothed_idf
+from .base import POSITIVE, SHARED, VectorEncoder, smoothed_idf
 
-N_REMOVED = Interval(Integral, 0, None, closed="left")
+Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class WeightedMean(VectorEncoder):
     """Texts as the mean of their words' unit vectors, weighted by idf.
 
@@ -36,10 +36,8 @@ class WeightedMean(VectorEncoder):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_words,) float64
         The weight of each word that has a vector.
 
@@ -57,15 +55,12 @@ class WeightedMean(VectorEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"vectors": VECTORS, "tokenizer": TOKENIZER}
+    vectors: Any = GLOVE
+    tokenizer: AnyTokenizer | None = None
 
-    weights_: NDArray[np.float64]
+    weights_: Floats = field(init=False)
     _layouts: ClassVar = {"weights_": "f8[rows]"}
     _not_negative: ClassVar = ("weights_",)
-
-    def __init__(self, vectors: Any = GLOVE, tokenizer: AnyTokenizer | None = None) -> None:
-        self.vectors = vectors
-        self.tokenizer = tokenizer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights of the words; ``y`` is ignored."""
@@ -92,9 +87,9 @@ class CommonRemoved(VectorEncoder):
 
     n_removed: int
     a_: float
-    weights_: NDArray[np.float64]
-    components_: NDArray[np.float64]
-    removed_: NDArray[np.float64]
+    weights_: Floats
+    components_: Floats
+    removed_: Floats
     _layouts: ClassVar = {"weights_": "f8[rows]", "components_": "f8[removed,dim]", "removed_": "f8[removed]"}
     _not_negative: ClassVar = ("weights_",)
 
@@ -109,7 +104,8 @@ class CommonRemoved(VectorEncoder):
         probabilities = counts / counts.sum()
         units = count_matrix(held, self.vectors_.vocabulary, self.tokenizer_)  # phrases too, if there are any
         known = np.bincount(units.indices, units.data, len(self.vectors_)) / counts.sum()
-        self.a_, self.weights_ = self._weigh(known, probabilities, self._mean_length(held, int(counts.sum())))
+        mean_length = int(counts.sum()) / sum(len(block) for block in blocks(held))
+        self.a_, self.weights_ = self._weigh(known, probabilities, mean_length)
         means = self._means(held)
         # Eigenvectors of a (dim, dim) matrix: there may be many means.
         squares, directions = np.linalg.eigh(means.T @ means)
@@ -118,37 +114,25 @@ class CommonRemoved(VectorEncoder):
         self.removed_ = self._share(np.maximum(squares[leading], 0))
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Return the vectors, (n_docs, dim)."""
         check_is_fitted(self)
         means = self._means(X)
         return np.asarray(means - (means @ self.components_.T * self.removed_) @ self.components_)
 
     @abstractmethod
-    def _weigh(
-        self, known: NDArray[np.float64], probabilities: NDArray[np.float64], mean_length: float
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return a, and the weight of each word that has a vector.
+    def _weigh(self, known: Floats, probabilities: Floats, mean_length: float) -> tuple[float, Floats]:
+        """Return a, and the weight of each word that has a vector, (n_vectors,).
 
-        Parameters
-        ----------
-        known : (n_vectors,) array
-            Probability of each word that has a vector; 0 if no training text has it.
-        probabilities : (n_words,) array
-            Probability of each word of the training texts.
-        mean_length : float
-            Mean number of words per training text.
+        ``known`` holds the probability of each of these, ``probabilities`` that of each word of the training texts,
+        which have ``mean_length`` words on average.
         """
 
     @abstractmethod
-    def _share(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _share(self, squares: Floats) -> Floats:
         """Return which part of each common direction is removed, given squared singular values, (n_removed,)."""
 
-    @staticmethod
-    def _mean_length(held: Any, n_words: int) -> float:
-        return n_words / sum(len(block) for block in blocks(held))
-
-    def _means(self, X: Any) -> NDArray[np.float64]:
+    def _means(self, X: Any) -> Floats:
         """Return the sums of weighted vectors over the numbers of known words, (n_docs, dim)."""
         weighted = Reader(self.vectors_, self.tokenizer_, weights=self.weights_, dtype=np.float64)
         plain = Reader(self.vectors_, self.tokenizer_, dtype=np.float64)
@@ -159,6 +143,7 @@ class CommonRemoved(VectorEncoder):
         return np.concatenate([weighted.empty().sums, *parts])
 
 
+@dataclass(eq=False, repr=False)
 class SmoothInverseFrequency(CommonRemoved):
     """SIF (Arora, Liang and Ma 2017): words of probability p have weight a / (a + p); a common direction is removed.
 
@@ -177,10 +162,8 @@ class SmoothInverseFrequency(CommonRemoved):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     weights_ : (n_words,) float64
         The weight of each word that has a vector; 1 if no training text has it.
     components_ : (n_removed, dim) float64
@@ -207,30 +190,21 @@ class SmoothInverseFrequency(CommonRemoved):
            [0. , 0. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS, "a": [POSITIVE], "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
-    }  # fmt: skip
+    vectors: Any = GLOVE
+    a: float = 1e-3
+    n_removed: int = 1
+    tokenizer: AnyTokenizer | None = None
 
-    def __init__(
-        self, vectors: Any = GLOVE, a: float = 1e-3, n_removed: int = 1, tokenizer: AnyTokenizer | None = None
-    ) -> None:
-        self.vectors = vectors
-        self.a = a
-        self.n_removed = n_removed
-        self.tokenizer = tokenizer
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {"a": [POSITIVE]}
 
-    def _weigh(
-        self,
-        known: NDArray[np.float64],
-        probabilities: NDArray[np.float64],  # noqa: ARG002
-        mean_length: float,  # noqa: ARG002
-    ) -> tuple[float, NDArray[np.float64]]:
+    def _weigh(self, known: Floats, probabilities: Floats, mean_length: float) -> tuple[float, Floats]:  # noqa: ARG002
         return float(self.a), self.a / (self.a + known)
 
-    def _share(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _share(self, squares: Floats) -> Floats:
         return np.ones(len(squares))
 
 
+@dataclass(eq=False, repr=False)
 class UnsupervisedSIF(CommonRemoved):
     r"""USIF (Ethayarajh 2018): SIF with a derived ``a`` and common directions that are removed in part.
 
@@ -253,10 +227,8 @@ class UnsupervisedSIF(CommonRemoved):
 
     Attributes
     ----------
-    vectors_ : WordVectors
-        The word vectors.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vectors_, tokenizer_ : WordVectors, and Tokenizer or callable
+        The word vectors, and what texts are split with.
     a_ : float
         Infinite if no word is that frequent; then all have the weight 2.
     weights_ : (n_words,) float64
@@ -283,18 +255,11 @@ class UnsupervisedSIF(CommonRemoved):
            [0.  , 0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": VECTORS, "n_removed": [N_REMOVED], "tokenizer": TOKENIZER,
-    }  # fmt: skip
+    vectors: Any = GLOVE
+    n_removed: int = 5
+    tokenizer: AnyTokenizer | None = None
 
-    def __init__(self, vectors: Any = GLOVE, n_removed: int = 5, tokenizer: AnyTokenizer | None = None) -> None:
-        self.vectors = vectors
-        self.n_removed = n_removed
-        self.tokenizer = tokenizer
-
-    def _weigh(
-        self, known: NDArray[np.float64], probabilities: NDArray[np.float64], mean_length: float
-    ) -> tuple[float, NDArray[np.float64]]:
+    def _weigh(self, known: Floats, probabilities: Floats, mean_length: float) -> tuple[float, Floats]:
         n_words = len(probabilities)
         common = float(np.mean(probabilities > 1 - (1 - 1 / n_words) ** max(mean_length, 1.0)))
         common = min(common, 1 - 1 / n_words)  # not all can exceed their mean, but rounding may make them
@@ -303,6 +268,6 @@ class UnsupervisedSIF(CommonRemoved):
         a = (1 - common) / (common * n_words / 2)
         return a, a / (a / 2 + known)
 
-    def _share(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _share(self, squares: Floats) -> Floats:
         total = squares.sum()
         return np.asarray(squares / total if total > 0 else squares)

@@ -1,6 +1,8 @@
 """Skip-thought: a recurrent network whose state after a sentence predicts the sentences around it."""
 
 import copy
+from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,7 +21,7 @@ from ..features import as_texts, held_texts
 from ..storage import Checkpoint
 from ..text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
 from ..vectors import WordVectors, is_learner, resolve
-from .base import COUNT, NOT_NEGATIVE, PATH, POSITIVE, TOKENIZER, VECTORS, WordEncoder
+from .base import COUNT, NOT_NEGATIVE, PATH, POSITIVE, SHARED, VECTORS, WordEncoder
 from .gru import SPECIAL, UNKNOWN, TrainingSentences, build, check_device, encode, pack, torch_for
 from .gru_training import CHECKPOINT, Plan, Training
 from .sentences import OrderedText, split_column
@@ -28,6 +30,7 @@ BATCH_WORDS = 8192  # words that are encoded at once
 EPOCHS = 5  # if neither epochs nor minutes are given
 
 
+@dataclass(eq=False, repr=False)
 class SkipThought(WordEncoder):
     """Texts as states of a GRU that was trained to predict neighbouring sentences (uni-skip, Kiros et al. 2015).
 
@@ -78,10 +81,8 @@ class SkipThought(WordEncoder):
 
     Attributes
     ----------
-    vocabulary_ : Vocabulary
-        The learned words, most frequent first.
-    tokenizer_ : Tokenizer or callable
-        What texts are split with.
+    vocabulary_, tokenizer_ : Vocabulary, and Tokenizer or callable
+        The learned words, most frequent first, and what texts are split with.
     weights_ : dict of str to array
         Weights of the embedding, (2 + n_words, word_dim), whose first two rows are the end of a sentence and the
         unknown word, and of the GRU in torch's layout.
@@ -115,76 +116,40 @@ class SkipThought(WordEncoder):
     (2, 8)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "dim": [COUNT],
-        "word_dim": [COUNT],
-        "n_words": [COUNT],
-        "max_length": [COUNT],
-        "epochs": [COUNT, None],
-        "minutes": [POSITIVE, None],
-        "batch_size": [COUNT],
-        "learning_rate": [POSITIVE],
-        "clip": [POSITIVE],
-        "vectors": [*VECTORS, None],
-        "split_sentences": ["boolean"],
-        "tokenizer": TOKENIZER,
-        "device": [str],
-        "checkpoint": [*PATH, None],
-        "checkpoint_minutes": [NOT_NEGATIVE],
-        "precision": [StrOptions({"float32", "float16"})],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    dim: int = 2400
+    word_dim: int = 620
+    n_words: int = 20_000
+    max_length: int = 30
+    epochs: int | None = None
+    minutes: float | None = None
+    batch_size: int = 256
+    learning_rate: float = 5e-4
+    clip: float = 1.0
+    vectors: Any = None
+    split_sentences: bool = True
+    tokenizer: AnyTokenizer | None = None
+    device: str = "cpu"
+    checkpoint: str | Path | None = None
+    checkpoint_minutes: float = 5.0
+    precision: str = "float32"
+    random_state: Any = None
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "word_dim": [COUNT], "n_words": [COUNT], "max_length": [COUNT], "epochs": [COUNT, None],
+        "minutes": [POSITIVE, None], "clip": [POSITIVE], "vectors": [*VECTORS, None], "checkpoint": [*PATH, None],
+        "checkpoint_minutes": [NOT_NEGATIVE], "precision": [StrOptions({"float32", "float16"})],
+    }  # fmt: skip
     _fixed: ClassVar = ("max_length", "split_sentences")
+    _default_tokenizer: ClassVar = Tokenizer
 
-    max_length_: int
-    split_sentences_: bool
-    vocabulary_: Vocabulary
-    weights_: dict[str, NDArray[Any]]
-    vectors_: WordVectors | None
-    expansion_: NDArray[np.float32] | None
+    max_length_: int = field(init=False)
+    split_sentences_: bool = field(init=False)
+    vocabulary_: Vocabulary = field(init=False)
+    weights_: dict[str, NDArray[Any]] = field(init=False)
+    vectors_: WordVectors | None = field(init=False)
+    expansion_: NDArray[np.float32] | None = field(init=False)
     _device = "cpu"  # where to compute; not saved: it may be another machine that loads
-    _ready: Any = None  # the network on its device
-
-    def __init__(
-        self,
-        dim: int = 2400,
-        word_dim: int = 620,
-        n_words: int = 20_000,
-        max_length: int = 30,
-        epochs: int | None = None,
-        minutes: float | None = None,
-        batch_size: int = 256,
-        learning_rate: float = 5e-4,
-        clip: float = 1.0,
-        vectors: Any = None,
-        split_sentences: bool = True,
-        tokenizer: AnyTokenizer | None = None,
-        device: str = "cpu",
-        checkpoint: str | Path | None = None,
-        checkpoint_minutes: float = 5.0,
-        precision: str = "float32",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.dim = dim
-        self.word_dim = word_dim
-        self.n_words = n_words
-        self.max_length = max_length
-        self.epochs = epochs
-        self.minutes = minutes
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.clip = clip
-        self.vectors = vectors
-        self.split_sentences = split_sentences
-        self.tokenizer = tokenizer
-        self.device = device
-        self.checkpoint = checkpoint
-        self.checkpoint_minutes = checkpoint_minutes
-        self.precision = precision
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from ordered text: one sentence or paragraph per line, an empty line between documents."""
@@ -253,10 +218,6 @@ class SkipThought(WordEncoder):
     def _n_features_out(self) -> int:
         return int(self.weights_["weight_hh"].shape[1])
 
-    @staticmethod
-    def _default_tokenizer() -> Tokenizer:
-        return Tokenizer()
-
     def _check_learned(self) -> None:
         """Check the shapes of the weights too, and that the embedding has one row per word."""
         super()._check_learned()
@@ -301,7 +262,8 @@ class SkipThought(WordEncoder):
         self.weights_ = {name: value.cpu().numpy().astype(self.precision) for name, value in weights.items()}
         self.losses_ = np.array(training.losses, np.float32)
         self.n_steps_, self.words_seen_, self.seconds_ = training.n_steps, training.words_seen, training.seconds
-        self._device, self._ready = self.device, None
+        self._device = self.device
+        self.__dict__.pop("_encoder", None)
 
     def _expand(self, vectors: WordVectors) -> None:
         rows = vectors.vocabulary.get_many(self.vocabulary_.words)
@@ -313,17 +275,15 @@ class SkipThought(WordEncoder):
         self.expansion_ = np.linalg.lstsq(known, learned, rcond=None)[0].astype(np.float32)
         self.vectors_ = vectors
 
+    @cached_property
     def _encoder(self) -> tuple[Any, Any]:
-        """Return the network and its device, built of the weights when first needed."""
-        if self._ready is None:
-            torch, device = torch_for("SkipThought"), check_device(self._device)
-            weights = {f"{name}_l0": value for name, value in self.weights_.items() if name != "embedding"}
-            gru = torch.nn.GRU(self.weights_["embedding"].shape[1], self._n_features_out, device="meta")
-            tensors = {name: torch.from_numpy(value.astype(np.float32)) for name, value in weights.items()}
-            gru.load_state_dict(tensors, assign=True)
-            self._ready = gru.to(device).eval(), device
-        network, device = self._ready
-        return network, device
+        """The network of the weights, and its device."""
+        torch, device = torch_for("SkipThought"), check_device(self._device)
+        weights = {f"{name}_l0": value for name, value in self.weights_.items() if name != "embedding"}
+        gru = torch.nn.GRU(self.weights_["embedding"].shape[1], self._n_features_out, device="meta")
+        tensors = {name: torch.from_numpy(value.astype(np.float32)) for name, value in weights.items()}
+        gru.load_state_dict(tensors, assign=True)
+        return gru.to(device).eval(), device
 
     def _encoded(self, texts: pa.Array) -> NDArray[np.float32]:
         """Return the mean state of each text's sentences, (n_texts, dim)."""
@@ -359,7 +319,7 @@ class SkipThought(WordEncoder):
     ) -> NDArray[np.float32]:
         """Return the last states of sentences in the order of falling lengths, (n, dim)."""
         torch = torch_for("SkipThought")
-        gru, device = self._encoder()
+        gru, device = self._encoder
         packed = pack(lengths)
         inputs = table[words[begins[packed.rows] + packed.times]]
         with torch.inference_mode():

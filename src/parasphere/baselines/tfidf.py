@@ -1,5 +1,6 @@
 """Tf-idf: counts of words or n-grams, weighted by inverse document frequency."""
 
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from ..errors import CorpusError, ParasphereError
 from ..features import as_texts
 from ..text import AnyTokenizer, Vocabulary
 from ..text.ngrams import Ngrams, hashed_counts, learn_ngrams
-from .base import TOKENIZER, CountEncoder, WordEncoder, smoothed_idf
+from .base import SHARED, CountEncoder, WordEncoder, smoothed_idf
 
 COLUMNS = Interval(Integral, 1, 2**31 - 1, closed="both")  # indices are int32
 
@@ -38,6 +39,7 @@ class WeightedCounts(CountEncoder):
         return weighted(self._counts(X), self.idf_)
 
 
+@dataclass(eq=False, repr=False)
 class TfIdf(WordEncoder):
     """Texts as tf-idf weights of their words or n-grams, scaled to unit length.
 
@@ -65,8 +67,8 @@ class TfIdf(WordEncoder):
         The inverse document frequency of each column.
     vocabulary_ : Vocabulary
         The n-grams that have a column, most frequent first, their words joined by spaces; absent if they are hashed.
-    ngrams_ : dict or None
-        The same, as :class:`parasphere.text.ngrams.Ngrams` takes it; None if they are hashed.
+    ngrams_ : Ngrams or None
+        The same, as they are looked up; None if they are hashed.
     tokenizer_ : Tokenizer or callable
         What texts are split with.
     ngram_range_, sublinear_tf_
@@ -90,36 +92,24 @@ class TfIdf(WordEncoder):
     array(['new', 'york', 'new york'], dtype=object)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ngram_range": [tuple, list],
-        "sublinear_tf": ["boolean"],
-        "max_words": [COLUMNS, None],
+    ngram_range: tuple[int, int] = (1, 1)
+    sublinear_tf: bool = False
+    max_words: int | None = None
+    n_features: int | None = None
+    tokenizer: AnyTokenizer | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
+        "ngram_range": [tuple, list], "sublinear_tf": ["boolean"], "max_words": [COLUMNS, None],
         "n_features": [COLUMNS, None],
-        "tokenizer": TOKENIZER,
-    }
+    }  # fmt: skip
     _fixed: ClassVar = ("sublinear_tf",)
 
-    sublinear_tf_: bool
-    idf_: NDArray[np.float64]
-    ngrams_: dict[str, Any] | None
-    ngram_range_: tuple[int, int]
+    sublinear_tf_: bool = field(init=False)
+    idf_: NDArray[np.float64] = field(init=False)
+    ngrams_: Ngrams | None = field(init=False)
+    ngram_range_: tuple[int, int] = field(init=False)
     _layouts: ClassVar = {"idf_": "f8[columns]"}
     _positive: ClassVar = ("idf_",)
-    _ngrams: Ngrams | None = None
-
-    def __init__(
-        self,
-        ngram_range: tuple[int, int] = (1, 1),
-        sublinear_tf: bool = False,
-        max_words: int | None = None,
-        n_features: int | None = None,
-        tokenizer: AnyTokenizer | None = None,
-    ) -> None:
-        self.ngram_range = ngram_range
-        self.sublinear_tf = sublinear_tf
-        self.max_words = max_words
-        self.n_features = n_features
-        self.tokenizer = tokenizer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Choose the n-grams and learn their idf; ``y`` is ignored."""
@@ -136,13 +126,13 @@ class TfIdf(WordEncoder):
         if self.ngrams_ is None:
             counts = hashed_counts(as_texts(X), self.tokenizer_, self.ngram_range_, len(self.idf_))
         else:
-            counts = self._table.count(as_texts(X), self.tokenizer_)
+            counts = self.ngrams_.count(as_texts(X), self.tokenizer_)
         return weighted(counts, self.idf_, sublinear_tf=self.sublinear_tf_)
 
     def _check_learned(self) -> None:
         """Compare the n-grams with their idf too: compiled code relies on them."""
         super()._check_learned()
-        if self.ngrams_ is not None and self._table.n_columns != len(self.idf_):
+        if self.ngrams_ is not None and self.ngrams_.n_columns != len(self.idf_):
             raise ParasphereError("the n-grams and their idf do not fit each other")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -158,31 +148,22 @@ class TfIdf(WordEncoder):
         check_is_fitted(self)
         if self.ngrams_ is None:
             raise AttributeError(f"n-grams that are hashed (n_features={len(self.idf_)}) have no vocabulary")
-        return self._table.names
+        return self.ngrams_.names
 
     @property
     def _n_features_out(self) -> int:
         return len(self.idf_)
 
-    @property
-    def _table(self) -> Ngrams:
-        """The n-grams, ready to be looked up; rebuilt after ``load``."""
-        if self._ngrams is None:
-            assert self.ngrams_ is not None
-            self._ngrams = Ngrams(**self.ngrams_)
-        return self._ngrams
-
     def _fit_counts(self, X: Any) -> sparse.csr_array:
         self._begin_fit()
         texts, sizes = as_texts(X), self._sizes()
-        table = None
         if self.n_features is None:
-            table, counts = learn_ngrams(texts, self.tokenizer_, sizes, self.max_words)
+            self.ngrams_, counts = learn_ngrams(texts, self.tokenizer_, sizes, self.max_words)
         else:
+            self.ngrams_ = None
             counts = hashed_counts(texts, self.tokenizer_, sizes, int(self.n_features))
             if not counts.nnz:
                 raise CorpusError(f"none of the texts has {sizes[0]} words in a row; at least one must")
-        self._ngrams, self.ngrams_ = table, None if table is None else table.parts
         self.ngram_range_, self.idf_ = sizes, smoothed_idf(counts)
         return counts
 

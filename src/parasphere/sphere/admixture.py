@@ -1,21 +1,18 @@
 """The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
-import warnings
-from dataclasses import replace
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
-from ..storage import Saved
 from . import vmf
 from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
+from .estimator import COUNT, RowEstimator
 from .proportions import expected_logs, fit_dirichlet, settle
 from .topics import CentrePrior, Topics, Usage, best_xi, move_topics
 
@@ -27,7 +24,8 @@ START_STEPS = 8  # iterations of spherical k-means that the topics start from
 AT_ONCE = 1000  # rows that are transformed between two updates of the progress bar
 
 
-class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class SphericalAdmixture(RowEstimator):
     """Spherical admixture model (SAM): each row is a mixture of topics; rows and topics are unit vectors.
 
     The generative model: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each row proportions
@@ -87,44 +85,28 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     (True, True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_topics: int = 10
+    _: KW_ONLY
+    prior_concentration: float | None = None
+    max_iter: int = 100
+    tol: float = 0.1
+    random_state: Any = None
+    verbose: bool = False
 
-    topics_: Floats
-    alpha_: Floats
-    kappa_: float
-    xi_: float
-    centre_: Floats
-    bound_: Floats
-    n_iter_: int
-    converged_: bool
+    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
+        "n_topics": [COUNT], "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
+    }  # fmt: skip
+
+    topics_: Floats = field(init=False)
+    alpha_: Floats = field(init=False)
+    kappa_: float = field(init=False)
+    xi_: float = field(init=False)
+    centre_: Floats = field(init=False)
+    bound_: Floats = field(init=False)
     _layouts: ClassVar = {
         "topics_": "f8[topics,n_features_in_]", "alpha_": "f8[topics]", "centre_": "f8[n_features_in_]",
     }  # fmt: skip
     _positive: ClassVar = ("alpha_", "kappa_", "xi_")
-
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        prior_concentration: float | None = None,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_topics = n_topics
-        self.prior_concentration = prior_concentration
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics.
@@ -134,13 +116,7 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         X : (n, dim) array or sparse matrix
         y : ignored
         """
-        self._validate_params()
-        rows, present = unit_rows(self, X, reset=True)
-        if present.sum() < self.n_topics:
-            raise ValueError(
-                f"n_topics={self.n_topics} needs at least as many rows that are not zero; "
-                f"found n_samples={len(present)}, of which {int((~present).sum())} are zero"
-            )
+        rows, present = self._fit_rows(X, "n_topics")
         rows = rows if present.all() else rows[present]
         n, dim = rows.shape
         mean = normalised(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
@@ -162,7 +138,10 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 topics, cosine = move_topics(rows, a, cosine, topics, prior)
                 topics = _settled(topics, prior, a, cosine)
                 advance(1)
-        self._keep(topics, trace)
+        self.topics_ = np.ascontiguousarray(topics.directions.T)
+        self.alpha_, self.kappa_, self.xi_, self.centre_ = topics.alpha, topics.kappa, topics.xi, topics.centre
+        self.bound_, self.n_iter_ = np.array(trace), len(trace) - 1
+        self._warn_unless_converged("bound")
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -182,11 +161,6 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 advance(len(a[part]))
         return np.asarray(a / a.sum(axis=1, keepdims=True))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @property
     def _n_features_out(self) -> int:
         return len(self.topics_)
@@ -204,21 +178,6 @@ class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         kappa = vmf.concentration(float(np.clip(cosine.max(axis=1).mean(), 0.0, 1.0)), dim)
         xi = vmf.concentration(START_LENGTH, dim)
         return Topics(directions, mean, np.full(self.n_topics, 1.0 / self.n_topics), kappa, xi)
-
-    def _keep(self, topics: Topics, trace: list[float]) -> None:
-        self.topics_ = np.ascontiguousarray(topics.directions.T)
-        self.alpha_, self.kappa_, self.xi_, self.centre_ = topics.alpha, topics.kappa, topics.xi, topics.centre
-        self.bound_, self.n_iter_ = np.array(trace), len(trace) - 1
-        if not self.converged_:
-            warnings.warn(
-                f"SphericalAdmixture stopped after max_iter={self.max_iter} iterations, before the bound rose by less "
-                f"than tol={self.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _check_parameters(self) -> None:
-        self._validate_params()
 
 
 def _first_guess(cosine: Floats, alpha: Floats) -> Floats:

@@ -138,15 +138,9 @@ def order_of(dim: int) -> Order:
     series_slope = _shortened(slope)
     series_slope[0] += 0.5
     series_bend = _shortened(slope * powers)
-    return Order(
-        dim=float(dim),
-        v=v,
-        raised=raised,
-        log_area=math.log(2) + dim / 2 * math.log(math.pi) - math.lgamma(dim / 2),
-        series=tuple(series[::-1].tolist()),
-        series_slope=tuple(series_slope[::-1].tolist()),
-        series_bend=tuple(series_bend[::-1].tolist()),
-    )
+    log_area = math.log(2) + dim / 2 * math.log(math.pi) - math.lgamma(dim / 2)
+    polynomials = (tuple(rising[::-1].tolist()) for rising in (series, series_slope, series_bend))
+    return Order(float(dim), v, raised, log_area, *polynomials)
 
 
 # ---------------------------------------------------------------------------------------------------

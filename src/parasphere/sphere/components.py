@@ -12,21 +12,11 @@ from .directions import Floats, cosines, dense_columns
 
 @dataclass
 class Components:
-    """Weights, directions and concentrations of the components of a mixture.
+    """Weights, directions and concentrations of the components of a mixture."""
 
-    Attributes
-    ----------
-    weights : (k,) array
-        Mixing weights, summing to 1; 0 for a component without rows.
-    directions : (dim, k) array
-        Mean directions, one per column, so that products with sparse rows read contiguous memory.
-    kappa : (k,) array
-        Concentrations.
-    """
-
-    weights: Floats
-    directions: Floats
-    kappa: Floats
+    weights: Floats  # (k,), summing to 1; 0 for a component without rows
+    directions: Floats  # (dim, k): one per column, so that products with sparse rows read contiguous memory
+    kappa: Floats  # (k,)
 
     def log_joint(self, rows: Any) -> Floats:
         """Return the log-density of each row and component together, (n, k).

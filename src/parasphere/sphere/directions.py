@@ -16,14 +16,9 @@ AHEAD = 8  # entries whose directions are prefetched
 
 
 def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
-    """Check a matrix as scikit-learn does and scale its rows to unit length.
+    """Check a matrix as scikit-learn does and scale its rows to unit length; rows of zeros stay as they are.
 
-    Returns
-    -------
-    rows : (n, dim) float64 array, or CSR if the matrix is sparse
-        Rows of zeros stay as they are.
-    present : (n,) bool array
-        Which rows are not zero.
+    Returns the rows, (n, dim) float64 or CSR if the matrix is sparse, and which of them are not zero, (n,).
     """
     least = 2 if reset else 1  # later, the number of columns is compared with that of the fit
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_features=least)

@@ -1,29 +1,27 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
-import warnings
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..progress import progress
-from ..storage import Saved
 from . import vmf
 from .components import Components, responsibilities, revive
 from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
+from .estimator import COUNT, RowEstimator
 
-Kappa = Literal["free", "shared"]
-Assignment = Literal["soft", "hard"]
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
 
 
-class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class MovMF(ClusterMixin, RowEstimator):  # type: ignore[misc]
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
     A unit vector belongs to component ``j`` with probability ``w_j`` and then has the density
@@ -100,56 +98,34 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     [[True, False], [False, True]]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "kappa": [StrOptions({"free", "shared"})],
-        "init": [StrOptions({"k-means++", "random"}), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "assignment": [StrOptions({"soft", "hard"})],
-        "max_kappa": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    n_components: int = 8
+    _: KW_ONLY
+    kappa: Literal["free", "shared"] = "free"
+    init: Any = "k-means++"
+    n_init: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    assignment: Literal["soft", "hard"] = "soft"
+    max_kappa: float = vmf.MAX_KAPPA
+    random_state: Any = None
+    verbose: bool = False
 
-    weights_: Floats
-    mean_directions_: Floats
-    concentrations_: Floats
-    n_parameters_: int
-    log_likelihood_: Floats
-    labels_: NDArray[np.int64]
-    n_iter_: int
-    converged_: bool
+    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
+        "n_components": [COUNT], "kappa": [StrOptions({"free", "shared"})], "n_init": [COUNT],
+        "init": [StrOptions({"k-means++", "random"}), "array-like"], "assignment": [StrOptions({"soft", "hard"})],
+        "max_kappa": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right")],
+    }  # fmt: skip
+
+    weights_: Floats = field(init=False)
+    mean_directions_: Floats = field(init=False)
+    concentrations_: Floats = field(init=False)
+    n_parameters_: int = field(init=False)
+    log_likelihood_: Floats = field(init=False)
+    labels_: NDArray[np.int64] = field(init=False)
     _layouts: ClassVar = {
         "weights_": "f8[k]", "mean_directions_": "f8[k,n_features_in_]", "concentrations_": "f8[k]",
     }  # fmt: skip
     _not_negative: ClassVar = ("weights_", "concentrations_")
-
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        kappa: Kappa = "free",
-        init: Any = "k-means++",
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        assignment: Assignment = "soft",
-        max_kappa: float = vmf.MAX_KAPPA,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.kappa = kappa
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.assignment = assignment
-        self.max_kappa = max_kappa
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the mixture.
@@ -159,43 +135,21 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         X : (n, dim) array or sparse matrix
         y : ignored
         """
-        self._validate_params()
-        rows, present = unit_rows(self, X, reset=True)
-        if present.sum() < self.n_components:
-            n, zeros = len(present), int((~present).sum())
-            raise ValueError(
-                f"n_components={self.n_components} needs at least as many rows that are not zero; "
-                f"found n_samples={n}, of which {zeros} are zero"
-            )
+        rows, present = self._fit_rows(X, "n_components")
         used = rows if present.all() else rows[present]
         rng = check_random_state(self.random_state)
-        best: tuple[Components, list[float], bool] | None = None
         starts = self.n_init if isinstance(self.init, str) else 1
         with progress("mixture", total=starts * self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
-            for _ in range(starts):
-                result = self._climb(used, self._start(used, rng), advance)
-                if best is None or result[1][-1] > best[1][-1]:
-                    best = result
-        assert best is not None
-        mixture, trace, self.converged_ = best
+            climbs = (self._climb(used, self._start(used, rng), advance) for _ in range(starts))
+            mixture, trace, self.converged_ = max(climbs, key=lambda climb: climb[1][-1])
         self.weights_, self.concentrations_ = mixture.weights, mixture.kappa
         self.mean_directions_ = np.ascontiguousarray(mixture.directions.T)
         self.log_likelihood_, self.n_iter_ = np.array(trace), len(trace) - 1
         self.labels_ = self._joint(rows).argmax(axis=1)
         k, dim = self.mean_directions_.shape
         self.n_parameters_ = (k - 1) + k * (dim - 1) + (1 if self.kappa == "shared" else k)
-        if not self.converged_:
-            warnings.warn(
-                f"MovMF stopped after max_iter={self.max_iter} iterations, before the log-likelihood rose by less than "
-                f"tol={self.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless_converged("log-likelihood")
         return self
-
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """Fit, and return the most likely component of each row, (n,)."""
-        return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely component of each row, (n,)."""
@@ -254,11 +208,6 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         seed = int(rng.randint(2**31))
         drawn = vmf.sample(self.mean_directions_[components], self.concentrations_[components], rng=seed)
         return drawn, components
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -335,6 +284,3 @@ class MovMF(Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         mixture = Components(mass / n, directions, kappa)
         revive(mixture, rows, np.flatnonzero(mass == 0), evidence, shared)
         return mixture
-
-    def _check_parameters(self) -> None:
-        self._validate_params()

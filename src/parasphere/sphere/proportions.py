@@ -192,18 +192,8 @@ def fit_dirichlet(alpha: Floats, mean_logs: Floats, lowest: float, steps: int = 
     """Return the Dirichlet parameters with the given expected logarithms, by Newton's method (Minka, 2000).
 
     Maximises ``log Gamma(sum alpha) - sum log Gamma(alpha_t) + sum alpha_t mean_logs_t`` over ``alpha >= lowest``. The
-    Hessian is a diagonal matrix plus a constant, so that a step is linear in the number of topics.
-
-    Parameters
-    ----------
-    alpha : (T,) array
-        Initial values.
-    mean_logs : (T,) array
-        Expected logarithms of the proportions.
-    lowest : float
-        Lower limit of the result.
-    steps : int, default=50
-        Maximum number of Newton steps.
+    Hessian is a diagonal matrix plus a constant, so that a step is linear in the number of topics. The search begins
+    at ``alpha``, (T,).
 
     Examples
     --------

@@ -12,25 +12,13 @@ from .directions import Floats, cosines, normalised, weighted_sums
 
 @dataclass(frozen=True)
 class Topics:
-    """All parameters of the bound but the proportions of the rows.
+    """All parameters of the bound but the proportions of the rows."""
 
-    Attributes
-    ----------
-    directions : (dim, T) array
-        Mean directions of the topics, one per column.
-    centre : (dim,) array
-        Mean direction of the topics' centre.
-    alpha : (T,) array
-        Dirichlet prior of the proportions.
-    kappa, xi : float
-        Concentrations of rows about their mixed topics, and of topics about their centre.
-    """
-
-    directions: Floats
-    centre: Floats
-    alpha: Floats
-    kappa: float
-    xi: float
+    directions: Floats  # (dim, T): mean directions of the topics, one per column
+    centre: Floats  # (dim,): mean direction of the topics' centre
+    alpha: Floats  # (T,): Dirichlet prior of the proportions
+    kappa: float  # concentration of rows about their mixed topics
+    xi: float  # concentration of topics about their centre
 
     @property
     def length(self) -> float:
@@ -71,20 +59,12 @@ class CentrePrior:
 
 @dataclass(frozen=True)
 class Usage:
-    """Statistics of the topics in each row, on which the expected cosines depend, (n,) each.
+    """Statistics of the topics in each row, on which the expected cosines depend, (n,) each."""
 
-    Attributes
-    ----------
-    total : ``a0``
-    squares : ``sum a_t**2``
-    mixed : ``a'Ga``
-    along : ``a.c``
-    """
-
-    total: Floats
-    squares: Floats
-    mixed: Floats
-    along: Floats
+    total: Floats  # a0
+    squares: Floats  # sum a_t**2
+    mixed: Floats  # a'Ga
+    along: Floats  # a.c
 
     @classmethod
     def of(cls, a: Floats, cosine: Floats, gram: Floats) -> "Usage":

@@ -27,18 +27,9 @@ from .bessel import Array
 from .sampling import sample
 
 __all__ = [
-    "MAX_KAPPA",
-    "Estimate",
-    "concentration",
-    "entropy",
-    "fit",
-    "kl_divergence",
-    "log_density",
-    "log_partition",
-    "mean_length",
-    "mean_length_slope",
-    "sample",
-]
+    "MAX_KAPPA", "Estimate", "concentration", "entropy", "fit", "kl_divergence", "log_density", "log_partition",
+    "mean_length", "mean_length_slope", "sample",
+]  # fmt: skip
 
 MAX_KAPPA: Final = 1e8
 """The largest value that :func:`concentration` and :func:`fit` return.

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from ..corpus import blocks
 from ..errors import CorpusError, StoreError
+from ..storage import storable
 from .lookup import Lookup
 from .ngram_loops import fill_keys, hash_runs, look_up, merge
 from .runs import RunTable
@@ -31,6 +32,7 @@ from .word_table import MAX_WORD_BYTES
 _NOTHING = WordIds(np.empty(0, np.int32), np.empty(0, np.int64))
 
 
+@storable("ngrams")
 class Ngrams:
     """N-grams with one column each, and the trie by which they are found in texts.
 
@@ -55,10 +57,14 @@ class Ngrams:
         self._columns = _with_none(columns)
         self._lookup = Lookup(words, phrases=False)
 
-    @property
-    def parts(self) -> dict[str, Any]:
-        """The arguments that make an equal object: ``Ngrams(**parts)``."""
-        return {name: getattr(self, name) for name in ("words", "longer", "columns", "ngram_range")}
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the n-grams, as a saved estimator keeps them: the arguments that make an equal object."""
+        return {"words": self.words, "ngram_range": self.ngram_range}, {"longer": self.longer, "columns": self.columns}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> "Ngrams":
+        """Return saved n-grams."""
+        return cls(**facts | {name: np.array(array) for name, array in arrays.items()})
 
     def count(self, source: Any, tokenizer: AnyTokenizer) -> sparse.csr_array:
         """Return how often each n-gram occurs in each text, (n_docs, n_columns) int32, with sorted indices."""

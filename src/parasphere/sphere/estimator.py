@@ -1,0 +1,58 @@
+"""What the estimators of unit vectors share."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from ..storage import Saved
+from .directions import unit_rows
+
+COUNT = Interval(Integral, 1, None, closed="left")
+
+
+class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator of rows that are scaled to unit length, fitted by iterations that raise an objective."""
+
+    max_iter: int
+    tol: float
+    n_iter_: int
+    converged_: bool
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_iter": [COUNT], "tol": [Interval(Real, 0, None, closed="left")], "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }  # fmt: skip
+
+    def _fit_rows(self, X: Any, least: str) -> tuple[Any, NDArray[np.bool_]]:
+        """Validate the parameters, of which ``least`` is the number of rows needed, and return :func:`unit_rows`."""
+        self._validate_params()
+        rows, present = unit_rows(self, X, reset=True)
+        if present.sum() < getattr(self, least):
+            raise ValueError(
+                f"{least}={getattr(self, least)} needs at least as many rows that are not zero; "
+                f"found n_samples={len(present)}, of which {int((~present).sum())} are zero"
+            )
+        return rows, present
+
+    def _warn_unless_converged(self, objective: str) -> None:
+        """Warn the caller of ``fit``, which calls this."""
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations, before the {objective} rose "
+                f"by less than tol={self.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
