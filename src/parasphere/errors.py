@@ -29,6 +29,10 @@ class FewDocumentsWarning(ParasphereWarning):
     """A model was fitted to so few documents that its concentration is not reliable."""
 
 
+class ScoreWarning(ParasphereWarning):
+    """A score can be compared only with those of models with the same weights and facets."""
+
+
 class MissingExtraError(ImportError):
     """An optional library is missing; the message names the extra that installs it."""
 

@@ -107,6 +107,30 @@ def sum_lifted_rows(
         begin = ends[doc]
 
 
+@guarded(ids="i4[n]", counts="f8[words]")
+@compiled
+def count_ids(ids: Any, counts: Any) -> None:
+    """Add the number of occurrences of each word id to ``counts``; negative ids are not counted."""
+    for i in range(ids.shape[0]):
+        if ids[i] >= counts.shape[0]:
+            raise ValueError("a word's id is beyond the last row")
+        if ids[i] >= 0:
+            counts[ids[i]] += 1.0
+
+
+@guarded(rows="f8[n,dim]", matrix="f8[dim,dim]", mapped="f8[n,dim]")
+@compiled
+def map_rows(rows: Any, matrix: Any, mapped: Any) -> None:
+    """Write the product of each row with a matrix, whose bits do not depend on the other rows, unlike those of BLAS."""
+    dim = matrix.shape[0]
+    for i in range(rows.shape[0]):
+        mapped[i] = 0.0
+        for j in range(dim):
+            factor = rows[i, j]
+            for k in range(dim):
+                mapped[i, k] += factor * matrix[j, k]
+
+
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")
 @compiled
 def project(rows: Any, direction: Any, along: Any) -> None:

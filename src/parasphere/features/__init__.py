@@ -5,6 +5,7 @@ from .facets import Facets, find_facets
 from .inputs import as_texts, held_texts, is_numeric
 from .mixin import THREADS, DocumentInputs
 from .reader import Reader
+from .scatter import Scatter
 
 __all__ = [
     "THREADS",
@@ -12,6 +13,7 @@ __all__ = [
     "DocumentInputs",
     "Facets",
     "Reader",
+    "Scatter",
     "as_texts",
     "find_facets",
     "held_texts",

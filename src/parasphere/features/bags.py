@@ -17,6 +17,7 @@ from ..errors import ParasphereError, StoreError
 from ..storage import storable
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import WordVectors
+from .scatter import Scatter
 
 KIND = "bags"
 _COLUMNS = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
@@ -41,6 +42,8 @@ class Bags:
         Sum of the squared weights of the words of each document; equal to the lengths if all weights are 1.
     reader : Reader, default=None
         The reader of the documents, if they were texts. It is not saved.
+    scatter : Scatter, default=None
+        The scatter of the words of the corpus, if it is known. Selected documents keep that of the whole corpus.
 
     Notes
     -----
@@ -64,6 +67,7 @@ class Bags:
     unknown: NDArray[np.int64]
     squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array once it is made
     reader: Any = field(default=None, compare=False, repr=False)
+    scatter: Scatter | None = field(default=None, compare=False, repr=False)
 
     reader_type: ClassVar[Callable[..., Any]]  # Reader: its module builds on this one, and sets it
 
@@ -158,7 +162,8 @@ class Bags:
         norms = np.linalg.norm(array, axis=1)
         sums = array / np.where(norms > 0, norms, 1)[:, None]
         lengths = (norms > 0).astype(np.float64)
-        return cls(sums, lengths, lengths.copy(), np.zeros(len(array), np.int64), lengths.copy())
+        unknown = np.zeros(len(array), np.int64)
+        return cls(sums, lengths, lengths.copy(), unknown, lengths.copy(), scatter=Scatter.of(sums, lengths))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
@@ -169,7 +174,9 @@ class Bags:
         if len(parts) == 1:
             return parts[0]
         columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
-        return cls(**columns, reader=parts[0].reader)
+        scatters = [part.scatter for part in parts if part.scatter is not None]
+        scatter = sum(scatters[1:], scatters[0]) if len(scatters) == len(parts) else None
+        return cls(**columns, reader=parts[0].reader, scatter=scatter)
 
     @property
     def dim(self) -> int:
@@ -189,11 +196,12 @@ class Bags:
         if isinstance(documents, tuple) and documents[1:] == (...,):  # as scikit-learn spells it
             documents = documents[0]
         columns: dict[str, Any] = {name: column[documents] for name, column in self._columns().items()}
-        return Bags(**columns, reader=self.reader)
+        return Bags(**columns, reader=self.reader, scatter=self.scatter)
 
     def save(self, folder: str | Path) -> None:
         """Write the bags to a folder, replacing an earlier save in one step."""
-        storage.save(folder, KIND, self._columns(), {})
+        facts, arrays = self.to_saved()
+        storage.save(folder, KIND, arrays, facts)
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
@@ -205,20 +213,24 @@ class Bags:
         verify : bool, default=True
             Compare the data with their checksum, once per file.
         """
-        arrays, _ = storage.load(folder, KIND, verify=verify)
+        arrays, facts = storage.load(folder, KIND, verify=verify)
         try:
-            return cls.from_saved({}, arrays, {})
+            return cls.from_saved(facts, arrays, {})
         except (TypeError, ValueError, KeyError) as error:
             raise StoreError(f"{folder} holds bags that are damaged: {error}.") from error
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved estimator."""
-        return {}, self._columns()
+        """Return the facts and arrays of saved bags."""
+        if self.scatter is None:
+            return {}, self._columns()
+        facts, arrays = self.scatter.to_saved()
+        return facts, {**self._columns(), **arrays}
 
     @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
         """Make bags of saved arrays, whose numbers are checked."""
         columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-        bags = cls(**columns)
+        moments = {name: array for name, array in arrays.items() if name not in _COLUMNS}
+        bags = cls(**columns, scatter=Scatter.from_saved(facts, moments, given) if moments else None)
         bags.check_numbers()
         return bags

@@ -55,7 +55,7 @@ class DocumentInputs:
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        return self._reader().read(source, self.n_jobs, **columns)
+        return self._reader().read_to_fit(source, self.n_jobs, **columns)
 
     @property
     def vectors_(self) -> WordVectors | None:
@@ -82,17 +82,18 @@ class DocumentInputs:
                 raise ValueError(f"rows of numbers have no words to divide into facets={self.facets}; give texts")
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
         X = held_texts(X) if is_learner(self.vectors) else X
-        return self._new_reader(X).read(X, self.n_jobs)
+        return self._new_reader(X).read_to_fit(X, self.n_jobs)
 
-    def _bags_for(self, X: Any, dim: int) -> Bags:
-        """Return the bags of documents for a fitted estimator with ``dim`` dimensions."""
+    def _bags_for(self, X: Any, dim: int, *, to_learn: bool = False) -> Bags:
+        """Return the bags of documents for a fitted estimator with ``dim`` dimensions; with a scatter if it learns."""
         if isinstance(X, Bags):
             if X.dim != dim:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {dim}")
             X.check_numbers()
             return X
         if not is_numeric(X):
-            return self._reader().read(X, self.n_jobs)
+            reader = self._reader()
+            return reader.read_to_fit(X, self.n_jobs) if to_learn else reader.read(X, self.n_jobs)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         if rows.shape[1] != dim:  # scikit-learn compares only what was fitted to rows
             name = type(self).__name__

@@ -3,8 +3,10 @@
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..compiled import check_layouts
-from ..compiled.rows import sum_lifted_rows, sum_rows
+from ..compiled.rows import count_ids, sum_lifted_rows, sum_rows
 from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError, VectorsError
 from ..storage import storable
@@ -22,6 +24,7 @@ from .bags import Bags
 from .coverage import Known
 from .facets import Facets
 from .inputs import as_texts
+from .scatter import Scatter
 
 # Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
@@ -99,24 +102,37 @@ class Reader:
         parts = self.stream(as_texts(texts), n_jobs, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
-    def stream(self, source: Any, n_jobs: int | None = None, **columns: Any) -> Iterator[tuple[Block, Bags]]:
+    def read_to_fit(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
+        """Read a corpus into bags like :meth:`read`, and find the scatter of its words."""
+        counts = np.zeros(len(self.vectors))
+        parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
+        bags = Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
+        scatter = Scatter.of(self.vectors.matrix, counts if self.weights is None else counts * self.weights)
+        return replace(bags, scatter=scatter)
+
+    def stream(
+        self, source: Any, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None, **columns: Any
+    ) -> Iterator[tuple[Block, Bags]]:
         """Read a corpus block by block; yield each block (with its labels and ids) and its bags.
 
-        A :class:`CoverageWarning` follows the last block if few of the words are known.
+        The occurrences of each word are added to ``counts``, (n_words,), if it is given. A :class:`CoverageWarning`
+        follows the last block if few of the words are known.
         """
         known = Known(self.lookup)
         step = max(1, MOST_SUMS // self.dim)  # blocks are cut by bytes of text, and short texts have large sums
         for block in blocks(source, **columns):
             for begin in range(0, max(1, len(block)), step):
                 part = block if len(block) <= step else block.part(begin, begin + step)
-                bags = self.bags(part.texts, n_jobs)
+                bags = self.bags(part.texts, n_jobs, counts)
                 known.add(part.texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
                 yield part, bags
         known.warn()
 
-    def bags(self, texts: pa.Array, n_jobs: int | None = None) -> Bags:
-        """Return the bags of a column of texts or token lists."""
-        bags = self.empty(len(texts))
+    def bags(
+        self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None
+    ) -> Bags:
+        """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
+        bags, counting = self.empty(len(texts)), Lock()
         steps = list(pairwise(_steps(texts)))
 
         def fill(step: tuple[int, int]) -> None:
@@ -124,6 +140,9 @@ class Reader:
             whole = end - begin == len(texts)
             ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
             part = bags if whole else bags[begin:end]
+            if counts is not None:
+                with counting:
+                    count_ids(ids, counts)
             into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
             if self.facets is None:
                 sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)

@@ -1,5 +1,6 @@
 """The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
 
+from .comparing import MatchExplanation
 from .em import Online, Sampled
 from .equations import Prior
 from .estimator import SphericalParagraphModel
@@ -12,6 +13,7 @@ __all__ = [
     "Explanation",
     "FacetPosterior",
     "Match",
+    "MatchExplanation",
     "Online",
     "Posterior",
     "Prior",

@@ -4,7 +4,7 @@ import copy
 import warnings
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CorpusError, FewDocumentsWarning, ParasphereError
-from ..features import Bags, Reader
+from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import GLOVE
@@ -24,6 +24,7 @@ from .inference import Inference
 from .posterior import directions_of
 
 Floats = NDArray[np.float64]
+Space: TypeAlias = Literal["offset", "direction"]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
@@ -47,6 +48,10 @@ class SphericalParagraphModel(
         Number of regions into which the vocabulary is divided (:class:`parasphere.features.Facets`). The vector of a
         document has ``facets * dim`` numbers, one block per facet, and the squared length of a block is the share of
         its facet. 1 is the model of the paper.
+    space : {"offset", "direction"}, default="offset"
+        What ``transform`` returns: what each text adds to the corpus, made for comparing texts
+        (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus have
+        similar directions, so that their cosines tell little; a linear classifier does equally well with either.
     prior_strength : float, default=10.0
         Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
         the model of the paper; ``inf`` gives all documents the same word concentration.
@@ -91,6 +96,10 @@ class SphericalParagraphModel(
         The word vectors of ``reader_``.
     facets_ : Facets or None
         The facets of ``reader_``; None if there is only one.
+    scatter_ : Scatter or None
+        How the words of the corpus scatter: the metric of the offsets. None after a fit to bags without one.
+    space_ : {"offset", "direction"}
+        The ``space`` of the fit.
 
     Notes
     -----
@@ -117,6 +126,7 @@ class SphericalParagraphModel(
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Inference.constraints,
+        "space": [StrOptions({"offset", "direction"})],
         "prior_strength": [Interval(Real, 0, None, closed="both")],
         "kappa_method": [StrOptions({"newton", "banerjee"})],
         "init": [StrOptions({"data", "paper"})],
@@ -129,6 +139,8 @@ class SphericalParagraphModel(
 
     prior_: Prior
     reader_: Reader | None
+    scatter_: Scatter | None
+    space_: Space
     online_: Online
     evidence_: Floats
     n_iter_: int
@@ -141,6 +153,7 @@ class SphericalParagraphModel(
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = True,
         facets: int = 1,
+        space: Space = "offset",
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -155,6 +168,7 @@ class SphericalParagraphModel(
         self.tokenizer = tokenizer
         self.weighted = weighted
         self.facets = facets
+        self.space = space
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -180,7 +194,8 @@ class SphericalParagraphModel(
             Other parameters of the model.
         """
         settings: dict[str, Any] = {
-            "tokenizer": Tokenizer.paper(), "prior_strength": 0.0, "kappa_method": "banerjee", "init": "paper",
+            "tokenizer": Tokenizer.paper(), "space": "direction", "prior_strength": 0.0, "kappa_method": "banerjee",
+            "init": "paper",
         }  # fmt: skip
         return cls(vectors, random_state=random_state, **(settings | options))
 
@@ -197,14 +212,22 @@ class SphericalParagraphModel(
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002
-        """Fit, and return the directions of the same documents, (n_docs, dim); the corpus is read once."""
+        """Fit, and return the vectors of the same documents, (n_docs, dim); the corpus is read once."""
         bags = self._bags_to_fit(X)
         self._fit(bags)
-        return directions_of(bags, self.prior_)
+        return self._vectors(bags, self.space_)
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the directions of documents, (n_docs, dim): unit vectors, float32 for texts."""
-        return directions_of(self._bags(X), self.prior_)
+    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+        """Return the vectors of documents, (n_docs, dim); float32 for texts.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns, path, Bags or (n, dim) numbers
+        space : {"offset", "direction"}, default=None
+            Offsets, or directions, which are unit vectors; None is the ``space`` of the fit.
+        """
+        bags = self._bags(X)
+        return self._vectors(bags, self.space_ if space is None else space)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from more documents, one or many at a time and in any order (online EM).
@@ -221,8 +244,9 @@ class SphericalParagraphModel(
             self._fit(self._bags_to_fit(X))
         else:
             self._validate_params()
-            bags = self._bags(X)
+            bags = self._bags_for(X, self._n_features_out, to_learn=True)
             bags = bags[bags.lengths > 0]
+            self.scatter_ = None if self.scatter_ is None or bags.scatter is None else self.scatter_ + bags.scatter
             if len(bags):
                 self._learn_held(self.online_.with_held(bags))
         if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:
@@ -255,7 +279,12 @@ class SphericalParagraphModel(
 
     def _fit(self, bags: Bags) -> None:
         self._learn(bags, float(self.prior_strength), self.kappa_method)
-        self.reader_ = bags.reader
+        self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
+
+    def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
+        if space not in ("offset", "direction"):
+            raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
+        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).offset
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0

@@ -1,5 +1,6 @@
-"""What a fitted model computes for documents: posteriors, evidence, explanations, search."""
+"""What a fitted model computes for documents: posteriors, similarities, explanations, search."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, one_text
-from ..features import Bags, DocumentInputs
+from ..errors import ParasphereError, ScoreWarning
+from ..features import Bags, DocumentInputs, Scatter
+from .comparing import MatchExplanation, cosines, doubts, explain_match, log_bayes_factor
 from .em import Sampled, draw
 from .equations import Prior
 from .explain import Explanation, explain
@@ -20,13 +23,14 @@ Floats = NDArray[np.float64]
 
 
 class Inference(DocumentInputs):
-    """The methods of a fitted model that learn nothing: they depend on ``prior_`` and ``reader_`` alone."""
+    """The methods of a fitted model that learn nothing: they depend on what ``fit`` learned alone."""
 
     prior_: Prior
+    scatter_: Scatter | None
 
     def posterior(self, X: Any) -> Posterior:
-        """Return the posterior of each document: its direction, how certain that is, and its evidence."""
-        return posterior_of(self._bags(X), self.prior_)
+        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
+        return self._posterior_of(self._bags(X))
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
         """Read a corpus block by block, in constant memory; yield each block and its posterior.
@@ -39,16 +43,31 @@ class Inference(DocumentInputs):
         """
         check_is_fitted(self)
         for block, bags in self._reader().stream(source, self.n_jobs, **columns):
-            yield block, posterior_of(bags, self.prior_)
+            yield block, self._posterior_of(bags)
 
-    def log_evidence(self, X: Any) -> Floats:
-        """Return the log-density of the words of each document, (n_docs,)."""
-        return self.posterior(X).log_evidence
+    def log_likelihood(self, X: Any) -> Floats:
+        """Return the profile log-likelihood of the words of each document, (n_docs,).
+
+        See :attr:`Posterior.log_likelihood`. Those of models with other word vectors, weights or facets are densities
+        of other things and cannot be compared with these.
+        """
+        return self.posterior(X).log_likelihood
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Return the mean log-evidence per known word, in nats."""
+        """Return the mean profile log-likelihood per known word, in nats.
+
+        There is a :class:`ScoreWarning` if words are weighted or divided into facets, as such scores can be compared
+        only between models with the same weights and facets.
+        """
         posterior = self.posterior(X)
-        return float(posterior.log_evidence.sum() / (posterior.length.sum() or 1.0))
+        if self.reader_ is not None and (self.reader_.weights is not None or self.reader_.facets is not None):
+            warnings.warn(
+                "this score is that of weighted words, or of words divided into facets: compare it only with scores "
+                "of models with the same word vectors, weights and facets.",
+                ScoreWarning,
+                stacklevel=2,
+            )
+        return float(posterior.log_likelihood.sum() / (posterior.length.sum() or 1.0))
 
     def sample(
         self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
@@ -104,35 +123,92 @@ class Inference(DocumentInputs):
         text = one_text(text, "the text to explain")
         return explain(text, self.posterior([text]), self._reader(), self.prior_)
 
-    def similar(self, query: str, among: Any, k: int = 10, **columns: Any) -> list[Match]:
-        """Return the ``k`` documents most similar to a query, best first.
+    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
+        """Return the ``k`` documents most similar to a query, or to each of several queries, best first.
 
-        They are ranked by the log Bayes factor that query and document share one direction rather than having one
-        each, ``Phi(|eta_q + eta_d - kappa0 mu0|) + Phi(kappa0) - Phi(|eta_q|) - Phi(|eta_d|)``, to which what all
-        documents have in common contributes nothing. Each match also has the expected cosine.
+        They are ranked by the cosine of offsets, as in :meth:`compare`.
 
         Parameters
         ----------
-        query : str
+        queries : str or list of str
         among : texts, columns, path, Bags or Posterior
             The documents. A corpus is streamed and may be larger than memory.
         k : int, default=10
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
+
+        Returns
+        -------
+        list of Match, or one such list per query
         """
-        query = one_text(query, "the query")
+        texts, several = _texts(queries, "the query", "queries")
+        asked = self.posterior(texts)
+        silent = np.flatnonzero(~asked.offset.any(axis=1))
+        if len(silent):
+            raise ParasphereError(
+                f"no word of the query {texts[silent[0]]!r} has a vector, so nothing can be compared with it"
+            )
         if isinstance(among, Bags):
             among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
-        return similar(self.posterior([query]), parts, self.prior_, k)
+        matches = similar(asked.offset, ((block, posterior.offset) for block, posterior in parts), k)
+        return matches if several else matches[0]
 
-    def compare(self, a: str, b: str) -> float:
-        """Return the expected cosine of the directions of two texts, ``E[d_a].E[d_b]``.
+    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
+        """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).
 
-        It is the cosine of the two directions times the certainty of each (:attr:`Posterior.mean_length`).
+        1 for the same text, about 0 for texts that have nothing to do with each other, 0 for a text without known
+        words, and negative if one has what the other lacks.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+        return_std : bool, default=False
+            Also return the standard deviation of each similarity, given the posteriors of the two directions.
+
+        Returns
+        -------
+        float or (n,) array; with ``return_std`` a pair of them
         """
-        means = self.posterior([one_text(a, "the first text"), one_text(b, "the second text")]).mean
-        return float(means[0] @ means[1])
+        first, second, several = _pairs(a, b)
+        one, other = self.posterior(first), self.posterior(second)
+        similarity = cosines(one.offset, other.offset)
+        if not return_std:
+            return similarity if several else float(similarity[0])
+        std = doubts(one, other)
+        return (similarity, std) if several else (float(similarity[0]), float(std[0]))
+
+    def log_bayes_factor(self, a: Any, b: Any) -> Any:
+        """Return the log Bayes factor, in nats, that texts share one direction rather than having one each.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+
+        Returns
+        -------
+        float or (n,) array
+        """
+        first, second, several = _pairs(a, b)
+        factors = log_bayes_factor(self.posterior(first), self.posterior(second), self.prior_)
+        return factors if several else float(factors[0])
+
+    def explain_match(self, a: str, b: str) -> MatchExplanation:
+        """Return the part of each word of two texts in their similarity.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0.1]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> match = model.explain_match("north east", "east east")
+        >>> [word for word, part in match.words_a if part > 0]
+        ['east']
+        """
+        texts = one_text(a, "the first text"), one_text(b, "the second text")
+        return explain_match(texts, self.posterior(list(texts)), self._reader())
 
     @property
     def mean_direction_(self) -> Floats:
@@ -162,3 +238,30 @@ class Inference(DocumentInputs):
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
         return self._bags_for(X, self._n_features_out)
+
+    def _posterior_of(self, bags: Bags) -> Posterior:
+        return posterior_of(bags, self.prior_, self._whitening)
+
+    @property
+    def _whitening(self) -> Floats | None:
+        return None if self.scatter_ is None else self.scatter_.whitening
+
+
+def _texts(given: Any, name: str, plural: str) -> tuple[list[str], bool]:
+    """Return the texts of one string or of a list of strings, and whether there may be several."""
+    if isinstance(given, str):
+        return [one_text(given, name)], False
+    if not isinstance(given, (list, tuple, np.ndarray)) or not len(given):
+        raise ValueError(f"{plural} must be a string or a list of strings that is not empty, not {type(given).__name__}")
+    return [one_text(text, f"{name} at position {i}") for i, text in enumerate(given)], True
+
+
+def _pairs(a: Any, b: Any) -> tuple[list[str], list[str], bool]:
+    """Return the texts of two strings or two lists of strings, and whether they are lists."""
+    first, several = _texts(a, "the first text", "the first texts")
+    second, too = _texts(b, "the second text", "the second texts")
+    if several != too or len(first) != len(second):
+        raise ValueError(
+            f"two texts, or two lists of the same length, can be compared; there are {len(first)} and {len(second)}"
+        )
+    return first, second, several

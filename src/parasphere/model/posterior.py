@@ -1,11 +1,13 @@
 """Posteriors: the directions of documents, and how certain they are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled.rows import map_rows
 from ..features import Bags
 from ..sphere import vmf
 from . import equations
@@ -50,8 +52,13 @@ class Posterior:
         Number of known words; their total weight if they are weighted.
     unknown : (n_docs,) array
         Number of words without a vector.
-    log_evidence : (n_docs,) array
-        Log-density of the words, exact given ``word_concentration``.
+    log_likelihood : (n_docs,) array
+        Log-density of the words given ``word_concentration``. As that is fitted to the same words, it is a profile
+        likelihood: it does not integrate to 1 over all texts, except with ``prior_strength=inf``.
+    prior : Prior
+        The prior of the model.
+    whitening : (dim, dim) array, default=None
+        The metric of :attr:`offset` (:class:`parasphere.features.Scatter`); None is the ordinary one.
     """
 
     direction: NDArray[Any]
@@ -59,7 +66,9 @@ class Posterior:
     word_concentration: Floats
     length: Floats
     unknown: NDArray[np.int64]
-    log_evidence: Floats
+    log_likelihood: Floats
+    prior: Prior
+    whitening: Floats | None = field(default=None, repr=False)
 
     @property
     def mean_length(self) -> Floats:
@@ -70,6 +79,37 @@ class Posterior:
     def mean(self) -> NDArray[Any]:
         """E[d], (n_docs, dim): the direction times :attr:`mean_length`."""
         return (self.direction * self.mean_length[:, None]).astype(self.direction.dtype)
+
+    @property
+    def parameter(self) -> Floats:
+        """eta, (n_docs, dim): the direction times the concentration."""
+        return self.direction.astype(np.float64) * self.concentration[:, None]
+
+    @cached_property
+    def offset(self) -> NDArray[Any]:
+        """``W (E[d | text] - E[d])``, (n_docs, dim): what each text adds to the corpus; made for comparing texts.
+
+        0 for a text without known words, and longer the more a text says (:mod:`parasphere.model.comparing`).
+        """
+        silent = self.length * self.word_concentration == 0
+        return offsets(self.direction, self.mean_length, silent, self.prior, self.whitening)
+
+    @cached_property
+    def information(self) -> Floats:
+        """How much each text says of its direction, (n_docs,), in nats: 0 for an empty text.
+
+        It is the Kullback-Leibler divergence of the posterior from the prior.
+        """
+        dim = self.direction.shape[1]
+        change = self.parameter - self.prior.concentration * self.prior.mean_direction
+        gained = np.einsum("ij,ij->i", change, self.direction.astype(np.float64)) * self.mean_length
+        normalisers = vmf.log_partition(self.concentration, dim) - float(vmf.log_partition(self.prior.concentration, dim))
+        silent = self.length * self.word_concentration == 0
+        return np.where(silent, 0.0, np.maximum(gained - normalisers, 0.0))
+
+    def in_metric(self, rows: Floats) -> Floats:
+        """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
+        return mapped(rows, self.whitening)
 
     def by_facet(self, n_facets: int) -> "FacetPosterior":
         """Split the directions of a model with several facets.
@@ -97,7 +137,7 @@ class Posterior:
         return len(self.direction)
 
 
-def posterior_of(bags: Bags, prior: Prior) -> Posterior:
+def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> Posterior:
     """Return the posterior of each document."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
@@ -108,7 +148,9 @@ def posterior_of(bags: Bags, prior: Prior) -> Posterior:
         word_concentration=kappa,
         length=bags.lengths,
         unknown=bags.unknown,
-        log_evidence=equations.evidence(documents, kappa, step.concentration, prior, bags.dim),
+        log_likelihood=equations.evidence(documents, kappa, step.concentration, prior, bags.dim),
+        prior=prior,
+        whitening=whitening,
     )
 
 
@@ -116,6 +158,31 @@ def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
     """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     return _directions(bags, equations.solve(documents, prior, bags.dim), prior)
+
+
+def offsets(
+    directions: NDArray[Any], mean_lengths: Floats, silent: NDArray[np.bool_], prior: Prior, whitening: Floats | None
+) -> NDArray[Any]:
+    """Return the offsets of documents, in the type of their directions; 0 for those that say nothing."""
+    dim = directions.shape[1]
+    common = float(vmf.mean_length(prior.concentration, dim)) * prior.mean_direction
+    result = np.empty_like(directions)
+    step = max(1, IN_CACHE // dim)
+    for part in (slice(begin, begin + step) for begin in range(0, len(directions), step)):
+        moved = directions[part].astype(np.float64) * mean_lengths[part, None] - common
+        result[part] = mapped(moved, whitening)
+    result[silent] = 0.0
+    return result
+
+
+def mapped(rows: Floats, whitening: Floats | None) -> Floats:
+    """Return rows times the whitening; with facets, block by block."""
+    if whitening is None:
+        return rows
+    blocks = np.ascontiguousarray(rows.reshape(-1, len(whitening)))
+    result = np.empty_like(blocks)
+    map_rows(blocks, whitening, result)
+    return result.reshape(rows.shape)
 
 
 def _directions(bags: Bags, kappa: Floats, prior: Prior) -> NDArray[Any]:

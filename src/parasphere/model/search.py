@@ -1,6 +1,5 @@
-"""Search: documents ranked by the evidence that they share the direction of a query."""
+"""Search: the documents whose offsets have the largest cosines with those of queries."""
 
-import heapq
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -8,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Block
-from ..errors import ParasphereError
-from ..sphere import vmf
-from .equations import Prior
-from .posterior import Posterior
+from .comparing import unit_rows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Match(NamedTuple):
@@ -21,58 +20,62 @@ class Match(NamedTuple):
     ----------
     position : int
         Position of the document in the corpus.
-    score : float
-        Log Bayes factor, in nats, that document and query share one direction; 0 is no evidence either way.
-    cosine : float
-        Expected cosine of the two directions.
+    similarity : float
+        Cosine of the offsets of document and query.
     id, text : str or None
         Id and text of the document, if they are known.
     """
 
     position: int
-    score: float
-    cosine: float
+    similarity: float
     id: str | None
     text: str | None
 
 
-def similar(query: Posterior, among: Iterable[tuple[Block | None, Posterior]], prior: Prior, k: int) -> list[Match]:
-    """Return the ``k`` documents most likely to share the direction of the query, best first.
+def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[Any]]], k: int) -> list[list[Match]]:
+    """Return the ``k`` documents most similar to each query, best first; the earlier of two equal ones comes first.
 
-    The earlier of two equal documents comes first. Only the best so far are held in memory.
+    Parameters
+    ----------
+    queries : (n_queries, dim) array
+        Offsets of the queries.
+    among : iterable of (Block or None, (n_docs, dim) array)
+        Offsets of the documents, block by block; only the best so far are held in memory.
+    k : int
     """
-    if query.length[0] == 0:
-        raise ParasphereError("no word of the query has a vector, so nothing can be compared with it")
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
-    mean = query.mean[0]
-    best: list[tuple[float, int, Match]] = []
-    for block, posterior in among:
-        scores = shared_direction(query, posterior, prior)
-        start = 0 if block is None else block.start
+    queries = unit_rows(queries)
+    best: list[list[Match]] = [[] for _ in queries]
+    start = 0
+    for block, offsets in among:
+        start = start if block is None else block.start
+        documents = unit_rows(offsets)
         ids, texts = (None, None) if block is None else (block.ids, None if block.tokenised else block.texts)
-        for i in np.argsort(-scores, kind="stable")[:k]:
-            score, position = float(scores[i]), start + int(i)
-            if len(best) == k and score <= best[0][0]:
-                break
-            cosine = float(posterior.direction[i] @ mean * posterior.mean_length[i])
-            match = Match(position, score, cosine, _item(ids, i), _item(texts, i))
-            (heapq.heappushpop if len(best) == k else heapq.heappush)(best, (score, -position, match))
-    return [match for _, _, match in sorted(best, reverse=True)]
+        for row, positions, scores in zip(best, *nearest(queries, documents, k), strict=True):
+            for i, score in zip(positions, scores, strict=True):
+                row.append(Match(start + int(i), float(score), _item(ids, i), _item(texts, i)))
+            row.sort(key=lambda match: (-match.similarity, match.position))
+            del row[k:]
+        start += len(documents)
+    return best
 
 
-def shared_direction(one: Posterior, others: Posterior, prior: Prior) -> NDArray[np.float64]:
-    """Return the log Bayes factor that one document and each of the others share a direction: (1,), (n,) -> (n,).
+def nearest(queries: NDArray[Any], documents: NDArray[Any], k: int) -> tuple[Ints, Floats]:
+    """Return positions and cosines, (n_queries, k), of the unit rows nearest to each query, best first.
 
-    Given one direction the words of both have the posterior parameter ``eta = eta_1 + eta_2 - kappa0 mu0``, and the
-    log-evidence for one direction against two is ``Phi(|eta|) + Phi(kappa0) - Phi(|eta_1|) - Phi(|eta_2|)``.
+    One matrix product finds the candidates. Its last bits depend on how many rows are multiplied at once, so the
+    cosines of the candidates are computed again one by one.
     """
-    dim = others.direction.shape[1]
-    rest = one.concentration[0] * one.direction[0].astype(np.float64) - prior.concentration * prior.mean_direction
-    squared = rest @ rest + others.concentration * (others.concentration + 2.0 * (others.direction @ rest))
-    together = np.sqrt(np.maximum(squared, 0.0))
-    alone = vmf.log_partition(others.concentration, dim) + float(vmf.log_partition(one.concentration[0], dim))
-    return np.asarray(vmf.log_partition(together, dim) + float(vmf.log_partition(prior.concentration, dim)) - alone)
+    scores = queries @ documents.T
+    k = min(k, len(documents))
+    spare = min(len(documents), k + 8)  # candidates that rounding may have put in the wrong place
+    positions = np.argpartition(-scores, spare - 1, axis=1)[:, :spare] if spare < len(documents) else None
+    if positions is None:
+        positions = np.broadcast_to(np.arange(len(documents)), scores.shape)
+    exact = np.einsum("qd,qkd->qk", queries, documents[positions])
+    order = np.lexsort((positions, -exact), axis=1)[:, :k]
+    return np.take_along_axis(positions, order, 1).astype(np.int64), np.take_along_axis(exact, order, 1)
 
 
 def _item(column: Any, i: Any) -> str | None:

@@ -1,0 +1,149 @@
+"""Comparing texts by what each adds to the corpus.
+
+All texts of a corpus share a direction, and the posterior of a short text is mostly that direction: the cosine of two
+posterior directions says little about the two texts. What a text itself says is by how much it moves the expectation,
+``E[d | text] - E[d]``, measured in the metric in which the words of the corpus scatter alike in all directions
+(:mod:`parasphere.features.scatter`)::
+
+    offset = W (E[d | text] - E[d])        W = (C / v)^(-1/2)
+
+It is 0 for an empty text and longer the more a text says. The similarity of two texts is the cosine of their offsets:
+1 for the same text, about 0 for texts that have nothing to do with each other or say nothing. As ``E[d | text]`` is
+``ratio (kappa0 mu0 + kappa s)`` and ``s`` a sum over words, so is the offset: each word has its part in a similarity.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..features import Reader
+from ..sphere import vmf
+from .equations import Prior
+from .posterior import Posterior
+
+Floats = NDArray[np.float64]
+
+
+def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
+    """Return the log Bayes factor that documents share a direction rather than having one each, pair by pair.
+
+    Given one direction, the words of both have the posterior parameter ``eta = eta_a + eta_b - kappa0 mu0``, and the
+    log-evidence for one direction against two is ``Phi(|eta|) + Phi(kappa0) - Phi(|eta_a|) - Phi(|eta_b|)``.
+    """
+    dim = a.direction.shape[1]
+    together = a.parameter + b.parameter - prior.concentration * prior.mean_direction
+    whole = vmf.log_partition(np.linalg.norm(together, axis=1), dim) + float(vmf.log_partition(prior.concentration, dim))
+    return np.asarray(whole - vmf.log_partition(a.concentration, dim) - vmf.log_partition(b.concentration, dim))
+
+
+def cosines(a: Floats, b: Floats) -> Floats:
+    """Return the cosines of rows, pair by pair; 0 where a row is 0: (n, dim), (n, dim) -> (n,)."""
+    return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b)).clip(-1.0, 1.0)
+
+
+def unit_rows(rows: NDArray[np.floating]) -> Floats:
+    """Return rows divided by their lengths, in float64; rows of zeros stay."""
+    rows = rows.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def doubts(a: Posterior, b: Posterior) -> Floats:
+    """Return the standard deviation of the similarity of documents, pair by pair, over their posteriors: (n,).
+
+    The offsets are ``x + e`` and ``y + f`` with independent errors of covariances S and T, those of the two posteriors.
+    To second order in the errors, and with the expected squared lengths as norms, the variance of the cosine is::
+
+        (|y|^2 g.Sg + |x|^2 h.Th + tr(ST)) / ((|x|^2 + tr S) (|y|^2 + tr T))
+
+    where ``g`` is the part of the direction of ``y`` across ``x``, and ``h`` that of ``x`` across ``y``. It falls to 0
+    as the texts grow, and is that of two random directions, 1 / dim, if neither says anything.
+    """
+    u, v = unit_rows(a.offset), unit_rows(b.offset)
+    cosine = np.einsum("ij,ij->i", u, v)[:, None]
+    one, other = _errors(a, v - cosine * u), _errors(b, u - cosine * v)
+    together = one.across * other.across * _trace_of_power(a, 4)
+    variance = other.squared * one.carried + one.squared * other.carried + together
+    return np.sqrt(variance / ((one.squared + one.trace) * (other.squared + other.trace)))
+
+
+class _Errors(NamedTuple):
+    """The uncertainty of offsets, each (n,): their squared lengths, the covariance, and what is carried by an axis."""
+
+    squared: Floats
+    across: Floats
+    trace: Floats
+    carried: Floats
+
+
+def _errors(posterior: Posterior, axis: Floats) -> _Errors:
+    """Return the uncertainty of offsets, and its variance along an axis of each.
+
+    The covariance of a vMF is ``A / kappa`` across its direction, and ``A' = 1 - A^2 - (dim - 1) A / kappa`` along it.
+    """
+    offset, direction = posterior.offset.astype(np.float64), posterior.direction.astype(np.float64)
+    dim, mean, kappa = direction.shape[1], posterior.mean_length, posterior.concentration
+    across = np.where(kappa > 0, mean / np.where(kappa > 0, kappa, 1.0), 1.0 / dim)
+    more = np.maximum(1.0 - mean**2 - (dim - 1) * across, 0.0) - across  # variance along the direction, beyond that
+    gradient = posterior.in_metric(axis)  # the metric is symmetric
+    radial = np.einsum("ij,ij->i", gradient, direction)
+    stretched = posterior.in_metric(direction)
+    return _Errors(
+        squared=np.einsum("ij,ij->i", offset, offset),
+        across=across,
+        trace=across * _trace_of_power(posterior, 2) + more * np.einsum("ij,ij->i", stretched, stretched),
+        carried=across * np.einsum("ij,ij->i", gradient, gradient) + more * radial**2,
+    )
+
+
+def _trace_of_power(posterior: Posterior, power: int) -> float:
+    """Return the trace of a power of the metric."""
+    dim = posterior.direction.shape[1]
+    if posterior.whitening is None:
+        return float(dim)
+    values = np.linalg.eigvalsh(posterior.whitening)
+    return float((values**power).sum()) * (dim // len(values))
+
+
+class MatchExplanation(NamedTuple):
+    """The parts of words in the similarity of two texts.
+
+    Attributes
+    ----------
+    similarity : float
+        Cosine of the offsets of the two texts.
+    words_a, words_b : list of (str, float)
+        The known words of each text in order, with their parts. The parts of the words of one text and its
+        ``common`` part add up to the similarity.
+    common_a, common_b : float
+        Parts of what all texts of the corpus have in common, which is subtracted.
+    """
+
+    similarity: float
+    words_a: list[tuple[str, float]]
+    words_b: list[tuple[str, float]]
+    common_a: float
+    common_b: float
+
+
+def explain_match(texts: tuple[str, str], posterior: Posterior, reader: Reader) -> MatchExplanation:
+    """Return the part of each word in the similarity of two texts, whose posteriors are given."""
+    directions = unit_rows(posterior.offset)
+    similarity = float(directions[0] @ directions[1])
+    parts = [_parts(text, posterior, doc, directions[1 - doc], similarity, reader) for doc, text in enumerate(texts)]
+    return MatchExplanation(similarity, parts[0][0], parts[1][0], parts[0][1], parts[1][1])
+
+
+def _parts(
+    text: str, posterior: Posterior, doc: int, other: Floats, similarity: float, reader: Reader
+) -> tuple[list[tuple[str, float]], float]:
+    """Return the parts of the words of a text, and that of what is subtracted from their sum."""
+    length = float(np.linalg.norm(posterior.offset[doc].astype(np.float64)))
+    concentration = float(posterior.concentration[doc])
+    if length == 0.0 or concentration == 0.0:
+        return [(unit, 0.0) for unit, _, _ in reader.parts(text)], 0.0
+    scale = float(posterior.mean_length[doc]) / concentration * float(posterior.word_concentration[doc]) / length
+    axis = posterior.in_metric(other[None])[0]
+    words = [(unit, float(scale * weight * (row @ axis))) for unit, weight, row in reader.parts(text)]
+    return words, similarity - sum(part for _, part in words)
