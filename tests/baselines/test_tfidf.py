@@ -168,6 +168,9 @@ def test_damage_is_found_out(tmp_path: Path) -> None:
         "longer": [parts["longer"][::-1], parts["longer"] + 10_000, -1 - parts["longer"], parts["longer"][:-1]],
         "columns": [parts["columns"][1:], parts["columns"] * 2, np.zeros_like(parts["columns"])],
     }
+    for sizes in [(0, 2), (2, 1)]:
+        with pytest.raises(StoreError, match="damaged"):
+            Ngrams(**parts | {"ngram_range": sizes})
     for name, some in wrong.items():
         for array in [*some, parts[name].astype(float), parts[name][..., None]]:
             with pytest.raises(StoreError, match="damaged"):

@@ -111,9 +111,8 @@ def load_encoder(folder: str | Path, *, vectors: Any = None, device: str | None 
         Where to compute, for an encoder that has the choice; None is the CPU.
     """
     encoder = ENCODERS[_manifest(folder)["kind"]]
-    if device is not None and encoder is SkipThought:
-        return SkipThought.load(folder, vectors=vectors, device=device)
-    return encoder.load(folder, vectors=vectors)
+    place = {} if device is None or encoder is not SkipThought else {"device": device}
+    return encoder.load(folder, vectors=vectors, **place)
 
 
 def _manifest(folder: str | Path) -> dict[str, Any]:

@@ -132,7 +132,9 @@ class TfIdf(WordEncoder):
     def _check_learned(self) -> None:
         """Compare the n-grams with their idf too: compiled code relies on them."""
         super()._check_learned()
-        if self.ngrams_ is not None and self.ngrams_.n_columns != len(self.idf_):
+        if self.ngrams_ is None:
+            return
+        if (self.ngrams_.n_columns, self.ngrams_.ngram_range) != (len(self.idf_), self.ngram_range_):
             raise ParasphereError("the n-grams and their idf do not fit each other")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

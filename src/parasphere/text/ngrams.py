@@ -115,7 +115,9 @@ class Ngrams:
         ordered = parents < n_words + np.arange(len(parents))
         ordered &= (np.diff(parents, prepend=0) >= 0) & (lasts >= 0) & (lasts < n_words)
         columns = np.bincount(np.minimum(self.columns[self.columns >= 0], self.n_columns), minlength=self.n_columns)
-        if len(self.columns) != n_words + len(lasts) or not ordered.all() or not (columns == 1).all():
+        sizes = range(self.ngram_range[0], self.ngram_range[1] + 1)  # a TypeError unless they are whole numbers
+        fitting = len(self.columns) == n_words + len(lasts) and bool(sizes) and sizes[0] >= 1
+        if not fitting or not ordered.all() or not (columns == 1).all():
             raise StoreError("the arrays of the n-grams do not fit each other: they are damaged.")
 
 
