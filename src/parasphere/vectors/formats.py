@@ -1,8 +1,4 @@
-"""Word-vector files: recognised by their content, read in blocks, parsed by compiled loops.
-
-Blocks of bytes are read, decompressed and hashed in a second thread. A compiled loop parses the rows of each block; a
-row that it refuses is parsed again, slowly, by :func:`parasphere.vectors.parsing.text_row`.
-"""
+"""Word-vector files: recognised by their content, read and hashed in a second thread, parsed by compiled loops."""
 
 import hashlib
 import re

@@ -47,21 +47,7 @@ class Settings:
 
 
 class Learning:
-    """The state of learning, in arrays that a checkpoint can keep.
-
-    Parameters
-    ----------
-    texts : Texts
-        What is learned from.
-    start : WordVectors or None
-        Initial vectors of known words.
-    dim : int
-        Dimension of the vectors.
-    settings : Settings
-        How to learn.
-    device : str, default=None
-        A torch device, or None for compiled code on one core.
-    """
+    """The state of learning, in arrays that a checkpoint can keep; None as the device is compiled code on one core."""
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
@@ -104,8 +90,10 @@ class Learning:
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
         settings = self.settings
-        if checkpoint is not None:
-            self._resume(checkpoint)
+        if checkpoint is not None and (state := checkpoint.resume()) is not None:
+            for name in self.CHANGING:
+                setattr(self, name, np.array(state[0][name]))
+            self.losses = state[0]["losses"].tolist()
         with progress("learning vectors", settings.epochs, unit="epochs", shown=verbose) as advance:
             advance(len(self.losses))
             for epoch in range(len(self.losses), settings.epochs):
@@ -126,12 +114,6 @@ class Learning:
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning diverged with rate={settings.rate}; choose a smaller rate.")
         self._place_unseen()
-
-    def _resume(self, checkpoint: Checkpoint) -> None:
-        if (state := checkpoint.resume()) is not None:
-            for name in self.CHANGING:
-                setattr(self, name, np.array(state[0][name]))
-            self.losses = state[0]["losses"].tolist()
 
     def _pass(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
         """Return the mean loss per held-out word of some texts; learn from them if the rate is above 0."""

@@ -39,11 +39,9 @@ def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
         raise RowError("empty word", "the row begins with a space: its word is empty.")
     numbers = sum(1 for _ in takewhile(_DECIMAL.fullmatch, reversed(fields[1:])))
     if len(fields) <= dim or numbers > dim:
-        raise RowError(
-            "wrong width",
-            f"the row of {_shown(fields[0])} has {len(fields) - 1 if len(fields) <= dim else numbers} numbers "
-            f"instead of {dim}. Is the file cut short?",
-        )
+        found = len(fields) - 1 if len(fields) <= dim else numbers
+        sentence = f"the row of {_shown(fields[0])} has {found} numbers instead of {dim}. Is the file cut short?"
+        raise RowError("wrong width", sentence)
     for place, number in enumerate(fields[-dim:], start=1):
         if not _NUMBER.fullmatch(number):
             raise RowError("not a number", f"{_shown(number)} is in the place of number {place} of {dim}.")

@@ -15,6 +15,7 @@ KNOWN = "GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip
 _EXAMPLES = 5  # faults per reason that are quoted in full
 
 Errors = Literal["raise", "skip"]
+Rows = NDArray[np.float32]
 Words = tuple[NDArray[np.uint8], NDArray[np.int64]]  # UTF-8 bytes, concatenated, and the offsets where words begin
 
 
@@ -73,7 +74,7 @@ def table_of(
     return checked((np.frombuffer(b"".join(spelled), np.uint8), offsets), values, faults, name)
 
 
-def checked(words: Words, matrix: NDArray[np.float32], faults: Faults, name: str) -> VectorTable:
+def checked(words: Words, matrix: Rows, faults: Faults, name: str) -> VectorTable:
     """Make a table of words and rows (n_words, dim); the matrix is not copied if all rows are good."""
     codes, offsets = words
     spans = np.stack([offsets[:-1], offsets[1:]], axis=1)
@@ -86,9 +87,7 @@ def checked(words: Words, matrix: NDArray[np.float32], faults: Faults, name: str
     return distinct(words, matrix, faults, name, lambda row: f"row {rows[row]:,}")
 
 
-def distinct(
-    words: Words, matrix: NDArray[np.float32], faults: Faults, name: str, place: Callable[[int], str]
-) -> VectorTable:
+def distinct(words: Words, matrix: Rows, faults: Faults, name: str, place: Callable[[int], str]) -> VectorTable:
     """Make a table of checked rows; a second row for the same word is a fault."""
     try:
         vocabulary = Vocabulary.from_buffers(*words)
@@ -118,11 +117,10 @@ def first_of_each(
 def chosen(words: Words, keep: NDArray[np.bool_]) -> Words:
     """Return the words that a mask keeps."""
     data, offsets = words
-    kept: Words = gather(data, np.stack([offsets[:-1], offsets[1:]], axis=1)[keep])
-    return kept
+    return gather(data, np.stack([offsets[:-1], offsets[1:]], axis=1)[keep])
 
 
-def report(word: bytes, values: NDArray[np.float32], faults: Faults, place: str) -> None:
+def report(word: bytes, values: Rows, faults: Faults, place: str) -> None:
     """Add the fault of a row, if it has one."""
     try:
         check(word, values)
