@@ -174,7 +174,7 @@ def results(name: str, estimator: Any) -> bytes:
     told = (x.toarray() if sparse.issparse(x) else x).tobytes()
     if isinstance(estimator, SphericalParagraphModel):
         posterior = estimator.posterior(ROWS if name in OF_ROWS else QUERIES)
-        told += posterior.concentration.tobytes() + posterior.log_evidence.tobytes()
+        told += posterior.concentration.tobytes() + posterior.log_likelihood.tobytes()
     return bytes(told)
 
 

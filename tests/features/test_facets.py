@@ -53,7 +53,7 @@ def test_it_is_spm_on_lifted_vectors(vectors: WordVectors, texts: list[str]) -> 
     found, expected = ours.posterior([*texts, "", "unheard"]), oracle.posterior([*texts, "", "unheard"])
     np.testing.assert_allclose(found.direction, expected.direction, atol=1e-5)
     np.testing.assert_allclose(found.concentration, expected.concentration, rtol=1e-4)
-    np.testing.assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-4, atol=1e-3)
     told, wanted = ours.explain(texts[0]), oracle.explain(texts[0])
     np.testing.assert_allclose([share for _, share in told.words], [share for _, share in wanted.words], atol=1e-5)
     assert told.prior + sum(share for _, share in told.words) == pytest.approx(1.0, abs=1e-5)

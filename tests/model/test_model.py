@@ -61,12 +61,12 @@ def topics(dim: int, n_topics: int, n_each: int, apart: float, within: float, ka
 
 
 def same_bits(a: Posterior, b: Posterior) -> bool:
-    names = ("direction", "concentration", "word_concentration", "length", "unknown", "log_evidence")
+    names = ("direction", "concentration", "word_concentration", "length", "unknown", "log_likelihood")
     return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names)
 
 
 def assert_defined(found: Posterior) -> None:
-    for name in ("direction", "concentration", "word_concentration", "log_evidence", "mean_length"):
+    for name in ("direction", "concentration", "word_concentration", "log_likelihood", "mean_length"):
         assert np.isfinite(getattr(found, name)).all(), name
     precision = 1e-6 if found.direction.dtype == np.float32 else 1e-14
     np.testing.assert_allclose(np.linalg.norm(found.direction.astype(float), axis=1), 1.0, atol=precision)
@@ -101,8 +101,8 @@ def test_the_trace_and_what_it_says(fitted: SphericalParagraphModel) -> None:
     paper = model(prior_strength=0.0, tol=1e-9).fit(TEXTS)
     assert paper.score(TEXTS) == pytest.approx(paper.evidence_[-1], abs=1e-3)  # with no prior it is the log-evidence
     found = paper.posterior(TEXTS)
-    assert paper.score(TEXTS) == found.log_evidence.sum() / found.length.sum()
-    assert np.array_equal(paper.log_evidence(TEXTS), found.log_evidence)
+    assert paper.score(TEXTS) == found.log_likelihood.sum() / found.length.sum()
+    assert np.array_equal(paper.log_likelihood(TEXTS), found.log_likelihood)
 
 
 def test_the_papers_mode() -> None:
@@ -149,7 +149,7 @@ def test_odd_documents_are_defined(strength: float, method: str) -> None:
     for empty in (0, 1):
         assert np.array_equal(found.direction[empty], fitted.mean_direction_.astype(np.float32))
         assert found.concentration[empty] == fitted.concentration_
-        assert found.log_evidence[empty] == 0.0
+        assert found.log_likelihood[empty] == 0.0
         if not math.isinf(strength):  # where all share one concentration, these do too
             assert found.word_concentration[empty] == 0.0
     word = some_vectors().matrix[WORDS.index(WORDS[3])]
@@ -217,7 +217,7 @@ def test_alone_in_a_batch_and_in_threads(strength: float, monkeypatch: pytest.Mo
     for i, text in enumerate([*TEXTS, *ODD]):
         alone = fitted.posterior([text])
         assert alone.direction[0].tobytes() == together.direction[i].tobytes()
-        for name in ("concentration", "word_concentration", "log_evidence"):
+        for name in ("concentration", "word_concentration", "log_likelihood"):
             assert getattr(alone, name)[0] == getattr(together, name)[i]
     threads = model(prior_strength=strength, n_jobs=2).fit(TEXTS)
     assert threads.mean_direction_.tobytes() == fitted.mean_direction_.tobytes()
@@ -361,7 +361,7 @@ def test_clones_are_unfitted(fitted: SphericalParagraphModel) -> None:
     }
     with pytest.raises(NotFittedError):
         copy.transform(TEXTS)
-    for use in (copy.posterior, copy.score, copy.log_evidence, lambda texts: list(copy.stream(texts))):
+    for use in (copy.posterior, copy.score, copy.log_likelihood, lambda texts: list(copy.stream(texts))):
         with pytest.raises(NotFittedError):
             use(TEXTS)
     assert np.array_equal(copy.fit(TEXTS).transform(TEXTS), fitted.transform(TEXTS))

@@ -391,7 +391,7 @@ def test_a_weight_counts_a_word_that_often() -> None:
     counted = SphericalParagraphModel(vectors, weighted=False, **options).fit(often)
     assert weighted.word_cosine_ < counted.word_cosine_
     np.testing.assert_allclose(weighted.transform(texts), counted.transform(often), atol=1e-6)
-    assert weighted.log_evidence(texts) == pytest.approx(counted.log_evidence(often))
+    assert weighted.log_likelihood(texts) == pytest.approx(counted.log_likelihood(often))
     told = weighted.explain("north east")
     shares = dict(counted.explain("north north north east").words)
     assert dict(told.words)["north"] == pytest.approx(3 * shares["north"])

@@ -128,9 +128,7 @@ class Reader:
                 yield part, bags
         known.warn()
 
-    def bags(
-        self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None
-    ) -> Bags:
+    def bags(self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
         """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
         bags, counting = self.empty(len(texts)), Lock()
         steps = list(pairwise(_steps(texts)))

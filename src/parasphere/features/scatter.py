@@ -1,4 +1,4 @@
-"""Scatter: how the words of a corpus lie around their mean, and the whitening that makes them lie alike in all directions.
+"""Scatter: how the words of a corpus lie around their mean, and the metric in which they lie alike in all directions.
 
 The vMF distribution knows no axes: around its mean, words scatter equally in all directions. Word vectors do not. A few
 axes, mostly of frequency and grammar, hold much of their variance, and sums of words about different subjects are long

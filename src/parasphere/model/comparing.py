@@ -33,13 +33,14 @@ def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
     """
     dim = a.direction.shape[1]
     together = a.parameter + b.parameter - prior.concentration * prior.mean_direction
-    whole = vmf.log_partition(np.linalg.norm(together, axis=1), dim) + float(vmf.log_partition(prior.concentration, dim))
-    return np.asarray(whole - vmf.log_partition(a.concentration, dim) - vmf.log_partition(b.concentration, dim))
+    lengths = np.stack([np.linalg.norm(together, axis=1), a.concentration, b.concentration])
+    shared, one, other = np.asarray(vmf.log_partition(lengths, dim))
+    return np.asarray(shared + float(vmf.log_partition(prior.concentration, dim)) - one - other)
 
 
 def cosines(a: Floats, b: Floats) -> Floats:
     """Return the cosines of rows, pair by pair; 0 where a row is 0: (n, dim), (n, dim) -> (n,)."""
-    return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b)).clip(-1.0, 1.0)
+    return np.asarray(np.einsum("ij,ij->i", unit_rows(a), unit_rows(b)).clip(-1.0, 1.0))
 
 
 def unit_rows(rows: NDArray[np.floating]) -> Floats:
@@ -103,7 +104,7 @@ def _trace_of_power(posterior: Posterior, power: int) -> float:
     if posterior.whitening is None:
         return float(dim)
     values = np.linalg.eigvalsh(posterior.whitening)
-    return float((values**power).sum()) * (dim // len(values))
+    return float((values**power).sum() * (dim // len(values)))
 
 
 class MatchExplanation(NamedTuple):

@@ -17,7 +17,7 @@ from .em import Sampled, draw
 from .equations import Prior
 from .explain import Explanation, explain
 from .posterior import Posterior, posterior_of
-from .search import Match, similar
+from .search import similar
 
 Floats = NDArray[np.float64]
 
@@ -252,7 +252,9 @@ def _texts(given: Any, name: str, plural: str) -> tuple[list[str], bool]:
     if isinstance(given, str):
         return [one_text(given, name)], False
     if not isinstance(given, (list, tuple, np.ndarray)) or not len(given):
-        raise ValueError(f"{plural} must be a string or a list of strings that is not empty, not {type(given).__name__}")
+        raise ValueError(
+            f"{plural} must be a string or a list of strings that is not empty, not {type(given).__name__}"
+        )
     return [one_text(text, f"{name} at position {i}") for i, text in enumerate(given)], True
 
 

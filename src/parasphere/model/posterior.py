@@ -103,7 +103,7 @@ class Posterior:
         dim = self.direction.shape[1]
         change = self.parameter - self.prior.concentration * self.prior.mean_direction
         gained = np.einsum("ij,ij->i", change, self.direction.astype(np.float64)) * self.mean_length
-        normalisers = vmf.log_partition(self.concentration, dim) - float(vmf.log_partition(self.prior.concentration, dim))
+        normalisers = vmf.log_partition(self.concentration, dim) - vmf.log_partition(self.prior.concentration, dim)
         silent = self.length * self.word_concentration == 0
         return np.where(silent, 0.0, np.maximum(gained - normalisers, 0.0))
 
@@ -121,7 +121,7 @@ class Posterior:
         Examples
         --------
         >>> direction, one = np.array([[0.6, 0.0, 0.0, 0.8]]), np.ones(1)
-        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one).by_facet(2)
+        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one, Prior(direction[0], 1.0, 0.5, 0.0)).by_facet(2)
         >>> facets.direction.tolist(), facets.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
