@@ -121,7 +121,8 @@ class Posterior:
         Examples
         --------
         >>> direction, one = np.array([[0.6, 0.0, 0.0, 0.8]]), np.ones(1)
-        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one, Prior(direction[0], 1.0, 0.5, 0.0)).by_facet(2)
+        >>> prior = Prior(direction[0], 1.0, cosine=0.5, strength=0.0)
+        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one, prior).by_facet(2)
         >>> facets.direction.tolist(), facets.share.round(2).tolist()
         ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
         """
