@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         VectorsError,
     )
     from .features import Bags
-    from .model import SphericalParagraphModel
+    from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
     from .text import Tokenizer, Vocabulary, count_matrix, count_words
     from .vectors import JointVectors, Word2Vec, WordVectors
@@ -31,7 +31,7 @@ _NAMES = {
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "StoreError", "VectorsError"],
     "features": ["Bags"],
-    "model": ["SphericalParagraphModel"],
+    "model": ["Index", "SphericalParagraphModel"],
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
     "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
@@ -41,10 +41,10 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "JointVectors", "MissingExtraError", "MovMF",
-    "ParasphereError", "ParasphereWarning", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel",
-    "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus",
-    "count_matrix", "count_words", "datasets", "vmf",
+    "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors", "MissingExtraError",
+    "MovMF", "ParasphereError", "ParasphereWarning", "SkippedFilesWarning", "SphericalAdmixture",
+    "SphericalParagraphModel", "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors",
+    "baselines", "corpus", "count_matrix", "count_words", "datasets", "vmf",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from .bags import Bags
 from .facets import Facets, find_facets
 from .inputs import as_texts, held_texts, is_numeric
 from .mixin import THREADS, DocumentInputs
-from .reader import Reader
+from .reader import Reader, n_threads
 from .scatter import Scatter
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "find_facets",
     "held_texts",
     "is_numeric",
+    "n_threads",
 ]

@@ -6,12 +6,14 @@ from .equations import Prior
 from .estimator import SphericalParagraphModel
 from .explain import Explanation
 from .exports import writer
+from .index import Index
 from .posterior import FacetPosterior, Posterior
 from .search import Match
 
 __all__ = [
     "Explanation",
     "FacetPosterior",
+    "Index",
     "Match",
     "MatchExplanation",
     "Online",

@@ -24,12 +24,16 @@ class Match(NamedTuple):
         Cosine of the offsets of document and query.
     id, text : str or None
         Id and text of the document, if they are known.
+    score : float
+        What documents are ranked by: the similarity, or in the search of an index the similarity and the shared words
+        together. Scores of different queries cannot be compared.
     """
 
     position: int
     similarity: float
     id: str | None
     text: str | None
+    score: float
 
 
 def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[Any]]], k: int) -> list[list[Match]]:
@@ -54,7 +58,7 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
         ids, texts = (None, None) if block is None else (block.ids, None if block.tokenised else block.texts)
         for row, positions, scores in zip(best, *nearest(queries, documents, k), strict=True):
             for i, score in zip(positions, scores, strict=True):
-                row.append(Match(start + int(i), float(score), _item(ids, i), _item(texts, i)))
+                row.append(Match(start + int(i), float(score), _item(ids, i), _item(texts, i), float(score)))
             row.sort(key=lambda match: (-match.similarity, match.position))
             del row[k:]
         start += len(documents)

@@ -6,16 +6,19 @@ The package knows nothing of text or vectors. Classes that can be part of a save
 
 from .cache import Note, keep, key_of, recall
 from .checkpoint import Checkpoint
-from .estimators import Saved, storable
-from .facts import check_types
+from .estimators import Saved, packed, storable, unpacked
+from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
 from .output import replacing, write_file
+from .tensors import Arrays
 from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
 __all__ = [
     "MANIFEST",
     "PACKINGS",
     "VERSION",
+    "WRONG_FACTS",
+    "Arrays",
     "ByteReader",
     "Checkpoint",
     "Note",
@@ -28,6 +31,7 @@ __all__ = [
     "keep",
     "key_of",
     "load",
+    "packed",
     "packing_of",
     "read_manifest",
     "recall",
@@ -35,5 +39,6 @@ __all__ = [
     "replacing",
     "save",
     "storable",
+    "unpacked",
     "write_file",
 ]

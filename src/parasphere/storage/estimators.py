@@ -150,6 +150,17 @@ class Saved:
                 raise ParasphereError(f"{name} must hold numbers that are not below 0")
 
 
+def packed(value: Any, name: str) -> tuple[Any, Arrays]:
+    """Return the JSON-able facts of a value that can be saved, and the arrays that they refer to."""
+    packing = _Packing()
+    return packing.value(value, name), packing.arrays
+
+
+def unpacked(facts: Any, arrays: Arrays, name: str, *, vectors: Any = None, tokenizer: Any = None) -> Any:
+    """Return the value that :func:`packed` turned into facts and arrays."""
+    return _Unpacking(arrays, {"vectors": vectors, "tokenizer": tokenizer}).value(facts, name)
+
+
 def _is_learned(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 

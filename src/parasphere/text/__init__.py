@@ -1,10 +1,10 @@
 """From texts to word ids: tokenizers, vocabularies, phrases, n-grams, counts, and the compiled loops behind them."""
 
-from .counts import count_matrix, count_words
+from .counts import count_matrix, count_rows, count_words
 from .lookup import Lookup
-from .ngrams import Ngrams, hashed_counts, learn_ngrams
+from .ngrams import Ngrams, distinct_words, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
-from .tokens import AnyTokenizer, Tokenizer, WordCounter, split_texts, string_buffers
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 __all__ = [
@@ -15,8 +15,11 @@ __all__ = [
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
+    "WordIds",
     "count_matrix",
+    "count_rows",
     "count_words",
+    "distinct_words",
     "find_phrases",
     "first_rows",
     "hashed_counts",

@@ -70,13 +70,14 @@ def count_matrix(
            [2, 1]], dtype=int32)
     """
     lookup = Lookup(vocabulary, tokenizer)
-    parts = [_counts(lookup.ids(block.texts), len(vocabulary)) for block in blocks(source, **columns)]
+    parts = [count_rows(lookup.ids(block.texts), len(vocabulary)) for block in blocks(source, **columns)]
     if not parts:
         return sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
     return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
 
 
-def _counts(words: WordIds, n_words: int) -> sparse.csr_array:
+def count_rows(words: WordIds, n_words: int) -> sparse.csr_array:
+    """Return how often each word id occurs in each text, (n_texts, n_words) int32, with sorted indices."""
     known = words.ids >= 0
     ends = np.concatenate([[0], np.cumsum(known)])[np.concatenate([[0], words.ends])]
     ids = words.ids[known]

@@ -186,7 +186,7 @@ def hashed_counts(
     """
 
     def hashed(texts: pa.Array) -> sparse.csr_array:
-        words, (ids, ends) = _split(texts, tokenizer)
+        words, (ids, ends) = distinct_words(texts, tokenizer)
         columns = np.full((ngram_range[1] - ngram_range[0] + 1, len(ids)), -1, np.int32)
         hash_runs(*string_buffers(words), ids, ends, ngram_range[0], np.uint64(n_columns), columns)
         return _count_rows(columns, ends, n_columns)
@@ -221,7 +221,7 @@ def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
     return _vocabulary(met.take(order)), WordIds(_with_none(places)[ids], ends)
 
 
-def _split(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
+def distinct_words(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
     """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these."""
     if not _is_compiled(texts, tokenizer):
         return _tokens(_lists(texts, tokenizer), tokenizer)

@@ -1,0 +1,369 @@
+"""Indexes: the documents of a corpus, read once, to be searched many times."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import DTypeLike, NDArray
+
+from .. import storage
+from ..compiled import check_layouts
+from ..corpus import Block, one_text
+from ..errors import ParasphereError, StoreError
+from ..features import n_threads
+from ..storage import WRONG_FACTS, check_types, storable
+from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from .comparing import unit_rows
+from .fusion import SAMPLE, Fusion, find_fusion
+from .lexical import Lexical, lexical_tokenizer
+from .ranking import Question, Ranked, rank
+from .search import Match
+
+if TYPE_CHECKING:
+    from .inference import Inference
+
+KIND = "index"
+DTYPES = (np.float32, np.float16)
+
+
+@dataclass(eq=False, repr=False)
+@storable(KIND)
+class Index:
+    """Documents that can be searched by texts; made by :meth:`SphericalParagraphModel.index`.
+
+    A search ranks documents by the cosine of their offsets with that of the query, which finds what is about the same,
+    and by the words that they share with it (BM25), which also finds names and numbers that have no vector::
+
+        score = (1 - weight) cosine + weight scale words
+
+    Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, when the
+    first documents are added: by how well each part finds the second half of a text, given words of its first half.
+
+    Attributes
+    ----------
+    model : SphericalParagraphModel
+        The model that reads documents and queries: a copy, which later fits do not change.
+    offsets : (n_docs, dim) float32 or float16
+        Unit vectors of the documents; 0 for documents without known words.
+    ids : (n_docs,) Arrow column of strings
+        The ids of the documents; without ids of your own, their numbers in the order in which they were added.
+    texts : (n_docs,) Arrow column of strings, or None
+        The texts, if they are kept.
+    lexical : Lexical or None
+        The words of the documents; None if searches use offsets alone.
+    fusion : Fusion
+        The weight and the scale of words.
+    added : int
+        Number of documents that were ever added.
+
+    Examples
+    --------
+    >>> from parasphere import SphericalParagraphModel, WordVectors
+    >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+    >>> texts = ["north", "north east", "north west", "east of Eden"]
+    >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(texts)
+    >>> index = model.index(texts, ids=["a", "b", "c", "d"])
+    >>> [match.id for match in index.search("Eden", k=1)]
+    ['d']
+    >>> index.remove("d")
+    >>> len(index)
+    3
+    """
+
+    model: "Inference"
+    offsets: NDArray[Any]
+    ids: pa.LargeStringArray
+    texts: pa.LargeStringArray | None
+    lexical: Lexical | None
+    fusion: Fusion = field(default_factory=Fusion)
+    added: int = 0
+
+    @classmethod
+    def empty(
+        cls, model: "Inference", *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True
+    ) -> Self:
+        """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
+        if np.dtype(dtype) not in DTYPES:
+            raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
+        nothing = pa.array([], pa.large_string())
+        tokenizer = lexical_tokenizer(model._reader().tokenizer)
+        return cls(
+            copy.copy(model),
+            np.empty((0, model._n_features_out), dtype),
+            nothing,
+            nothing if texts else None,
+            Lexical.of(nothing, tokenizer) if words else None,
+        )
+
+    def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
+        """Add documents; they come after those that are there.
+
+        Parameters
+        ----------
+        source : texts, token lists, columns or path
+            Token lists have no texts to keep.
+        ids : str or sequence, default=None
+            The name of the column with the ids, or the ids themselves: one per document, all different.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        offsets, names, texts = [self.offsets], [self.ids], [self.texts]
+        lexical = [] if self.lexical is None else [self.lexical]
+        sample, added = _Sample(), self.added
+        for block, posterior in self.model.stream(source, **columns, **({} if ids is None else {"id": ids})):
+            offsets.append(unit_rows(posterior.offset).astype(self.offsets.dtype))
+            names.append(_names(block, added))
+            added += len(block)
+            if self.texts is not None:
+                if block.tokenised:
+                    raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
+                texts.append(block.texts)
+            if self.lexical is not None:
+                lexical.append(Lexical.of(block.texts, self.lexical.tokenizer))
+                sample.add(block.texts)
+        together = pa.concat_arrays(names)
+        _check_distinct(together)
+        if self.lexical is not None and not len(self) and sample.parts:
+            self.fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
+        self.offsets, self.ids, self.added = np.concatenate(offsets), together, added
+        self.texts = None if self.texts is None else pa.concat_arrays(texts)
+        self.lexical = None if self.lexical is None else Lexical.joined(lexical)
+
+    def remove(self, ids: Any) -> None:
+        """Remove documents; those after them move up.
+
+        Parameters
+        ----------
+        ids : str or sequence of str
+        """
+        asked = [ids] if isinstance(ids, str) else [str(each) for each in ids]
+        places = pc.index_in(pa.array(asked, pa.large_string()), value_set=self.ids)
+        if places.null_count:
+            missing = asked[pc.index(places.is_null(), True).as_py()]
+            raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
+        kept = np.ones(len(self), bool)
+        kept[np.asarray(places)] = False
+        self.offsets, self.ids = self.offsets[kept], self.ids.filter(pa.array(kept))
+        self.texts = None if self.texts is None else self.texts.filter(pa.array(kept))
+        self.lexical = None if self.lexical is None else self.lexical.kept(kept)
+
+    def search(self, queries: Any, k: int = 10, *, weight: float | None = None) -> Any:
+        """Return the ``k`` best documents for a query, or for each of several queries, best first.
+
+        The search is exact. The threads are those of the model's ``n_jobs``, and results do not depend on them, nor on
+        the other queries.
+
+        Parameters
+        ----------
+        queries : str or list of str
+        k : int, default=10
+        weight : float, default=None
+            Weight of words, 0 to 1: 0 ranks by the offsets alone, 1 by the words alone. None is that of the index.
+
+        Returns
+        -------
+        list of Match, or one such list per query
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        several = not isinstance(queries, str)
+        texts = _queries(queries)
+        ranked = rank(self._question(texts, weight), self.offsets, self.lexical, k, n_threads(self.model.n_jobs))
+        found = [self._matches(Ranked(*row)) for row in zip(*ranked, strict=True)]
+        return found if several else found[0]
+
+    def save(self, folder: str | Path) -> None:
+        """Write the index and its model to a folder, replacing an earlier index in one step; nothing is pickled.
+
+        Parameters
+        ----------
+        folder : path
+            Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
+            written to the folder.
+        """
+        facts, arrays = storage.packed(self, KIND)
+        storage.save(folder, KIND, arrays, facts)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> "Index":
+        """Map a saved index into memory.
+
+        Parameters
+        ----------
+        folder : path
+        vectors : path or WordVectors, default=None
+            The word vectors, if they were moved; their content must be the same.
+        tokenizer : callable, default=None
+            The tokenizer, if it was a Python function, which is not saved.
+        verify : bool, default=True
+            Compare the data with their checksum, and check the numbers, once per file.
+        """
+        arrays, facts = storage.load(folder, KIND, verify=verify, inspect=_check_arrays)
+        try:
+            index = storage.unpacked(facts, arrays, KIND, vectors=vectors, tokenizer=tokenizer)
+        except StoreError as error:
+            raise StoreError(f"{folder}: {error}") from error
+        except WRONG_FACTS as error:
+            raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
+        if not isinstance(index, Index):
+            raise StoreError(f"{folder} holds a {type(index).__name__} in place of an index: it is damaged.")
+        return index
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __repr__(self) -> str:
+        return f"Index of {len(self):,} documents in {self.offsets.shape[1]} dimensions"
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the facts and arrays of a saved index."""
+        weight, scale = self.fusion
+        facts = {"model": self.model, "weight": weight, "scale": scale, "added": self.added}
+        arrays = {"offsets": self.offsets} | _as_arrays("ids", self.ids)
+        arrays |= {} if self.texts is None else _as_arrays("texts", self.texts)
+        if self.lexical is not None:
+            arrays |= {"words.bytes": self.lexical.words.data, "words.ends": self.lexical.words.offsets}
+            arrays |= {f"words.{name}": getattr(self.lexical, name) for name in _WORDS}
+        return facts, arrays
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make an index of saved facts and arrays."""
+        check_types({"weight": float, "scale": float, "added": int}, facts)
+        model, fusion, added = facts["model"], Fusion(float(facts["weight"]), float(facts["scale"])), facts["added"]
+        tokenizer = lexical_tokenizer(model._reader().tokenizer)
+        offsets, *columns = _columns(arrays, tokenizer)
+        index = cls(model, offsets, *columns, fusion, added)
+        counts = {len(each) for each in (offsets, *columns) if each is not None}
+        if len(counts) > 1 or offsets.shape[1:] != (model._n_features_out,) or added < len(index):
+            raise ParasphereError("its parts are of different sizes")
+        if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):
+            raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
+        return index
+
+    def _question(self, texts: list[str], weight: float | None) -> Question:
+        """Return what is asked; raise if nothing of a query is known."""
+        weight = (0.0 if self.lexical is None else self.fusion.weight) if weight is None else float(weight)
+        if not 0 <= weight <= 1:
+            raise ValueError(f"weight must be between 0 (offsets alone) and 1 (words alone), not {weight:g}")
+        if weight and self.lexical is None:
+            raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
+        # Not by read: a query of words that only the index knows is no reason for a warning.
+        posterior = self.model._posterior_of(self.model._reader().bags(pa.array(texts, pa.large_string())))
+        offsets = unit_rows(posterior.offset)
+        asked = None if self.lexical is None or not weight else self.lexical.asked(texts)
+        known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
+        if asked is not None:
+            known |= np.diff(asked.ends, prepend=0) > 0
+        if len(self) and not known.all():
+            query, by = texts[int(np.argmin(known))], "has a vector" if asked is None else "is known"
+            raise ParasphereError(f"no word of the query {query!r} {by}, so nothing can be found by it")
+        return Question(offsets, asked, 1 - weight, weight * self.fusion.scale)
+
+    def _matches(self, row: Ranked) -> list[Match]:
+        ids, texts = (None if column is None else column.take(pa.array(row.positions)).to_pylist()
+                      for column in (self.ids, self.texts))  # fmt: skip
+        numbers = zip(row.positions.tolist(), row.cosines.tolist(), row.scores.tolist(), strict=True)
+        return [
+            Match(position, cosine, None if ids is None else ids[i], None if texts is None else texts[i], score)
+            for i, (position, cosine, score) in enumerate(numbers)
+        ]
+
+
+_WORDS = ("starts", "documents", "counts", "lengths")  # the arrays of Lexical
+Columns = tuple[NDArray[Any], pa.LargeStringArray, pa.LargeStringArray | None, Lexical | None]
+
+
+def _columns(arrays: storage.Arrays, tokenizer: AnyTokenizer) -> Columns:
+    """Return the offsets, ids, texts and words of saved arrays, whose types and shapes are checked."""
+    offsets, lexical = arrays["offsets"], None
+    if offsets.ndim != 2 or offsets.dtype not in DTYPES:
+        raise ParasphereError(f"its offsets are {offsets.dtype} of shape {offsets.shape}")
+    if "words.ends" in arrays:
+        words = Vocabulary.from_buffers(arrays["words.bytes"], arrays["words.ends"], trusted=True)
+        columns: dict[str, Any] = {name: arrays[f"words.{name}"] for name in _WORDS}
+        lexical = Lexical(tokenizer, words, **columns)
+    return (
+        offsets,
+        _as_strings("ids", arrays),
+        _as_strings("texts", arrays) if "texts.ends" in arrays else None,
+        lexical,
+    )
+
+
+def _check_arrays(arrays: storage.Arrays) -> None:
+    """Raise unless all numbers and strings of a file are possible."""
+    try:
+        own = {name.removeprefix(f"{KIND}."): array for name, array in arrays.items()}
+        offsets, ids, texts, lexical = _columns(own, Tokenizer())
+        if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
+            raise ParasphereError("its offsets are no unit vectors")
+        for column in (ids, texts):
+            if column is not None:
+                column.validate(full=True)
+        _check_distinct(ids)
+        if lexical is not None:
+            lexical.words.check_utf8()
+            lexical.words.table  # noqa: B018  (raises if a word is repeated)
+            lexical.check()
+    except WRONG_FACTS as error:
+        raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
+
+
+class _Sample:
+    """Texts at equal distances in a corpus whose size is not known, at most twice as many as are needed."""
+
+    def __init__(self) -> None:
+        self.parts: list[pa.Array] = []
+        self.step, self.seen = 1, 0
+
+    def add(self, texts: pa.Array) -> None:
+        """Read the next texts of the corpus."""
+        places = np.arange(-self.seen % self.step, len(texts), self.step)
+        self.seen += len(texts)
+        self.parts.append(texts.take(pa.array(places)))
+        while sum(map(len, self.parts)) > SAMPLE:
+            together = pa.concat_arrays(self.parts)
+            self.parts, self.step = [together.take(pa.array(np.arange(0, len(together), 2)))], 2 * self.step
+
+
+def _queries(queries: Any) -> list[str]:
+    if isinstance(queries, str):
+        return [one_text(queries, "the query")]
+    if not isinstance(queries, Sequence | np.ndarray) or not len(queries):
+        given = type(queries).__name__
+        raise ValueError(f"queries must be a string or a list of strings that is not empty, not {given}")
+    return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
+
+
+def _names(block: Block, first: int) -> pa.LargeStringArray:
+    """Return the ids of a block as strings; the numbers from ``first`` on if it has none."""
+    if block.ids is None:
+        return pa.array(np.arange(first, first + len(block))).cast(pa.large_string())
+    if block.ids.null_count:
+        place = block.start + pc.index(block.ids.is_null(), True).as_py()
+        raise ParasphereError(f"the document at position {place} has no id; each needs one")
+    return block.ids.cast(pa.large_string())
+
+
+def _check_distinct(ids: pa.LargeStringArray) -> None:
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = pc.value_counts(ids)
+        twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
+        raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
+
+
+def _as_arrays(name: str, column: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
+    data, offsets = string_buffers(column)
+    return {f"{name}.bytes": data[offsets[0] : offsets[-1]], f"{name}.ends": offsets - offsets[0]}
+
+
+def _as_strings(name: str, arrays: dict[str, NDArray[Any]]) -> pa.LargeStringArray:
+    data, offsets = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
+    check_layouts({"bytes": data, "ends": offsets}, {"bytes": "u1[bytes]", "ends": "i8[docs+1]"})
+    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
