@@ -76,6 +76,10 @@ class Scatter:
         scales = ((1 - FLOOR) * values.clip(0) + FLOOR) ** -0.5
         return np.ascontiguousarray((axes * scales) @ axes.T)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed again when it is needed."""
+        return {name: value for name, value in vars(self).items() if name != "whitening"}
+
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of a saved model."""
         return {"weight": self.weight}, {"first": self.first, "second": self.second}

@@ -18,6 +18,7 @@ from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import GLOVE
+from .comparing import unit_rows
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
@@ -49,9 +50,9 @@ class SphericalParagraphModel(
         document has ``facets * dim`` numbers, one block per facet, and the squared length of a block is the share of
         its facet. 1 is the model of the paper.
     space : {"offset", "direction"}, default="offset"
-        What ``transform`` returns: what each text adds to the corpus, made for comparing texts
-        (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus have
-        similar directions, so that their cosines tell little; a linear classifier does equally well with either.
+        What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
+        texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
+        have similar posterior directions. A linear classifier does equally well with either.
     prior_strength : float, default=10.0
         Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
         the model of the paper; ``inf`` gives all documents the same word concentration.
@@ -218,13 +219,15 @@ class SphericalParagraphModel(
         return self._vectors(bags, self.space_)
 
     def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
-        """Return the vectors of documents, (n_docs, dim); float32 for texts.
+        """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
+
+        The offset of a document without known words is 0, its posterior direction that of the corpus.
 
         Parameters
         ----------
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
         space : {"offset", "direction"}, default=None
-            Offsets, or directions, which are unit vectors; None is the ``space`` of the fit.
+            None is the ``space`` of the fit.
         """
         bags = self._bags(X)
         return self._vectors(bags, self.space_ if space is None else space)
@@ -284,7 +287,9 @@ class SphericalParagraphModel(
     def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
         if space not in ("offset", "direction"):
             raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
-        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).offset
+        if space == "direction":
+            return directions_of(bags, self.prior_)
+        return unit_rows(self._posterior_of(bags).offset).astype(bags.sums.dtype)
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0
