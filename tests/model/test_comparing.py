@@ -28,8 +28,12 @@ def model(rng: np.random.Generator) -> SphericalParagraphModel:
 
 def whitening_by_hand(model: SphericalParagraphModel) -> np.ndarray:
     """The metric of the offsets, from the words of the texts one by one."""
-    rows = np.array([model.vectors_[word] for text in TEXTS for word in text.split()], np.float64)
-    covariance = np.cov(rows.T, bias=True)
+    rest = []
+    for text in filter(None, TEXTS):
+        rows = np.array([model.vectors_[word] for word in text.split()], np.float64)
+        rest.append(rows - rows.mean(axis=0))
+    rows = np.concatenate(rest)
+    covariance = rows.T @ rows / len(rows)
     variance = np.trace(covariance) / len(covariance)
     values, axes = np.linalg.eigh(0.9 * covariance + 0.1 * variance * np.eye(len(covariance)))
     return (axes * (values / variance) ** -0.5) @ axes.T
@@ -38,26 +42,40 @@ def whitening_by_hand(model: SphericalParagraphModel) -> np.ndarray:
 # -- scatter ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_scatter_is_that_of_the_words(model: SphericalParagraphModel) -> None:
+def test_the_scatter_is_that_of_words_within_texts(model: SphericalParagraphModel) -> None:
     np.testing.assert_allclose(model.scatter_.whitening, whitening_by_hand(model), rtol=1e-4, atol=1e-5)
-    assert model.scatter_.weight == sum(len(text.split()) for text in TEXTS)
+
+
+def test_weighted_words_count_by_their_weight(rng: np.random.Generator) -> None:
+    vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(5, 6)) + 1.0)
+    weighted = vectors.with_weights([2.0, 1.0, 1.0, 3.0, 1.0])
+    twice = [text.replace("north", "north north").replace("west", "west west west") for text in TEXTS]
+    one = SphericalParagraphModel(weighted, tokenizer=Tokenizer(), tol=1e-3).read(TEXTS)
+    other = SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=1e-3).read(twice)
+    np.testing.assert_allclose(one.scatter.within, other.scatter.within, rtol=1e-5, atol=1e-6)
 
 
 def test_whitened_words_lie_alike_in_all_directions(rng: np.random.Generator) -> None:
-    words = unit_rows(rng.normal(size=(5000, 8)) * np.linspace(0.1, 2, 8) + 1.0)
-    scatter = Scatter.of(words, np.ones(len(words)))
-    spread = np.linalg.eigvalsh(np.cov((words @ scatter.whitening).T))
-    before = np.linalg.eigvalsh(np.cov(words.T))
+    """Words scatter along few axes, texts differ along another: the first are shortened, the other is not."""
+    noise = rng.normal(size=(300, 40, 8)) * np.array([3, 2, 1, 1, 0.3, 0.3, 0.3, 0.3])
+    noise -= noise.mean(axis=1, keepdims=True)
+    words = (noise + rng.normal(size=(300, 1, 1)) * np.eye(8)[7] * 5).reshape(-1, 8)
+    sums = words.reshape(300, 40, 8).sum(axis=1)
+    whitening = Scatter.of(words, np.ones(len(words)), sums, np.full(300, 40.0)).whitening
+    before = np.linalg.eigvalsh(np.cov(noise.reshape(-1, 8).T))
+    after = np.linalg.eigvalsh(np.cov((noise.reshape(-1, 8) @ whitening).T))
     expected = 1 / (0.9 + 0.1 * before.mean() / before)  # in units of the mean variance
-    np.testing.assert_allclose(spread / before.mean(), expected, rtol=1e-3)
-    assert before.max() / before.min() > 8 * spread.max() / spread.min()
+    np.testing.assert_allclose(after / before.mean(), expected, rtol=1e-3)
+    assert whitening[7, 7] > 1 > whitening[0, 0]
 
 
-def test_isotropic_words_need_no_whitening() -> None:
+def test_words_that_scatter_alike_need_no_whitening() -> None:
     axes = np.concatenate([np.eye(4), -np.eye(4)])
-    np.testing.assert_allclose(Scatter.of(axes, np.ones(8)).whitening, np.eye(4), atol=1e-12)
-    assert np.array_equal(Scatter.of(axes[:1], np.ones(1)).whitening, np.eye(4))  # a single word has no scatter
-    assert np.array_equal(Scatter.of(axes, np.zeros(8)).whitening, np.eye(4))
+    none, all_words = np.zeros((1, 4)), np.array([8.0])
+    np.testing.assert_allclose(Scatter.of(axes, np.ones(8), none, all_words).whitening, np.eye(4), atol=1e-12)
+    single = Scatter.of(axes, np.eye(8)[0], axes[:1], np.ones(1))  # a single word has no scatter
+    assert np.array_equal(single.whitening, np.eye(4))
+    assert np.array_equal(Scatter.of(axes, np.zeros(8), none, np.zeros(1)).whitening, np.eye(4))
 
 
 def test_scatters_of_parts_add_up(model: SphericalParagraphModel) -> None:
@@ -65,12 +83,10 @@ def test_scatters_of_parts_add_up(model: SphericalParagraphModel) -> None:
     parts = Bags.concatenate([model.read(TEXTS[:3]), model.read(TEXTS[3:])]).scatter
     assert whole is not None
     assert parts is not None
-    np.testing.assert_allclose(parts.second, whole.second, rtol=1e-12)
-    np.testing.assert_allclose(parts.first, whole.first, rtol=1e-12)
-    assert parts.weight == whole.weight
+    np.testing.assert_allclose(parts.within, whole.within, rtol=1e-6, atol=1e-7)
     streamed = make(np.random.default_rng(0)).partial_fit(TEXTS)  # fitted to the texts already: all count twice
-    assert streamed.scatter_.weight == 2 * whole.weight
-    np.testing.assert_allclose(streamed.scatter_.whitening, make(np.random.default_rng(0)).scatter_.whitening)
+    once = make(np.random.default_rng(0))
+    np.testing.assert_allclose(streamed.scatter_.within, 2 * once.scatter_.within, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
@@ -78,7 +94,7 @@ def test_the_scatter_does_not_depend_on_threads(rng: np.random.Generator, n_jobs
     vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(5, 6)))
     texts = [" ".join(rng.choice(WORDS, 50)) for _ in range(4000)]
     one, many = (SphericalParagraphModel(vectors, n_jobs=jobs, tol=1e-2).fit(texts) for jobs in (1, n_jobs))
-    assert np.array_equal(one.scatter_.second, many.scatter_.second)
+    assert np.array_equal(one.scatter_.within, many.scatter_.within)
 
 
 def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) -> None:
@@ -87,7 +103,7 @@ def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) 
     again = Bags.load(tmp_path / "bags")
     assert again.scatter is not None
     assert bags.scatter is not None
-    assert np.array_equal(again.scatter.second, bags.scatter.second)
+    assert np.array_equal(again.scatter.within, bags.scatter.within)
     assert bags[:2].scatter is bags.scatter
     bare = Bags(bags.sums, bags.lengths, bags.squared_norms, bags.unknown)
     plain = SphericalParagraphModel(None, tol=1e-3).fit(bare)  # without words there is no metric but the ordinary one

@@ -4,7 +4,7 @@ import copy
 import warnings
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,12 @@ from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import GLOVE
-from .comparing import unit_rows
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
-from .posterior import directions_of
+from .posterior import Space, directions_of
 
 Floats = NDArray[np.float64]
-Space: TypeAlias = Literal["offset", "direction"]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
@@ -98,7 +96,7 @@ class SphericalParagraphModel(
     facets_ : Facets or None
         The facets of ``reader_``; None if there is only one.
     scatter_ : Scatter or None
-        How the words of the corpus scatter: the metric of the offsets. None after a fit to bags without one.
+        How words scatter within texts: the metric of the offsets. None after a fit to rows, or to bags without one.
     space_ : {"offset", "direction"}
         The ``space`` of the fit.
 
@@ -285,11 +283,7 @@ class SphericalParagraphModel(
         self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
 
     def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
-        if space not in ("offset", "direction"):
-            raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
-        if space == "direction":
-            return directions_of(bags, self.prior_)
-        return unit_rows(self._posterior_of(bags).offset).astype(bags.sums.dtype)
+        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).vectors(space)
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0
