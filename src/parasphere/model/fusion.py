@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..text import split_texts
-from .comparing import unit_rows
 from .lexical import Lexical
+from .posterior import unit_rows
 
 SAMPLE = 1024  # texts that the weights are found with, at most
 QUERY_WORDS = 10

@@ -18,9 +18,9 @@ from ..errors import ParasphereError, StoreError
 from ..features import n_threads
 from ..storage import WRONG_FACTS, check_types, storable
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
-from .comparing import unit_rows
 from .fusion import SAMPLE, Fusion, find_fusion
 from .lexical import Lexical, lexical_tokenizer
+from .posterior import unit_rows
 from .ranking import Question, Ranked, rank
 from .search import Match
 
@@ -237,9 +237,9 @@ class Index:
         check_types({"weight": float, "scale": float, "added": int}, facts)
         model, fusion, added = facts["model"], Fusion(float(facts["weight"]), float(facts["scale"])), facts["added"]
         tokenizer = lexical_tokenizer(model._reader().tokenizer)
-        offsets, *columns = _columns(arrays, tokenizer)
-        index = cls(model, offsets, *columns, fusion, added)
-        counts = {len(each) for each in (offsets, *columns) if each is not None}
+        offsets, ids, texts, lexical = _columns(arrays, tokenizer)
+        index = cls(model, offsets, ids, texts, lexical, fusion, added)
+        counts = {len(each) for each in (offsets, ids, texts, lexical) if each is not None}
         if len(counts) > 1 or offsets.shape[1:] != (model._n_features_out,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
         if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):

@@ -91,7 +91,7 @@ def _rank(
     positions = np.concatenate([each for _, each in found], axis=1)
     if len(found) > 1:
         rough = np.concatenate([each for each, _ in found], axis=1)
-        chosen = np.argpartition(-rough, count - 1, axis=1)[:, :count]
+        chosen = np.lexsort((positions, -rough), axis=1)[:, :count]
         positions = np.take_along_axis(positions, chosen, 1)
     cosines, scores = _exact(question, documents, lexical, positions)
     order = np.lexsort((positions, -scores), axis=1)[:, :k]

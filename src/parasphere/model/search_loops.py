@@ -71,28 +71,31 @@ def word_scores(asked: Any, postings: Any, most: Any, positions: Any, scores: An
         first = asked.ends[query]
 
 
+@compiled(forceinline=True)
+def _is_worse(score: Any, position: Any, than_score: Any, than_position: Any) -> Any:
+    """Tell whether a document is worse than another; the later of two equal ones is."""
+    return score < than_score or (score == than_score and position > than_position)
+
+
 @guarded(scores="f4[queries,width]", best="f4[queries,k]", positions="i8[queries,k]")
 @compiled
 def keep_best(scores: Any, size: Any, begin: Any, best: Any, positions: Any) -> None:
     """Update the best documents of each query, a heap with the worst of them first, by the first ``size`` scores."""
     k = best.shape[1]
     for query in range(scores.shape[0]):
-        worst = best[query, 0]
+        heap, places = best[query], positions[query]
         for i in range(min(size, scores.shape[1])):
             score = scores[query, i]
-            if score > worst:
+            if score > heap[0]:
                 at = 0
-                while True:
+                while 2 * at + 1 < k:
                     child = 2 * at + 1
-                    if child >= k:
-                        break
-                    if child + 1 < k and best[query, child + 1] < best[query, child]:
+                    if child + 1 < k and _is_worse(heap[child + 1], places[child + 1], heap[child], places[child]):
                         child += 1
-                    if best[query, child] >= score:
+                    if not _is_worse(heap[child], places[child], score, begin + i):
                         break
-                    best[query, at] = best[query, child]
-                    positions[query, at] = positions[query, child]
+                    heap[at] = heap[child]
+                    places[at] = places[child]
                     at = child
-                best[query, at] = score
-                positions[query, at] = begin + i
-                worst = best[query, 0]
+                heap[at] = score
+                places[at] = begin + i
