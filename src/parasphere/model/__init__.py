@@ -7,10 +7,12 @@ from .estimator import SphericalParagraphModel
 from .explain import Explanation
 from .exports import writer
 from .index import Index
+from .near_duplicates import Duplicate, duplicates
 from .posterior import FacetPosterior, Posterior
 from .search import Match
 
 __all__ = [
+    "Duplicate",
     "Explanation",
     "FacetPosterior",
     "Index",
@@ -21,5 +23,6 @@ __all__ = [
     "Prior",
     "Sampled",
     "SphericalParagraphModel",
+    "duplicates",
     "writer",
 ]

@@ -20,6 +20,7 @@ from ..storage import WRONG_FACTS, check_types, storable
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
 from .fusion import SAMPLE, Fusion, find_fusion
 from .lexical import Lexical, lexical_tokenizer
+from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
 from .posterior import unit_rows
 from .ranking import Question, Ranked, rank
 from .search import Match
@@ -176,6 +177,18 @@ class Index:
         ranked = rank(self._question(texts, weight), self.offsets, self.lexical, k, n_threads(self.model.n_jobs))
         found = [self._matches(Ranked(*row)) for row in zip(*ranked, strict=True)]
         return found if several else found[0]
+
+    def duplicates(self, threshold: float = THRESHOLD) -> list[Duplicate]:
+        """Return all pairs of documents that share most of their words, the most similar first.
+
+        Parameters
+        ----------
+        threshold : float, default=0.6
+            The smallest similarity (:func:`parasphere.model.duplicates`).
+        """
+        if self.lexical is None:
+            raise ParasphereError("duplicates are found by words, and the index was made with words=False")
+        return similar_pairs(self.lexical, threshold)
 
     def save(self, folder: str | Path) -> None:
         """Write the index and its model to a folder, replacing an earlier index in one step; nothing is pickled.

@@ -17,6 +17,7 @@ from .em import Sampled, draw
 from .equations import Prior
 from .explain import Explanation, explain
 from .index import Index
+from .near_duplicates import THRESHOLD, Duplicate, duplicates
 from .posterior import Posterior, posterior_of
 from .search import similar
 
@@ -186,6 +187,13 @@ class Inference(DocumentInputs):
         index = Index.empty(self, dtype=dtype, texts=texts, words=words)
         index.add(source, ids, **columns)
         return index
+
+    def duplicates(self, source: Any, threshold: float = THRESHOLD, **columns: Any) -> list[Duplicate]:
+        """Return all pairs of texts that share most of their words, as the model splits them into words.
+
+        See :func:`parasphere.model.duplicates`, which needs no model.
+        """
+        return duplicates(source, threshold, tokenizer=self._reader().tokenizer, **columns)
 
     def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
         """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).

@@ -162,10 +162,8 @@ class Lexical:
         return scores
 
     def tfidf(self) -> sparse.csr_array:
-        """Return unit rows of ``(1 + log count) idf``, (n_docs, n_words) float32."""
-        values = (1 + np.log(self.counts, dtype=np.float32)) * np.repeat(
-            self.idf.astype(np.float32), np.diff(self.starts)
-        )
+        """Return unit rows of ``(1 + log count) idf``, (n_docs, n_words) float64."""
+        values = (1 + np.log(self.counts, dtype=np.float64)) * np.repeat(self.idf, np.diff(self.starts))
         rows = sparse.csc_array((values, self.documents, self.starts), shape=(len(self), len(self.words))).tocsr()
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         return sparse.csr_array(sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ rows)

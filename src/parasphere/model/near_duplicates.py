@@ -1,0 +1,190 @@
+"""Near-duplicates: pairs of texts that share most of their words.
+
+The similarity is the cosine of tf-idf vectors, ``(1 + log count) idf``. It keeps copies with small changes and other
+neighbours well apart, which the cosine of offsets does not: texts about the same subject have similar offsets
+(``benchmarks/results/duplicates.md``).
+
+Pairs are found without comparing all. Let the words of a text be ordered from frequent to rare, and let its *common*
+part be the longest beginning whose vector is shorter than the threshold. If two texts share no word outside of the
+common parts of both, the rarest word that they share is in the common part of one of them, and so are all others that
+they share; hence the cosine is at most the length of that part. Only texts that share one of the other words, which are
+rare, need to be compared. The cosine of these is at most the product of the lengths of both vectors up to the rarest
+word that they share, which settles most of them.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..compiled import compiled, guarded
+from ..corpus import blocks
+from ..text import AnyTokenizer, Tokenizer
+from .lexical import Lexical, lexical_tokenizer
+
+THRESHOLD = 0.6  # copies with a fifth of their words changed are above it, other neighbours below (see above)
+SLACK = 1 - 1e-5  # bounds are computed in float32
+ROOM = 1 << 16  # pairs that are found at a time, at least
+
+
+class Duplicate(NamedTuple):
+    """Two documents that share most of their words.
+
+    Attributes
+    ----------
+    first, second : int
+        Their positions in the corpus; the first is the smaller one.
+    similarity : float
+        Cosine of their tf-idf vectors, 0 to 1.
+    """
+
+    first: int
+    second: int
+    similarity: float
+
+
+def duplicates(
+    source: Any, threshold: float = THRESHOLD, *, tokenizer: AnyTokenizer | None = None, **columns: Any
+) -> list[Duplicate]:
+    """Return all pairs of texts that share most of their words, the most similar first.
+
+    Parameters
+    ----------
+    source : texts, token lists, columns or path
+    threshold : float, default=0.6
+        The smallest similarity, above 0 and at most 1. About 0.9 remains if a tenth of the words of a paragraph are
+        deleted or replaced, 0.85 if a fifth are; other paragraphs of an encyclopedia reach 0.45.
+    tokenizer : Tokenizer or callable, default=None
+        Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words.
+    **columns
+        Passed to :func:`parasphere.corpus.blocks`.
+
+    Examples
+    --------
+    >>> pairs = duplicates(["the cat sat on the mat", "a dog barked at the moon", "The cat sat on a mat!"])
+    >>> [(pair.first, pair.second, round(pair.similarity, 3)) for pair in pairs]
+    [(0, 2, 1.0)]
+    """
+    tokenizer = lexical_tokenizer(Tokenizer() if tokenizer is None else tokenizer)
+    parts = [Lexical.of(block.texts, tokenizer) for block in blocks(source, **columns)]
+    return similar_pairs(Lexical.joined(parts), threshold) if parts else []
+
+
+def similar_pairs(lexical: Lexical, threshold: float) -> list[Duplicate]:
+    """Return all pairs of documents whose tf-idf vectors have at least this cosine, the most similar first."""
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold must be above 0 and at most 1, not {threshold:g}")
+    rows = _frequent_first(lexical)
+    found = [(pairs, cosines) for pairs, cosines in _pairs(rows, threshold)]
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(each for each, _ in found)])
+    cosines = np.concatenate([np.empty(0), *(each for _, each in found)])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))
+    return [
+        Duplicate(first, second, cosine)
+        for (first, second), cosine in zip(pairs[order].tolist(), cosines[order].tolist(), strict=True)
+    ]
+
+
+def _frequent_first(lexical: Lexical) -> sparse.csr_array:
+    """Return tf-idf vectors with the columns of frequent words first."""
+    rows = lexical.tfidf()
+    ranks = np.empty(len(lexical.words), rows.indices.dtype)
+    ranks[np.argsort(-np.diff(lexical.starts), kind="stable")] = np.arange(len(ranks))
+    ordered = sparse.csr_array((rows.data, ranks[rows.indices], rows.indptr), shape=rows.shape)
+    ordered.sort_indices()
+    return ordered
+
+
+def _pairs(rows: sparse.csr_array, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    starts, words, values = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64)
+    rare, reach = np.empty(rows.shape[0], np.int64), np.empty(len(words), np.float32)
+    find_rare(starts, values, threshold, rare, reach)
+    kept = np.flatnonzero(np.arange(len(words)) >= np.repeat(rare, np.diff(starts)))
+    kept = kept[np.argsort(words[kept], kind="stable")]  # by word, and then by document
+    holders = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(starts))[kept]
+    begins = np.concatenate([[0], np.cumsum(np.bincount(words[kept], minlength=rows.shape[1]))]).astype(np.int64)
+    postings = Holders(begins, holders, reach[kept])
+    room = max(ROOM, rows.shape[0])
+    document = 0
+    while document < rows.shape[0]:
+        pairs, cosines = np.empty((room, 2), np.int64), np.empty(room)
+        document, count = find_pairs(starts, words, values, rare, reach, postings, threshold, document, pairs, cosines)
+        yield pairs[:count].copy(), cosines[:count].copy()
+
+
+class Holders(NamedTuple):
+    """The documents that have each word among their rare ones, in order, and how far their vectors reach with it."""
+
+    begins: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    reach: NDArray[np.float32]
+
+
+@guarded(starts="i8[docs+1]", values="f8[n]", rare="i8[docs]", reach="f4[n]")
+@compiled
+def find_rare(starts: Any, values: Any, threshold: Any, rare: Any, reach: Any) -> None:
+    """Write where the rare words of each document begin, and the length of its vector up to each word."""
+    for doc in range(rare.shape[0]):
+        squares = 0.0
+        rare[doc] = starts[doc + 1]
+        for at in range(starts[doc], starts[doc + 1]):
+            squares += values[at] ** 2
+            reach[at] = np.sqrt(squares)
+            if reach[at] >= threshold * SLACK and rare[doc] > at:
+                rare[doc] = at
+
+
+@guarded(
+    starts="i8[docs+1]", words="i4[n]", values="f8[n]", rare="i8[docs]", reach="f4[n]", pairs="i8[room,2]",
+    holders={"begins": "i8[words+1]", "documents": "i4[m]", "reach": "f4[m]"}, cosines="f8[room]",
+)  # fmt: skip
+@compiled
+def find_pairs(
+    starts: Any, words: Any, values: Any, rare: Any, reach: Any, holders: Any, threshold: Any, first: Any,
+    pairs: Any, cosines: Any,
+) -> Any:  # fmt: skip
+    """Find the pairs of documents from ``first`` on with earlier ones; return where there was no room, and the number.
+
+    The first five arrays are compressed rows, frequent words first, and what :func:`find_rare` writes.
+    """
+    begins, documents, reaches = holders
+    seen = np.full(rare.shape[0], -1, np.int32)
+    least = threshold * SLACK
+    count = 0
+    for doc in range(first, rare.shape[0]):
+        if count + doc > cosines.shape[0]:
+            return doc, count
+        for i in range(starts[doc + 1] - 1, rare[doc] - 1, -1):  # the rarest word first
+            for at in range(begins[words[i]], begins[words[i] + 1]):
+                other = documents[at]
+                if other >= doc:
+                    break
+                if seen[other] == doc:
+                    continue
+                seen[other] = doc
+                if reach[i] * reaches[at] < least:
+                    continue
+                cosine = _cosine(starts, words, values, doc, other)
+                if cosine >= threshold * (1 - 1e-9):
+                    pairs[count, 0] = other
+                    pairs[count, 1] = doc
+                    cosines[count] = min(cosine, 1.0)
+                    count += 1
+    return rare.shape[0], count
+
+
+@compiled
+def _cosine(starts: Any, words: Any, values: Any, one: Any, other: Any) -> Any:
+    i, j, total = starts[one], starts[other], 0.0
+    while i < starts[one + 1] and j < starts[other + 1]:
+        if words[i] == words[j]:
+            total += values[i] * values[j]
+            i += 1
+            j += 1
+        elif words[i] < words[j]:
+            i += 1
+        else:
+            j += 1
+    return total
