@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import SphericalParagraphModel, WordVectors
+from parasphere import Index, SphericalParagraphModel, WordVectors
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -149,14 +149,62 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
     shown = run("transform", model, corpus, "--out", tmp_path / "v.parquet", "--id-column", "name")
     assert "20 vectors of 2 dimensions" in shown
 
-    found = json.loads(run("similar", model, corpus, "north", "-k", 2, "--id-column", "name", "--json"))
-    expected = loaded.similar("north", ["north north east", "east northeast", "north", "northeast nowhere"] * 5, 2)
-    assert [match["id"] for match in found] == [str(match.position) for match in expected]
-    assert "north" in run("similar", model, corpus, "north")
     told = json.loads(run("explain", model, "north by unheard northeast", "--json"))
     assert [word for word, _ in told["words"]] == ["north", "northeast"]
     assert told["unknown"] == ["unheard"]
     assert "No vector for: unheard" in run("explain", model, "north by unheard northeast")
+
+
+def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    model, index = tmp_path / "model", tmp_path / "index"
+    run("fit", corpus, "-v", vectors_file, "--out", model, "--tol", 1e-3)
+    shown = run("index", model, corpus, "--out", index, "--id-column", "name", "--threads", 2)
+    assert "20 documents written" in shown
+    found = json.loads(run("search", index, "northeast nowhere", "-k", 2, "--json"))
+    assert [match["id"] for match in found] == ["3", "7"]
+    assert found == [match._asdict() for match in Index.load(index).search("northeast nowhere", 2)]
+    shown = run("search", index, "northeast nowhere")
+    assert "similarity" in shown
+    assert "northeast nowhere" in shown
+    queries = tmp_path / "queries.txt"
+    queries.write_text("north\neast\n")
+    several = json.loads(run("search", index, "--queries", queries, "--weight", 0, "-k", 3, "--json"))
+    assert [each["query"] for each in several] == ["north", "east"]
+    assert several[0]["matches"] == json.loads(run("search", index, "north", "--weight", 0, "-k", 3, "--json"))
+    assert "east northeast" in run("search", index, "--queries", queries)
+
+    facts = json.loads(run("index", model, corpus, "-o", index, "--no-texts", "--no-words", "--half", "--json"))
+    assert facts["documents"] == 20
+    assert json.loads(run("search", index, "north", "-k", 1, "--json"))[0]["text"] is None
+    assert "made with --no-words and can be searched with --weight 0 only" in run(
+        "search", index, "north", "--weight", 0.5, code=1
+    )
+
+
+def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("")
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model", "--tol", 1e-1)
+    run("index", tmp_path / "model", corpus, "--out", tmp_path / "index")
+    assert "or a file by --queries" in run("search", tmp_path / "index", code=1)
+    assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
+    assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
+    assert "no word of the query 'xyz' is known" in run("search", tmp_path / "index", "xyz", code=1)
+    assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
+    assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
+
+
+def test_duplicates(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.csv"
+    corpus.write_text("name,text\na,plum and kiwi\nb,pear or fig\nc,Kiwi; plum\n")
+    found = json.loads(run("duplicates", corpus, "--id-column", "name", "--json"))
+    assert [(pair["first_id"], pair["second_id"], pair["first"], pair["second"]) for pair in found] == [
+        ("a", "c", 0, 2)
+    ]
+    assert found[0]["similarity"] == pytest.approx(1.0)
+    shown = run("duplicates", corpus)
+    assert "plum and kiwi" in shown
+    assert "1 pairs among 3 documents" in shown
+    assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
 
 
 def test_the_papers_model_and_options(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:

@@ -90,10 +90,13 @@ def test_every_command_with_hostile_names_and_texts(hostile: dict[str, Path]) ->
     harmless(typed("fit", corpus, "-v", vectors, "-o", model, "--tol", 0.1, "--json", *columns))
     harmless(typed("info", model))
     assert "a[/]b[red]\\x1b[2J" in harmless(typed("transform", model, corpus, "-o", out / "v.npy", *columns)).out
-    found = harmless(typed("similar", model, corpus, "north", "--id-column", "id", *columns)).out
-    assert "\\x1b[31mred" in found
-    as_json = harmless(typed("similar", model, corpus, "north", "--id-column", "id", "--json", *columns)).out
+    index = out / "index[\x1b]"
+    harmless(typed("index", model, corpus, "-o", index, "--id-column", "id", *columns))
+    assert "\\x1b[31mred" in harmless(typed("search", index, f"north {HOSTILE}")).out
+    as_json = harmless(typed("search", index, f"north {HOSTILE}", "--json")).out
     assert json.loads(as_json)[0]["id"].endswith(HOSTILE)
+    assert "\\x1b[31mred" in harmless(typed("duplicates", corpus, "--id-column", "id", *columns)).out
+    harmless(typed("search", index, "\x1b[\x9bxyz"), 1)
     assert "No vector for" in harmless(typed("explain", model, f"north {HOSTILE}")).out
     harmless(typed("explain", model, f"north {HOSTILE}", "--json"))
     harmless(typed("vectors", "info", vectors))

@@ -6,7 +6,7 @@ import re
 _RENAMED = {"n_jobs": "threads", "text": "text-column", "label": "label-column", "id": "id-column"}
 _SAME = (
     "batch_size checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate max_iter "
-    "max_length member min_count minutes precision prior_strength seed tol vectors word_dim"
+    "max_length member min_count minutes precision prior_strength seed threshold tol vectors weight word_dim"
 ).split()
 PARAMETERS = {name: "--" + _RENAMED.get(name, name).replace("_", "-") for name in [*_RENAMED, *_SAME]} | {"k": "-k"}
 _CONVERT = "'parasphere vectors convert"
@@ -20,6 +20,7 @@ PHRASES = (
     (", a folder that WordVectors.save wrote, or gensim's KeyedVectors", ", or a folder of 'parasphere vectors'"),
     (", and a tokenizer of your own decides what a word is", ""),
     (", or pass a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
+    ("made with words=False", "made with --no-words"),
     (": pass it again to load.", ", so the model can be used from Python only."),
 )
 _NAMES = "|".join(PARAMETERS)

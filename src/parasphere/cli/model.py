@@ -1,4 +1,4 @@
-"""The commands around a model: fit, transform, similar, explain, info, plot."""
+"""The commands around a model: fit, transform, explain, info, plot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_model_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
-    for command in (fit, transform, similar, explain, info, plot):
+    for command in (fit, transform, explain, info, plot):
         app.command()(command)
 
 
@@ -143,44 +143,6 @@ def transform(
             count += len(block)
     facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
     say(facts, as_json, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}")
-
-
-def similar(
-    model: options.Model,
-    corpus: options.Corpus,
-    query: Annotated[str, Argument(help="The text to compare with.")],
-    k: Annotated[int, Option("-k", min=1, help="Number of documents.")] = 10,
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """List the documents most similar to a query.
-
-    \b
-    Examples:
-        parasphere similar model texts.txt "a short query"
-        parasphere similar model news.csv "a short query" -k 3 --id-column id
-    """  # noqa: D301
-    estimator = _load(model, vectors)
-    with reading("searching", corpus) as at:
-        columns = _columns(text_column, encoding, format, id=id_column)
-        matches = estimator.similar(query, documents(corpus), k, progress=at, **columns)
-    if as_json:
-        print_json([match._asdict() for match in matches])
-        return
-    table = Table("evidence", "cosine", "document", "text", box=None)
-    for match in matches:
-        name = match.id if match.id is not None else f"{match.position + 1:,}"
-        start = " ".join((match.text or "").split())[:160]
-        table.add_row(f"{match.score:+.1f}", f"{match.cosine:.3f}", name, start)
-    out.print(table)
-    out.print(
-        "evidence: log Bayes factor for a shared direction, in nats; cosine: expected cosine of the directions",
-        style="dim",
-    )
 
 
 def explain(

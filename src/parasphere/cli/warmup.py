@@ -49,6 +49,9 @@ def _walk(vectors: WordVectors) -> None:
     model.transform(_TEXTS)
     model.posterior(_TEXTS)
     model.similar(_TEXTS[0], _TEXTS, 2)
+    index = model.index(_TEXTS)
+    index.search(_TEXTS[0], 2)
+    index.duplicates()
     model.compare(_TEXTS[0], _TEXTS[1], return_std=True)
     model.explain(_TEXTS[0])
 
