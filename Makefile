@@ -15,6 +15,9 @@ export PARASPHERE_TEST_VECTORS ?= $(abspath $(DATA)/vectors)
 VECTORS ?= $(DATA)/vectors/word2vec-wikipedia-{dim}d.bin.gz
 endif
 VECTORS ?= glove-6b-50d
+ifneq ($(wildcard $(DATA)/text),)
+export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
+endif
 
 .PHONY: help demo test lint fix fuzz bench reproduce clean
 help: ## show this list

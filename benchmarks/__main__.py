@@ -13,7 +13,10 @@ from pathlib import Path
 
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
-NAMES = ["coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "mixtures", "fastsent", "encoders"]
+NAMES = [
+    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "duplicates", "mixtures", "fastsent",
+    "encoders",
+]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]
 

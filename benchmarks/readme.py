@@ -1,4 +1,4 @@
-"""Write the README's tables of speed and accuracy, from ``benchmarks/results`` and ``results``.
+"""Write the tables of the README and the documentation, from ``benchmarks/results`` and ``results``.
 
 Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``parasphere reproduce``.
 """
@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.duplicates import similarity_table
 from parasphere.experiments import published
 from parasphere.experiments.report import read_results
 
@@ -22,11 +23,15 @@ ENCODERS = {
 
 
 def main() -> None:
-    for name, text in (("speed", _speeds(_result("text"))), ("accuracy", _accuracies())):
-        readme = HERE.parent / "README.md"
-        before, _, rest = readme.read_text().partition(f"<!-- {name} -->\n")
+    for page, name, text in (
+        ("README.md", "speed", _speeds(_result("text"))),
+        ("README.md", "accuracy", _accuracies()),
+        ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
+    ):
+        path = HERE.parent / page
+        before, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
         _, _, after = rest.partition(f"<!-- /{name} -->")
-        readme.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
+        path.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
 
 
 def _accuracies() -> str:

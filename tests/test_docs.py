@@ -2,16 +2,23 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from parasphere import Index
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 
+def python_of(text: str) -> str:
+    return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+
+
 def run_page(page: Path, shorter: dict[str, str]) -> None:
     """Run all Python of a page, one block after the other, with some calls made shorter."""
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    code = python_of(page.read_text(encoding="utf-8"))
     for long, short in shorter.items():
         assert code.count(long) == 1
         code = code.replace(long, short)
@@ -41,9 +48,29 @@ def test_the_page_on_learning_runs() -> None:
     run_page(DOCS / "learning.md", {"JointVectors(dim=50, epochs=2)": "JointVectors(dim=50, epochs=1)"})
 
 
+def test_the_page_on_search_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page(DOCS / "search.md", {})
+    shown = capsys.readouterr().out
+    assert "scipy.linalg.lstsq" in shown
+    assert "\n0 2 1.00\n" in shown
+    assert {"mine", "numpy.acos"} <= set(Index.load(tmp_path / "docstrings-index").ids.to_pylist())
+
+
+@pytest.mark.parametrize("library", ["faiss", "usearch", "lancedb", "duckdb"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # their own
+def test_each_export_finds_what_we_find(library: str) -> None:
+    pytest.importorskip(library)
+    preamble, *sections = (DOCS / "export.md").read_text(encoding="utf-8").split("\n## ")
+    (section,) = [text for text in sections if text.lower().startswith(library)]
+    names: dict[str, Any] = {}
+    exec(compile(python_of(preamble) + python_of(section), "export.md", "exec"), names)
+    expected = names["index"].search("eigenvalues of a symmetric matrix", 5, weight=0)
+    assert names["found"] == [match.id for match in expected]
+
+
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
-    assert sorted(pages) == ["README.md", "learning.md", "tutorial.md"]
+    assert sorted(pages) == ["README.md", "export.md", "learning.md", "search.md", "tutorial.md"]
 
 
 def test_links_lead_somewhere() -> None:
@@ -52,8 +79,8 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
 
-def test_the_readme_has_the_tables_that_a_script_fills() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in ("speed", "accuracy"):
+def test_pages_have_the_tables_that_a_script_fills() -> None:
+    for page, name in (("README.md", "speed"), ("README.md", "accuracy"), ("docs/search.md", "duplicates")):
+        text = (ROOT / page).read_text(encoding="utf-8")
         begin, end = text.index(f"<!-- {name} -->\n|"), text.index(f"|\n<!-- /{name} -->")
         assert begin < end

@@ -49,8 +49,8 @@ def show(out: Console, picture: Path) -> None:
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
-    matches = model.similar(QUERY, posterior, 5)
-    _print(out, "A query", f"'{QUERY}' finds {', '.join(corpus.ids[match.position] for match in matches)}")
+    matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
+    _print(out, "A query", f"'{QUERY}' finds {', '.join(match.id for match in matches)}")
 
     out.print()
     out.print(_accuracies(model, bags, corpus))

@@ -54,8 +54,8 @@ def duplicates(
     ----------
     source : texts, token lists, columns or path
     threshold : float, default=0.6
-        The smallest similarity, above 0 and at most 1. About 0.9 remains if a tenth of the words of a paragraph are
-        deleted or replaced, 0.85 if a fifth are; other paragraphs of an encyclopedia reach 0.45.
+        The smallest similarity, above 0 and at most 1. If a tenth of the words of a paragraph are deleted or replaced,
+        it is 0.94 at the median, and 0.87 if a fifth are; of other neighbours, one in a hundred is above 0.5.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words.
     **columns
