@@ -12,24 +12,21 @@ import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
-from ..compiled import check_layouts
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, StoreError
 from ..features import n_threads
 from ..storage import WRONG_FACTS, check_types, storable
-from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from .approximate import CANDIDATES, Graph
 from .fusion import SAMPLE, Fusion, find_fusion
+from .index_columns import DTYPES, KIND, WORDS, as_arrays, check_arrays, check_distinct, columns
 from .lexical import Lexical, lexical_tokenizer
 from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
 from .posterior import unit_rows
-from .ranking import Question, Ranked, rank
+from .ranking import Question, Ranked, rank, rank_among
 from .search import Match
 
 if TYPE_CHECKING:
     from .inference import Inference
-
-KIND = "index"
-DTYPES = (np.float32, np.float16)
 
 
 @dataclass(eq=False, repr=False)
@@ -61,6 +58,8 @@ class Index:
         The weight and the scale of words.
     added : int
         Number of documents that were ever added.
+    graph : Graph or None
+        The neighbours of the documents, once there was an approximate search; saved, but lost if documents change.
 
     Examples
     --------
@@ -83,6 +82,7 @@ class Index:
     lexical: Lexical | None
     fusion: Fusion = field(default_factory=Fusion)
     added: int = 0
+    graph: Graph | None = None
 
     @classmethod
     def empty(
@@ -128,10 +128,10 @@ class Index:
                 lexical.append(Lexical.of(block.texts, self.lexical.tokenizer))
                 sample.add(block.texts)
         together = pa.concat_arrays(names)
-        _check_distinct(together)
+        check_distinct(together)
         if self.lexical is not None and not len(self) and sample.parts:
             self.fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
-        self.offsets, self.ids, self.added = np.concatenate(offsets), together, added
+        self.offsets, self.ids, self.added, self.graph = np.concatenate(offsets), together, added, None
         self.texts = None if self.texts is None else pa.concat_arrays(texts)
         self.lexical = None if self.lexical is None else Lexical.joined(lexical)
 
@@ -149,15 +149,14 @@ class Index:
             raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
         kept = np.ones(len(self), bool)
         kept[np.asarray(places)] = False
-        self.offsets, self.ids = self.offsets[kept], self.ids.filter(pa.array(kept))
+        self.offsets, self.ids, self.graph = self.offsets[kept], self.ids.filter(pa.array(kept)), None
         self.texts = None if self.texts is None else self.texts.filter(pa.array(kept))
         self.lexical = None if self.lexical is None else self.lexical.kept(kept)
 
-    def search(self, queries: Any, k: int = 10, *, weight: float | None = None) -> Any:
+    def search(self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True) -> Any:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.
 
-        The search is exact. The threads are those of the model's ``n_jobs``, and results do not depend on them, nor on
-        the other queries.
+        The threads are those of the model's ``n_jobs``. Exact results do not depend on them, nor on the other queries.
 
         Parameters
         ----------
@@ -165,6 +164,9 @@ class Index:
         k : int, default=10
         weight : float, default=None
             Weight of words, 0 to 1: 0 ranks by the offsets alone, 1 by the words alone. None is that of the index.
+        exact : bool, default=True
+            False compares offsets with those of some candidates only (extra ``search``), which pays off above a million
+            documents. The first such search makes a graph, which takes minutes per million documents.
 
         Returns
         -------
@@ -174,7 +176,13 @@ class Index:
             raise ValueError(f"k must be at least 1, not {k}")
         several = not isinstance(queries, str)
         texts = _queries(queries)
-        ranked = rank(self._question(texts, weight), self.offsets, self.lexical, k, n_threads(self.model.n_jobs))
+        question, threads = self._question(texts, weight), n_threads(self.model.n_jobs)
+        if exact or not len(self):
+            ranked = rank(question, self.offsets, self.lexical, k, threads)
+        else:
+            self.graph = Graph.of(self.offsets, threads) if self.graph is None else self.graph
+            near = self.graph.nearest(question.offsets, min(max(4 * k, CANDIDATES), len(self)), threads)
+            ranked = rank_among(near, question, self.offsets, self.lexical, k, threads)
         found = [self._matches(Ranked(*row)) for row in zip(*ranked, strict=True)]
         return found if several else found[0]
 
@@ -216,7 +224,7 @@ class Index:
         verify : bool, default=True
             Compare the data with their checksum, and check the numbers, once per file.
         """
-        arrays, facts = storage.load(folder, KIND, verify=verify, inspect=_check_arrays)
+        arrays, facts = storage.load(folder, KIND, verify=verify, inspect=check_arrays)
         try:
             index = storage.unpacked(facts, arrays, KIND, vectors=vectors, tokenizer=tokenizer)
         except StoreError as error:
@@ -237,11 +245,12 @@ class Index:
         """Return the facts and arrays of a saved index."""
         weight, scale = self.fusion
         facts = {"model": self.model, "weight": weight, "scale": scale, "added": self.added}
-        arrays = {"offsets": self.offsets} | _as_arrays("ids", self.ids)
-        arrays |= {} if self.texts is None else _as_arrays("texts", self.texts)
+        arrays = {"offsets": self.offsets} | as_arrays("ids", self.ids)
+        arrays |= {} if self.graph is None else {"graph": self.graph.data}
+        arrays |= {} if self.texts is None else as_arrays("texts", self.texts)
         if self.lexical is not None:
             arrays |= {"words.bytes": self.lexical.words.data, "words.ends": self.lexical.words.offsets}
-            arrays |= {f"words.{name}": getattr(self.lexical, name) for name in _WORDS}
+            arrays |= {f"words.{name}": getattr(self.lexical, name) for name in WORDS}
         return facts, arrays
 
     @classmethod
@@ -250,8 +259,9 @@ class Index:
         check_types({"weight": float, "scale": float, "added": int}, facts)
         model, fusion, added = facts["model"], Fusion(float(facts["weight"]), float(facts["scale"])), facts["added"]
         tokenizer = lexical_tokenizer(model._reader().tokenizer)
-        offsets, ids, texts, lexical = _columns(arrays, tokenizer)
-        index = cls(model, offsets, ids, texts, lexical, fusion, added)
+        offsets, ids, texts, lexical = columns(arrays, tokenizer)
+        graph = Graph(arrays["graph"]) if "graph" in arrays else None
+        index = cls(model, offsets, ids, texts, lexical, fusion, added, graph)
         counts = {len(each) for each in (offsets, ids, texts, lexical) if each is not None}
         if len(counts) > 1 or offsets.shape[1:] != (model._n_features_out,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
@@ -274,8 +284,9 @@ class Index:
         if asked is not None:
             known |= np.diff(asked.ends, prepend=0) > 0
         if len(self) and not known.all():
-            query, by = texts[int(np.argmin(known))], "has a vector" if asked is None else "is known"
-            raise ParasphereError(f"no word of the query {query!r} {by}, so nothing can be found by it")
+            query = texts[int(np.argmin(known))]
+            lacking = "is known" if asked is not None else "has a vector, or they cancel each other out"
+            raise ParasphereError(f"no word of the query {query!r} {lacking}, so nothing can be found by it")
         return Question(offsets, asked, 1 - weight, weight * self.fusion.scale)
 
     def _matches(self, row: Ranked) -> list[Match]:
@@ -286,46 +297,6 @@ class Index:
             Match(position, cosine, None if ids is None else ids[i], None if texts is None else texts[i], score)
             for i, (position, cosine, score) in enumerate(numbers)
         ]
-
-
-_WORDS = ("starts", "documents", "counts", "lengths")  # the arrays of Lexical
-Columns = tuple[NDArray[Any], pa.LargeStringArray, pa.LargeStringArray | None, Lexical | None]
-
-
-def _columns(arrays: storage.Arrays, tokenizer: AnyTokenizer) -> Columns:
-    """Return the offsets, ids, texts and words of saved arrays, whose types and shapes are checked."""
-    offsets, lexical = arrays["offsets"], None
-    if offsets.ndim != 2 or offsets.dtype not in DTYPES:
-        raise ParasphereError(f"its offsets are {offsets.dtype} of shape {offsets.shape}")
-    if "words.ends" in arrays:
-        words = Vocabulary.from_buffers(arrays["words.bytes"], arrays["words.ends"], trusted=True)
-        columns: dict[str, Any] = {name: arrays[f"words.{name}"] for name in _WORDS}
-        lexical = Lexical(tokenizer, words, **columns)
-    return (
-        offsets,
-        _as_strings("ids", arrays),
-        _as_strings("texts", arrays) if "texts.ends" in arrays else None,
-        lexical,
-    )
-
-
-def _check_arrays(arrays: storage.Arrays) -> None:
-    """Raise unless all numbers and strings of a file are possible."""
-    try:
-        own = {name.removeprefix(f"{KIND}."): array for name, array in arrays.items()}
-        offsets, ids, texts, lexical = _columns(own, Tokenizer())
-        if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
-            raise ParasphereError("its offsets are no unit vectors")
-        for column in (ids, texts):
-            if column is not None:
-                column.validate(full=True)
-        _check_distinct(ids)
-        if lexical is not None:
-            lexical.words.check_utf8()
-            lexical.words.table  # noqa: B018  (raises if a word is repeated)
-            lexical.check()
-    except WRONG_FACTS as error:
-        raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
 
 
 class _Sample:
@@ -362,21 +333,3 @@ def _names(block: Block, first: int) -> pa.LargeStringArray:
         place = block.start + pc.index(block.ids.is_null(), True).as_py()
         raise ParasphereError(f"the document at position {place} has no id; each needs one")
     return block.ids.cast(pa.large_string())
-
-
-def _check_distinct(ids: pa.LargeStringArray) -> None:
-    if pc.count_distinct(ids).as_py() < len(ids):
-        counts = pc.value_counts(ids)
-        twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
-        raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
-
-
-def _as_arrays(name: str, column: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
-    data, offsets = string_buffers(column)
-    return {f"{name}.bytes": data[offsets[0] : offsets[-1]], f"{name}.ends": offsets - offsets[0]}
-
-
-def _as_strings(name: str, arrays: dict[str, NDArray[Any]]) -> pa.LargeStringArray:
-    data, offsets = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
-    check_layouts({"bytes": data, "ends": offsets}, {"bytes": "u1[bytes]", "ends": "i8[docs+1]"})
-    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))

@@ -75,6 +75,28 @@ def rank(question: Question, documents: NDArray[Any], lexical: Lexical | None, k
     return Ranked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+def rank_among(
+    near: Ints, question: Question, documents: NDArray[Any], lexical: Lexical | None, k: int, threads: int
+) -> Ranked:
+    """Return the ``k`` best documents of each query among those with given positions and those that words find.
+
+    Parameters
+    ----------
+    near : (n_queries, n) int64
+        Positions of documents whose offsets are close to those of each query, at least ``k`` or all of them.
+    question, documents, lexical, k, threads
+        As in :func:`rank`.
+    """
+    positions = near
+    if question.asked is not None and lexical is not None:
+        by_words = rank(question._replace(of_cosines=0.0, of_words=1.0), documents, lexical, near.shape[1], threads)
+        positions = np.concatenate([near, by_words.positions], axis=1)
+    positions = np.sort(positions, axis=1)
+    cosines, scores = _exact(question, documents, lexical, positions)
+    scores[:, 1:][positions[:, 1:] == positions[:, :-1]] = -np.inf  # found in both ways
+    return _ordered(positions, cosines, scores, min(k, len(documents)))
+
+
 def _rank(
     question: Question, documents: NDArray[Any], lexical: Lexical | None, k: int, count: int, threads: int
 ) -> Ranked:
@@ -94,8 +116,14 @@ def _rank(
         chosen = np.lexsort((positions, -rough), axis=1)[:, :count]
         positions = np.take_along_axis(positions, chosen, 1)
     cosines, scores = _exact(question, documents, lexical, positions)
+    return _ordered(positions, cosines, scores, k)
+
+
+def _ordered(positions: Ints, cosines: Floats, scores: Floats, k: int) -> Ranked:
+    """Return the ``k`` best candidates of each query, best first."""
     order = np.lexsort((positions, -scores), axis=1)[:, :k]
-    return Ranked(*(np.take_along_axis(each, order, 1) for each in (positions, cosines, scores)))
+    columns: tuple[NDArray[Any], ...] = (positions, cosines, scores)
+    return Ranked(*(np.take_along_axis(column, order, 1) for column in columns))
 
 
 def _candidates(

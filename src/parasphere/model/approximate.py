@@ -1,0 +1,50 @@
+"""Approximate search for millions of documents, by a graph of neighbours (HNSW) that usearch makes."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtraError, ParasphereError
+
+CANDIDATES = 64  # per query, at least: their exact scores decide, so that more are never worse
+
+
+class Graph:
+    """The graph of the neighbours of unit rows, as usearch writes it.
+
+    Parameters
+    ----------
+    data : (n_bytes,) uint8
+    """
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        self.data = data
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], threads: int) -> "Graph":
+        """Return the graph of rows; their positions are its keys."""
+        graph = _usearch()(ndim=rows.shape[1], metric="ip", dtype="f16")
+        graph.add(np.arange(len(rows), dtype=np.uint64), np.asarray(rows, np.float32), threads=threads)
+        return cls(np.frombuffer(bytes(graph.save()), np.uint8))
+
+    def nearest(self, queries: NDArray[Any], count: int, threads: int) -> NDArray[np.int64]:
+        """Return the positions of about the nearest rows to each query, (n_queries, count)."""
+        found = self._graph.search(np.asarray(queries, np.float32), count, threads=threads)
+        positions = np.asarray(found.keys, np.int64).reshape(len(queries), -1)
+        if positions.shape[1] != min(count, len(self._graph)):
+            raise ParasphereError("the graph of neighbours finds too few of them: make it again by adding documents")
+        return positions
+
+    @cached_property
+    def _graph(self) -> Any:
+        return _usearch().restore(bytes(self.data))
+
+
+def _usearch() -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError as error:
+        raise MissingExtraError("usearch", "search", "approximate search") from error
+    return Index
