@@ -173,6 +173,12 @@ def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert several[0]["matches"] == json.loads(run("search", index, "north", "--weight", 0, "-k", 3, "--json"))
     assert "east northeast" in run("search", index, "--queries", queries)
 
+    pytest.importorskip("usearch")
+    run("index", model, corpus, "-o", index, "--graph")
+    assert Index.load(index).graph is not None
+    exact, roughly = (run("search", index, "north", "-k", 20, *how) for how in ([], ["--approximate"]))
+    assert exact == roughly
+
     facts = json.loads(run("index", model, corpus, "-o", index, "--no-texts", "--no-words", "--half", "--json"))
     assert facts["documents"] == 20
     assert json.loads(run("search", index, "north", "-k", 1, "--json"))[0]["text"] is None

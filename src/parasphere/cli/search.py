@@ -34,6 +34,9 @@ def index(
     no_texts: Annotated[bool, Option("--no-texts", help="Do not keep the texts: results have ids alone.")] = False,
     no_words: Annotated[bool, Option("--no-words", help="Do not keep the words: search by vectors alone.")] = False,
     half: Annotated[bool, Option("--half", help="Keep vectors in half precision: less room, three digits.")] = False,
+    graph: Annotated[
+        bool, Option("--graph", help="Also prepare 'parasphere search --approximate': minutes per million texts.")
+    ] = False,
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -56,6 +59,8 @@ def index(
             documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
             words=not no_words, text=text_column, encoding=encoding, format=format, progress=at,
         )  # fmt: skip
+    if graph:
+        made.make_graph()
     made.save(folder)
     facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(folder)}
     say(facts, as_json, f"{len(made):,} documents written to {folder}")
@@ -72,6 +77,9 @@ def search(
         float | None,
         Option(min=0.0, max=1.0, help="Weight of words: 0 for vectors alone, 1 for words alone. (default: found)"),
     ] = None,
+    approximate: Annotated[
+        bool, Option("--approximate", help="Look at some candidates only: for indexes made with --graph.")
+    ] = False,
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -92,7 +100,7 @@ def search(
     loaded = Index.load(folder, vectors=vectors)
     loaded.model.n_jobs = threads
     if queries is None:
-        matches = loaded.search(query, k, weight=weight)
+        matches = loaded.search(query, k, weight=weight, exact=not approximate)
         if as_json:
             print_json([match._asdict() for match in matches])
         else:
@@ -104,7 +112,7 @@ def search(
     texts = [text for block in blocks(documents(queries)) for text in block.texts.to_pylist()]
     if not texts:
         raise ParasphereError(f"{queries} holds no queries; one per line is needed.")
-    found = loaded.search(texts, k, weight=weight)
+    found = loaded.search(texts, k, weight=weight, exact=not approximate)
     if as_json:
         print_json([
             {"query": text, "matches": [match._asdict() for match in matches]}

@@ -59,7 +59,7 @@ class Index:
     added : int
         Number of documents that were ever added.
     graph : Graph or None
-        The neighbours of the documents, once there was an approximate search; saved, but lost if documents change.
+        The neighbours of the documents, if :meth:`make_graph` or an approximate search found them.
 
     Examples
     --------
@@ -165,8 +165,8 @@ class Index:
         weight : float, default=None
             Weight of words, 0 to 1: 0 ranks by the offsets alone, 1 by the words alone. None is that of the index.
         exact : bool, default=True
-            False compares offsets with those of some candidates only (extra ``search``), which pays off above a million
-            documents. The first such search makes a graph, which takes minutes per million documents.
+            False compares the offsets of some candidates only (:meth:`make_graph`), which pays off above a million
+            documents.
 
         Returns
         -------
@@ -180,11 +180,19 @@ class Index:
         if exact or not len(self):
             ranked = rank(question, self.offsets, self.lexical, k, threads)
         else:
-            self.graph = Graph.of(self.offsets, threads) if self.graph is None else self.graph
-            near = self.graph.nearest(question.offsets, min(max(4 * k, CANDIDATES), len(self)), threads)
+            near = self.make_graph().nearest(question.offsets, min(max(4 * k, CANDIDATES), len(self)), threads)
             ranked = rank_among(near, question, self.offsets, self.lexical, k, threads)
         found = [self._matches(Ranked(*row)) for row in zip(*ranked, strict=True)]
         return found if several else found[0]
+
+    def make_graph(self) -> Graph:
+        """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
+
+        It takes minutes per million documents, is saved with the index, and is lost if documents change.
+        """
+        if self.graph is None:
+            self.graph = Graph.of(self.offsets, n_threads(self.model.n_jobs))
+        return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD) -> list[Duplicate]:
         """Return all pairs of documents that share most of their words, the most similar first.
