@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -210,7 +211,8 @@ def growth(dataset: Dataset, vectors: WordVectors, options: Options | None = Non
     texts = [dataset.texts[i] for i in folds(dataset, options.seed)[0].train]
     model = _model(vectors, options).fit(texts)
     rng = np.random.default_rng(options.seed)
-    words = [[word for word in WORDS(text) if word in vectors] for text in texts]
+    known = set(vectors.words)
+    words = [[word for word in text if word in known] for text in _split(texts)]
     pool = np.array([word for text in words for word in text])
 
     def measured(some: Sequence[Sequence[str]]) -> Floats:
@@ -231,7 +233,7 @@ def _rank(dataset: Dataset, vectors: WordVectors, fold: Fold, options: Options, 
     seen, unseen = ([dataset.texts[i] for i in places] for places in fold)
     if cut:
         rng = np.random.default_rng(options.seed)
-        unseen = [_cut(text, rng) for text in unseen]
+        unseen = [_cut(words, rng) for words in _split(unseen)]
     with threadpool_limits(1):
         model = _model(vectors, options).fit(seen)
         known, asked = model.posterior(seen), model.posterior(unseen)
@@ -260,10 +262,14 @@ def _certainty(asked: Posterior, known: Posterior, decisions: Floats) -> dict[st
     }
 
 
-def _cut(text: str, rng: np.random.Generator) -> str:
-    words = WORDS(text)
+def _split(texts: Sequence[str]) -> list[list[str]]:
+    return list(WORDS.split(pa.array(texts, pa.large_string())).to_pylist())
+
+
+def _cut(words: list[str], rng: np.random.Generator) -> str:
+    """Return a random number of words, in random order; none of them is more likely to stay than another."""
     kept = int(np.exp(rng.uniform(0, np.log(len(words) + 1))))
-    return " ".join(rng.permutation(words)[:kept]) if words else ""
+    return " ".join(words[i] for i in rng.permutation(len(words))[:kept])
 
 
 def _groups(certainty: ArrayLike, wrong: ArrayLike) -> tuple[NDArray[np.int64], Floats]:
