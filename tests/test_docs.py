@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,15 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 
-def run_page(page: Path, shorter: dict[str, str]) -> None:
-    """Run all Python of a page, one block after the other, with some calls made shorter."""
+def run_page(page: Path, shorter: dict[str, str]) -> dict[str, Any]:
+    """Run all Python of a page, one block after the other, with some calls made shorter; return its names."""
     code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
     for long, short in shorter.items():
         assert code.count(long) == 1
         code = code.replace(long, short)
-    exec(compile(code, page.name, "exec"), {"__name__": page.stem})
+    names: dict[str, Any] = {"__name__": page.stem}
+    exec(compile(code, page.name, "exec"), names)
+    return names
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +44,17 @@ def test_the_page_on_learning_runs() -> None:
     run_page(DOCS / "learning.md", {"JointVectors(dim=50, epochs=2)": "JointVectors(dim=50, epochs=1)"})
 
 
+def test_the_page_on_similarity_says_what_comes_out() -> None:
+    found = run_page(DOCS / "similarity.md", {})
+    assert (round(found["similarity"], 2), round(found["std"], 2)) == (0.37, 0.21)
+    assert (round(found["evidence"], 1), round(found["nats"][0], 1)) == (1.6, 2.6)
+    best = {max(words, key=lambda part: part[1])[0] for words in (found["match"].words_a, found["match"].words_b)}
+    assert best == {"equations", "equation"}
+
+
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
-    assert sorted(pages) == ["README.md", "learning.md", "tutorial.md"]
+    assert sorted(pages) == ["README.md", "learning.md", "similarity.md", "tutorial.md"]
 
 
 def test_links_lead_somewhere() -> None:

@@ -85,7 +85,8 @@ def write(study: Mapping[str, Any], folder: str | Path) -> None:
 
 
 def _title(name: str) -> str:
-    return published.DATASETS.get(name, name)
+    title = published.DATASETS.get(name, name)
+    return f"20 Newsgroups, {title}" if name.startswith("20news-") else title
 
 
 def _risks(found: Mapping[str, Any]) -> dict[str, Curve]:
@@ -173,15 +174,15 @@ def _verdicts(corpora: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for measure in ("typicality", "information", "offset", "concentration"):
         marks = [_mark(found[measure]) for found in corpora.values()]
         lines.append(
-            f"* {MEASURES[measure].capitalize()}: better than the {MEASURES[REFERENCE]} on {marks.count(' ▲')} corpora "
-            f"of {len(marks)}, worse on {marks.count(' ▼')}, not told apart on {marks.count('')}."
+            f"* {MEASURES[measure].capitalize()}: better than the {MEASURES[REFERENCE]} on {marks.count(' ▲')} of "
+            f"{len(marks)} corpora, worse on {marks.count(' ▼')}, not told apart on {marks.count('')}."
         )
     return lines
 
 
 def _growth(corpora: Mapping[str, Mapping[str, Any]]) -> list[str]:
     words = next(iter(corpora.values()))["words"]
-    lines = _head("texts / drawn words / expected", [f"{size} words" for size in words])
+    lines = _head("texts / drawn words / expected", [f"{size} word{'s' * (size > 1)}" for size in words])
     for name, found in corpora.items():
         columns = zip(found["texts"], found["texts_std"], found["drawn"], found["expected"], strict=True)
         cells = [

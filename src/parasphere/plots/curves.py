@@ -96,11 +96,23 @@ def _draw_panel(axes: Any, title: str, curves: Mapping[str, Curve], x_scale: str
     axes.set(xscale=x_scale, yscale=y_scale)
     if y_scale == "linear":
         axes.set_ylim(bottom=0)
+    for axis, scale in ((axes.xaxis, x_scale), (axes.yaxis, y_scale)):
+        if scale == "log":
+            _number(axis)
     axes.set_title(title, loc="left", fontweight="bold", parse_math=False)
     axes.grid(color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _number(axis: Any) -> None:
+    """Write 1, 2, 5, 10 and so on along a logarithmic axis, instead of powers."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _draw_key(figure: Any, panels: Mapping[str, Mapping[str, Curve]]) -> None:
