@@ -16,13 +16,15 @@ def python_of(text: str) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 
 
-def run_page(page: Path, shorter: dict[str, str]) -> None:
-    """Run all Python of a page, one block after the other, with some calls made shorter."""
+def run_page(page: Path, shorter: dict[str, str]) -> dict[str, Any]:
+    """Run all Python of a page, one block after the other, with some calls made shorter; return its names."""
     code = python_of(page.read_text(encoding="utf-8"))
     for long, short in shorter.items():
         assert code.count(long) == 1
         code = code.replace(long, short)
-    exec(compile(code, page.name, "exec"), {"__name__": page.stem})
+    names: dict[str, Any] = {"__name__": page.stem}
+    exec(compile(code, page.name, "exec"), names)
+    return names
 
 
 @pytest.fixture(autouse=True)
@@ -68,9 +70,17 @@ def test_each_export_finds_what_we_find(library: str) -> None:
     assert names["found"] == [match.id for match in expected]
 
 
+def test_the_page_on_similarity_says_what_comes_out() -> None:
+    found = run_page(DOCS / "similarity.md", {})
+    assert (round(found["similarity"], 2), round(found["std"], 2)) == (0.37, 0.21)
+    assert (round(found["evidence"], 1), round(found["nats"][0], 1)) == (1.6, 2.6)
+    best = {max(words, key=lambda part: part[1])[0] for words in (found["match"].words_a, found["match"].words_b)}
+    assert best == {"equations", "equation"}
+
+
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
-    assert sorted(pages) == ["README.md", "export.md", "learning.md", "search.md", "tutorial.md"]
+    assert sorted(pages) == ["README.md", "export.md", "learning.md", "search.md", "similarity.md", "tutorial.md"]
 
 
 def test_links_lead_somewhere() -> None:

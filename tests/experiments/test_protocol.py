@@ -151,11 +151,11 @@ def test_a_summary_in_the_order_of_the_corpus() -> None:
 
 
 def test_dense_vectors_are_standardised_by_the_training_part() -> None:
-    train, test = protocol._scaled(np.array([[1.0, 7], [3, 7]]), np.array([[5.0, 9]]))
+    train, test = protocol.scaled(np.array([[1.0, 7], [3, 7]]), np.array([[5.0, 9]]))
     np.testing.assert_array_equal(train, [[-1, 0], [1, 0]])
     np.testing.assert_array_equal(test, [[3, 2]])
     counts = bow().fit_transform(planted().texts)
-    assert protocol._scaled(counts, counts) == (counts, counts)
+    assert protocol.scaled(counts, counts) == (counts, counts)
 
 
 def test_what_did_not_converge_is_counted_and_other_warnings_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def evaluate(
             parts = [encoder.transform(train), encoder.transform(test)]
             fit_seconds, transform_seconds = fitted - began, time.perf_counter() - fitted
     with threadpool_limits(1):
-        seen, unseen = _scaled(*parts) if options.scaling == "standard" else parts
+        seen, unseen = scaled(*parts) if options.scaling == "standard" else parts
         with counted() as classifier_warnings:
             machine, chosen = choose(seen, dataset.labels[fold.train], options)
         return Outcome(
@@ -322,7 +322,8 @@ def _certain(dataset: Dataset, test: Ints, outcomes: list[Outcome], order: Ints)
     return {"most": [*map(described, ranked[::-1][:EXAMPLES])], "least": [*map(described, ranked[:EXAMPLES])]}
 
 
-def _scaled(train: Any, test: Any) -> tuple[Any, Any]:
+def scaled(train: Any, test: Any) -> tuple[Any, Any]:
+    """Return training and test vectors, standardised by the training vectors; sparse ones as they are."""
     if sparse.issparse(train):
         return train, test
     scaler = StandardScaler().fit(np.asarray(train, np.float64))
