@@ -15,7 +15,7 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from sklearn.base import BaseEstimator
 
 from .. import __version__, storage
 from ..datasets import Dataset, load
@@ -34,10 +33,10 @@ from ..datasets import names as known_datasets
 from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
-from ..text import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
+from .identity import classes_of, digest, identity
 from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise
 from .source import code_version
 
@@ -89,9 +88,9 @@ class Run:
     def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
         facts = more | {
-            "encoder": _identity(transformer),
+            "encoder": identity(transformer),
             "dataset": _fingerprint(self.dataset),
-            "code": code_version(*modules, *_classes(transformer)),
+            "code": code_version(*modules, *classes_of(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": storage.VERSION,
         }
@@ -192,7 +191,7 @@ def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
         "seed": plan[0].options.seed,
-        "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in _classes(run.build()))),
+        "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in classes_of(run.build()))),
         "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
     }
 
@@ -315,50 +314,7 @@ def _recall(folder: Path) -> dict[str, Any] | None:
         return None  # absent or damaged: it is computed again
 
 
-@cache
-def _digest(*parts: str) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(f"{len(part)}:".encode() + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
 def _fingerprint(dataset: Dataset) -> list[Any]:
     train = None if dataset.train is None else dataset.train.tolist()
-    return [dataset.name, _digest(*dataset.texts), _digest(*dataset.ids), dataset.label_names,
-            _digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip
-
-
-def _classes(transformer: Any) -> list[type]:
-    """Return the classes of a transformer and of all estimators nested in it."""
-    parts = transformer.get_params().values()
-    return list(dict.fromkeys(type(part) for part in (transformer, *parts) if isinstance(part, BaseEstimator)))
-
-
-def _identity(value: Any) -> Any:
-    """Return JSON that identifies a parameter completely: equal in every process for equal values, and only for them.
-
-    Estimators are identified by their class and all their parameters, nested ones included; word vectors by their
-    content. A value whose content is out of reach, such as a function, is refused.
-    """
-    if isinstance(value, WordVectors):
-        return ["WordVectors", value.fingerprint]
-    if isinstance(value, Tokenizer):
-        return ["Tokenizer", _identity(asdict(value))]
-    if isinstance(value, BaseEstimator):
-        return [f"{type(value).__module__}.{type(value).__qualname__}", _identity(value.get_params(deep=False))]
-    if isinstance(value, Mapping):
-        return {str(key): _identity(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    if isinstance(value, list | tuple):
-        return [_identity(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return [value.dtype.str, value.tolist()]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Path):
-        return str(value)
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    raise ParasphereError(f"an encoder with the parameter {value!r} cannot be identified, so its result not be cached")
+    return [dataset.name, digest(*dataset.texts), digest(*dataset.ids), dataset.label_names,
+            digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip
