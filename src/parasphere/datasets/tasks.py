@@ -82,7 +82,8 @@ def task_folder(given: str | Path | None = None) -> Path:
     if not named:
         raise CorpusError(
             f"the data of the tasks must be in a folder that is given (--task-data FOLDER) or that {FOLDER} names: "
-            "sts/stsb-en-test.csv, retrieval/NAME/corpus.jsonl, clustering/NAME.tsv and so on (parasphere.datasets.tasks)"
+            "sts/stsb-en-test.csv, retrieval/NAME/corpus.jsonl, clustering/NAME.tsv and so on, as "
+            "parasphere.datasets.tasks tells"
         )
     folder = Path(named)
     if not folder.is_dir():
@@ -94,7 +95,7 @@ def sentence_pairs(part: str, folder: str | Path | None = None) -> SentencePairs
     """Load a part of the STS benchmark: "train", "dev" or "test"."""
     path = task_folder(folder) / "sts" / f"stsb-en-{part}.csv"
     columns = ("sentence1", "sentence2", "score")
-    rows = list(_rows(path, columns, ","))
+    rows = list(_rows(path, columns))
     scores = np.array([_number(path, line, row[2], float) for line, row in rows], np.float64)
     return SentencePairs(f"stsb-{part}", [row[0] for _, row in rows], [row[1] for _, row in rows], scores)
 
@@ -106,7 +107,7 @@ def collection(name: str, folder: str | Path | None = None) -> Collection:
     queries = {str(query["_id"]): str(query["text"]) for query in _objects(home / "queries.jsonl")}
     path = home / "qrels.tsv"
     judgements: dict[str, dict[str, int]] = {}
-    for line, (query, document, score) in _rows(path, ("query-id", "corpus-id", "score"), "\t"):
+    for line, (query, document, score) in _rows(path, ("query-id", "corpus-id", "score")):
         if query not in queries:
             raise CorpusError(f"{path}, line {line}: no query has the id {query!r}")
         judgements.setdefault(query, {})[document] = _number(path, line, score, int)
@@ -123,7 +124,7 @@ def collection(name: str, folder: str | Path | None = None) -> Collection:
 def texts_to_cluster(name: str, folder: str | Path | None = None) -> Dataset:
     """Load labelled texts; the labels are for measuring only."""
     path = task_folder(folder) / "clustering" / f"{name}.tsv"
-    rows = [row for _, row in _rows(path, ("label", "text"), "\t")]
+    rows = [row for _, row in _rows(path, ("label", "text"))]
     label_names = sorted({label for label, _ in rows})
     places = {label: place for place, label in enumerate(label_names)}
     return Dataset(
@@ -154,20 +155,34 @@ def _opened(path: Path) -> Iterator[IO[str]]:
         )
 
 
-def _rows(path: Path, columns: tuple[str, ...], separator: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line of a table, and its values in these columns."""
-    quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
     with _opened(path) as file:
-        reader = csv.DictReader(file, delimiter=separator, quoting=quoting)
-        absent = [column for column in columns if column not in (reader.fieldnames or ())]
+        lines = _commas(file) if path.suffix == ".csv" else _tabs(file)
+        _, header = next(lines, (1, []))
+        absent = [column for column in columns if column not in header]
         if absent:
-            there = ", ".join(reader.fieldnames or ()) or "none"
-            raise CorpusError(f"{path} has no column {absent[0]!r}; its columns are {there}")
-        for row in reader:
-            values = [row[column] for column in columns]
-            if None in values or None in row:
-                raise CorpusError(f"{path}, line {reader.line_num}: it does not have one value per column")
-            yield reader.line_num, values
+            raise CorpusError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(header) or 'none'}")
+        places = [header.index(column) for column in columns]
+        for number, values in lines:
+            if len(values) != len(header):
+                raise CorpusError(f"{path}, line {number}: {len(values)} values for {len(header)} columns")
+            yield number, [values[place] for place in places]
+
+
+def _commas(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(file)
+    for values in reader:
+        yield reader.line_num, values
+
+
+def _tabs(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
+    """Split lines at tabs; quotes mean nothing, and what remains is the last column: texts have tabs too."""
+    columns = 0
+    for number, line in enumerate(file, 1):
+        values = line.rstrip("\r\n").split("\t", columns - 1)
+        columns = columns or len(values)
+        yield number, values
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
