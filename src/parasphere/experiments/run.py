@@ -162,8 +162,8 @@ def run_all(
     if not plan:
         raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
     if cached_only:
-        folder = _folder(cache_folder)
-        plan = [run for run in plan if _recall(folder / run.key) is not None]
+        folder = results_folder(cache_folder)
+        plan = [run for run in plan if recall(folder / run.key) is not None]
         if not plan:
             raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
@@ -174,8 +174,8 @@ def run_plan(
     plan: Sequence[Run], cache_folder: str | Path | None = None, jobs: int = -1, progress: bool = True
 ) -> list[dict[str, Any]]:
     """Return the configuration and the result of each run of a plan, in its order; compute those not in the cache."""
-    folder = _folder(cache_folder)
-    results = {run.key: _recall(folder / run.key) for run in plan}
+    folder = results_folder(cache_folder)
+    results = {run.key: recall(folder / run.key) for run in plan}
     missing = {run.key: run for run in plan if results[run.key] is None}
     results.update(_compute(missing, folder, jobs, progress))
     return [{**run.facts, **(results[run.key] or {})} for run in plan]
@@ -183,20 +183,27 @@ def run_plan(
 
 def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
     """Return the provenance of results: command, date, machine, versions; JSON-able."""
-    libraries = dict.fromkeys([*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)])
-    versions = {library: version(library) for library in libraries}
-    return {
-        "command": command,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
+    libraries = [*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)]
+    return machine_facts(command, libraries) | {
         "seed": plan[0].options.seed,
         "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in classes_of(run.build()))),
         "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
     }
 
 
-def _folder(given: str | Path | None) -> Path:
+def machine_facts(command: str, libraries: Iterable[str]) -> dict[str, Any]:
+    """Return the command, the date, the machine and the versions of libraries; JSON-able."""
+    versions = {library: version(library) for library in dict.fromkeys(libraries)}
+    return {
+        "command": command,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
+    }
+
+
+def results_folder(given: str | Path | None) -> Path:
+    """Return the folder of cached results: the given one, or that in the user's cache."""
     return Path(given) if given is not None else user_cache() / "experiments"
 
 
@@ -222,7 +229,7 @@ def _compute(missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
     labels = [_label(missing[key], number, len(parts[key])) for key, number in tasks]
     costs = [len(parts[key][number].train) * missing[key].dim for key, number in tasks]
     outcomes: dict[str, dict[int, Outcome]] = {key: {} for key in missing}
-    with _watch(labels, costs, jobs, shown=progress and bool(tasks)) as done, warnings.catch_warnings():
+    with watch(labels, costs, jobs, shown=progress and bool(tasks)) as done, warnings.catch_warnings():
         # joblib restarts workers whose memory has grown, and warns of it.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for place, outcome in workers(todo):
@@ -280,7 +287,7 @@ def _warm_up(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+def watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
     """Show running tasks and the remaining time on a terminal; yields a function that takes the place of a task done.
 
     ``labels`` and ``costs`` (work, in any unit) are those of each task, in the order in which they start.
@@ -307,11 +314,12 @@ def _watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: boo
         yield done
 
 
-def _recall(folder: Path) -> dict[str, Any] | None:
+def recall(folder: Path) -> dict[str, Any] | None:
+    """Return a cached result; None if it is absent or damaged."""
     try:
         return dict(storage.load(folder, KIND)[1]["result"])
     except (StoreError, KeyError):
-        return None  # absent or damaged: it is computed again
+        return None  # it is computed again
 
 
 def _fingerprint(dataset: Dataset) -> list[Any]:
