@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 
+from ...corpus import strings
 from ...errors import MissingExtraError, ParasphereError
 from ...text import Tokenizer, Vocabulary, count_matrix, count_words
 from ...vectors import WordVectors
@@ -81,7 +82,7 @@ class BM25(BaseEstimator):  # type: ignore[misc]
         except ImportError:
             raise MissingExtraError("bm25s", "experiments", "BM25") from None
         self.index_ = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
-        self.index_.index([self.tokenizer(text) for text in X], show_progress=False)
+        self.index_.index(self._split(X), show_progress=False)
         words, _ = count_words(X, self.tokenizer)
         self.vocabulary_ = Vocabulary(words)
         counts = count_matrix(X, self.vocabulary_, self.tokenizer)
@@ -92,7 +93,7 @@ class BM25(BaseEstimator):  # type: ignore[misc]
 
     def scores(self, queries: list[str]) -> Floats:
         """Return the scores of queries with the texts of the fit: (n_queries, n_texts)."""
-        known = [[word for word in self.tokenizer(query) if word in self.vocabulary_] for query in queries]
+        known = [[word for word in words if word in self.vocabulary_] for words in self._split(queries)]
         nothing = np.zeros(self.index_.scores["num_docs"])
         return np.array([self.index_.get_scores(words) if words else nothing for words in known], np.float64)
 
@@ -110,6 +111,10 @@ class BM25(BaseEstimator):  # type: ignore[misc]
 
         most = score(0, 0) + score(1, 1)
         return (score(0, 1) + score(1, 0)) / np.where(most > 0, most, 1.0)
+
+    def _split(self, texts: list[str]) -> list[list[str]]:
+        words: list[list[str]] = self.tokenizer.split(strings(texts)).to_pylist()
+        return words
 
     def _weighted(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the weight of each word in each text, as an array like that of its counts."""
