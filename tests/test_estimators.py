@@ -26,6 +26,7 @@ import parasphere
 from parasphere import (
     JointVectors,
     MovMF,
+    ScoreWarning,
     SphericalAdmixture,
     SphericalParagraphModel,
     Tokenizer,
@@ -138,6 +139,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "precision": ("float16", "float8"),
     "prior_concentration": (3.0, -1.0),
     "prior_strength": (0.0, -1.0),
+    "space": ("direction", "sphere"),
     "random_state": (12345, "seed"),
     "rate": (0.01, 0.0),
     "sample": (0.5, -1.0),
@@ -276,7 +278,8 @@ USES: dict[str, Callable[[Any], Any]] = {
     "transform": lambda model: model.transform(QUERIES),
     "posterior": lambda model: model.posterior(QUERIES),
     "stream": lambda model: list(model.stream(TEXTS)),
-    "score": lambda model: model.score(TEXTS),
+    "log_likelihood": lambda model: model.log_likelihood(TEXTS),
+    "explain_match": lambda model: model.explain_match(*TEXTS[:2]),
     "sample": lambda model: model.sample(3),
     "explain": lambda model: model.explain(TEXTS[0]),
     "similar": lambda model: model.similar(TEXTS[0], TEXTS),
@@ -410,7 +413,8 @@ def test_a_grid_over_a_learner() -> None:
     grid = GridSearchCV(pipeline, {"sphericalparagraphmodel__vectors__epochs": [1, 40]}, cv=3).fit(TEXTS, LABELS)
     assert grid.best_score_ > 0.9
     assert grid.best_estimator_[0].vectors.epochs == 40
-    alone = GridSearchCV(model, {"vectors__epochs": [1, 2], "facets": [1, 2]}, cv=2).fit(TEXTS)
+    with pytest.warns(ScoreWarning, match="same word vectors, weights and facets"):
+        alone = GridSearchCV(model, {"vectors__epochs": [1, 2], "facets": [1, 2]}, cv=2).fit(TEXTS)
     assert np.isfinite(alone.cv_results_["mean_test_score"]).all()
     learner = alone.best_estimator_.vectors
     assert learner.epochs in (1, 2)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         ParasphereError,
         ParasphereWarning,
+        ScoreWarning,
         StoreError,
         VectorsError,
     )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
-               "ParasphereWarning", "StoreError", "VectorsError"],
+               "ParasphereWarning", "ScoreWarning", "StoreError", "VectorsError"],
     "features": ["Bags"],
     "model": ["SphericalParagraphModel"],
     "sphere.admixture": ["SphericalAdmixture"],
@@ -42,9 +43,9 @@ _MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets"
 
 __all__ = [
     "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "JointVectors", "MissingExtraError", "MovMF",
-    "ParasphereError", "ParasphereWarning", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel",
-    "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus",
-    "count_matrix", "count_words", "datasets", "vmf",
+    "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning", "SphericalAdmixture",
+    "SphericalParagraphModel", "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors",
+    "baselines", "corpus", "count_matrix", "count_words", "datasets", "vmf",
 ]  # fmt: skip
 
 

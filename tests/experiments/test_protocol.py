@@ -122,8 +122,9 @@ def test_bags_cut_into_folds_give_what_the_texts_give(transductive: bool) -> Non
     bags = Bags.from_texts(corpus.texts, vectors(), tokenizer=Tokenizer())
     for fold in folds(corpus)[:3]:
         texts = [corpus.texts[i] for i in fold.train]
-        of_texts = spm().fit(corpus.texts if transductive else texts)
-        of_bags = spm().fit(bags if transductive else bags[fold.train])
+        # Directions: the metric of offsets is that of the whole corpus, whichever of its bags are selected.
+        of_texts = spm().set_params(space="direction").fit(corpus.texts if transductive else texts)
+        of_bags = spm().set_params(space="direction").fit(bags if transductive else bags[fold.train])
         assert of_texts.concentration_ == of_bags.concentration_
         there = of_texts.transform([corpus.texts[i] for i in fold.test])
         np.testing.assert_array_equal(there, of_bags.transform(bags[fold.test]))

@@ -7,6 +7,7 @@ import pytest
 
 from parasphere import ParasphereError, SphericalParagraphModel, WordVectors
 from parasphere.model.exports import writer
+from parasphere.model.posterior import Space
 
 
 @pytest.fixture
@@ -18,8 +19,10 @@ def model(rng: np.random.Generator) -> SphericalParagraphModel:
 TEXTS = ["a", "b b", "", "c a z"]
 
 
-def export(model: SphericalParagraphModel, path: Path, texts: list[str], **columns: object) -> None:
-    with writer(path, 5) as write:
+def export(
+    model: SphericalParagraphModel, path: Path, texts: list[str], space: Space = "offset", **columns: object
+) -> None:
+    with writer(path, 5, space) as write:
         for block, posterior in model.stream(texts, block_bytes=2, **columns):
             write(block, posterior)
 
@@ -28,19 +31,22 @@ def test_every_format_holds_the_vectors(model: SphericalParagraphModel, tmp_path
     expected = model.posterior(TEXTS)
     columns = {"id": ["w", "x", "y", "z"], "label": ["p", "q", "p", "q"]}
     export(model, tmp_path / "v.npy", TEXTS)
-    assert np.array_equal(np.load(tmp_path / "v.npy"), expected.direction)
+    assert np.array_equal(np.load(tmp_path / "v.npy"), expected.vectors("offset"))
     assert isinstance(np.load(tmp_path / "v.npy", mmap_mode="r"), np.memmap)
     export(model, tmp_path / "v.parquet", TEXTS, **columns)
     table = pq.read_table(tmp_path / "v.parquet")
-    assert np.array_equal(np.array(table["vector"].to_pylist(), np.float32), expected.direction)
+    assert np.array_equal(np.array(table["vector"].to_pylist(), np.float32), expected.vectors("offset"))
     assert table["id"].to_pylist() == columns["id"]
     assert table["label"].to_pylist() == columns["label"]
     assert table["concentration"].to_pylist() == expected.concentration.tolist()
+    assert table["information"].to_pylist() == expected.information.tolist()
     assert table["unknown"].to_pylist() == [0, 0, 0, 1]
     export(model, tmp_path / "v.csv", TEXTS, **columns)
     frame = pd.read_csv(tmp_path / "v.csv")
-    np.testing.assert_allclose(frame[[f"v{i}" for i in range(5)]], expected.direction, rtol=1e-6)
+    np.testing.assert_allclose(frame[[f"v{i}" for i in range(5)]], expected.vectors("offset"), rtol=1e-6)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["v.csv", "v.npy", "v.parquet"]
+    export(model, tmp_path / "d.npy", TEXTS, space="direction")
+    assert np.array_equal(np.load(tmp_path / "d.npy"), expected.direction)
 
 
 @pytest.mark.parametrize("name", ["v.npy", "v.parquet", "v.csv"])

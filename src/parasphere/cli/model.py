@@ -1,7 +1,7 @@
 """The commands around a model: fit, transform, similar, explain, info, plot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -116,6 +116,10 @@ def transform(
     label_column: options.LabelColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    space: Annotated[
+        Literal["offset", "direction"],
+        Option(help="'offset': what each text adds to the corpus, for comparing; 'direction': as in the paper."),
+    ] = "offset",
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -133,7 +137,7 @@ def transform(
     estimator.n_jobs = threads
     columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
     count = 0
-    with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out) as write:
+    with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out, space) as write:
         for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)

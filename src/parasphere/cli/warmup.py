@@ -49,7 +49,7 @@ def _walk(vectors: WordVectors) -> None:
     model.transform(_TEXTS)
     model.posterior(_TEXTS)
     model.similar(_TEXTS[0], _TEXTS, 2)
-    model.compare(_TEXTS[0], _TEXTS[1])
+    model.compare(_TEXTS[0], _TEXTS[1], return_std=True)
     model.explain(_TEXTS[0])
 
 

@@ -128,7 +128,8 @@ def joint_model(
 ) -> SphericalParagraphModel:
     """Return unfitted SPM on vectors that are learned from the training texts, starting from the given ones."""
     learner = JointVectors(dim, start=vectors, ngrams=ngrams, random_state=seed)
-    return SphericalParagraphModel(learner, tokenizer=words, tol=1e-4 if dim else 1e-6, random_state=seed)
+    tol = 1e-4 if dim else 1e-6
+    return SphericalParagraphModel(learner, tokenizer=words, space="direction", tol=tol, random_state=seed)
 
 
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
@@ -145,10 +146,12 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
 _alone = partial(Encoder, needs_vectors=False, by_dim=False)
 _spherical = partial(Encoder, kind="spherical")
 _ENTRIES = (
-    _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel), tells_certainty=True),
+    _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel, space="direction"),
+               tells_certainty=True),
     _spherical("spm-paper", "SPM, to the letter",
                lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)),
-    _spherical("spm-facets", "SPM, facets", on_vectors_seeded(SphericalParagraphModel, facets=10), by_dim=False),
+    _spherical("spm-facets", "SPM, facets", by_dim=False,
+               build=on_vectors_seeded(SphericalParagraphModel, space="direction", facets=10)),
     _spherical("spm-joint", "SPM, joint", lambda vectors, _, seed: joint_model(vectors, seed, WORDS)),
     _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False,
                build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),

@@ -35,7 +35,7 @@ class Change:
 
     def run(self, dataset: Dataset, vectors: WordVectors) -> Run:
         """Return the run on one corpus."""
-        build = on_vectors_seeded(SphericalParagraphModel, **self.settings)
+        build = on_vectors_seeded(SphericalParagraphModel, space="direction", **self.settings)
         encoder = self.encoder or Encoder(self.name, self.name, build, kind="spherical")
         given = vectors if encoder.needs_vectors else None
         return Run(encoder, dataset, vectors.dim, given, Options(**self.options))
@@ -43,7 +43,7 @@ class Change:
 
 def _on_word2vec(_vectors: WordVectors | None, dim: int, seed: int) -> SphericalParagraphModel:
     learner = Word2Vec(dim, min_count=2, sample=1e-3, epochs=20, random_state=seed)
-    return SphericalParagraphModel(learner, tokenizer=WORDS)
+    return SphericalParagraphModel(learner, tokenizer=WORDS, space="direction")
 
 
 BASE = Change("", "as in the tables")

@@ -43,7 +43,8 @@ class Bags:
     reader : Reader, default=None
         The reader of the documents, if they were texts. It is not saved.
     scatter : Scatter, default=None
-        The scatter of the words of the corpus, if it is known. Selected documents keep that of the whole corpus.
+        The scatter of words within the texts of the corpus, if it is known. Selected documents keep that of the
+        whole corpus.
 
     Notes
     -----
@@ -141,7 +142,9 @@ class Bags:
             One entry per document, in the order of the source.
         """
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read(source, n_jobs, **columns)
+        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read_to_fit(
+            source, n_jobs, **columns
+        )
         return bags
 
     @classmethod
@@ -162,8 +165,7 @@ class Bags:
         norms = np.linalg.norm(array, axis=1)
         sums = array / np.where(norms > 0, norms, 1)[:, None]
         lengths = (norms > 0).astype(np.float64)
-        unknown = np.zeros(len(array), np.int64)
-        return cls(sums, lengths, lengths.copy(), unknown, lengths.copy(), scatter=Scatter.of(sums, lengths))
+        return cls(sums, lengths, lengths.copy(), np.zeros(len(array), np.int64), lengths.copy())
 
     @classmethod
     def concatenate(cls, parts: Sequence["Bags"]) -> "Bags":
@@ -200,8 +202,7 @@ class Bags:
 
     def save(self, folder: str | Path) -> None:
         """Write the bags to a folder, replacing an earlier save in one step."""
-        facts, arrays = self.to_saved()
-        storage.save(folder, KIND, arrays, facts)
+        storage.save(folder, KIND, self.to_saved()[1], {})
 
     @classmethod
     def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
@@ -213,9 +214,9 @@ class Bags:
         verify : bool, default=True
             Compare the data with their checksum, once per file.
         """
-        arrays, facts = storage.load(folder, KIND, verify=verify)
+        arrays, _ = storage.load(folder, KIND, verify=verify)
         try:
-            return cls.from_saved(facts, arrays, {})
+            return cls.from_saved({}, arrays, {})
         except (TypeError, ValueError, KeyError) as error:
             raise StoreError(f"{folder} holds bags that are damaged: {error}.") from error
 
@@ -223,8 +224,7 @@ class Bags:
         """Return the facts and arrays of saved bags."""
         if self.scatter is None:
             return {}, self._columns()
-        facts, arrays = self.scatter.to_saved()
-        return facts, {**self._columns(), **arrays}
+        return {}, {**self._columns(), **self.scatter.to_saved()[1]}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:

@@ -107,7 +107,8 @@ class Reader:
         counts = np.zeros(len(self.vectors))
         parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
         bags = Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
-        scatter = Scatter.of(self.vectors.matrix, counts if self.weights is None else counts * self.weights)
+        weights = counts if self.weights is None else counts * self.weights
+        scatter = Scatter.of(self.vectors.matrix, weights, bags.sums, bags.lengths)
         return replace(bags, scatter=scatter)
 
     def stream(

@@ -1,10 +1,10 @@
-"""Scatter: how the words of a corpus lie around their mean, and the metric in which they lie alike in all directions.
+"""Scatter: how the words of texts lie around the means of their texts, and the metric in which they lie alike.
 
-The vMF distribution knows no axes: around its mean, words scatter equally in all directions. Word vectors do not. A few
-axes, mostly of frequency and grammar, hold much of their variance, and sums of words about different subjects are long
-along these axes by chance. Let C be the covariance of the words of a corpus. The sum of ``l`` words drawn at random
-from the corpus has the covariance ``l C``, so that ``C^(-1/2)`` times its distance from the mean has no preferred
-direction: two texts with nothing in common have a cosine of 0 on average and a standard deviation of ``1 / sqrt(dim)``.
+The vMF distribution knows no axes: around the direction of a text, words scatter equally in all directions. Those of
+real texts do not. A few axes, mostly of frequency and grammar, hold much of their variance, and texts about the same
+subject differ along these axes by chance. Let C be the covariance of words within texts. The mean of ``l`` words has
+the covariance ``C / l`` around the direction of its text, so that after ``C^(-1/2)`` it errs equally in all directions,
+and differences between texts count for as much as they stand out from that error.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ..compiled import check_layouts
 from ..errors import ParasphereError
-from ..storage import check_types, storable
+from ..storage import storable
 
 Floats = NDArray[np.float64]
-ROWS = 16_384  # rows that are widened to float64 at a time
-# Share of the mean variance that every axis has at least: the axes along which words hardly differ hold mostly noise.
+ROWS = 8192  # rows that are widened to float64 at a time
+# Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.
 # Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point.
 FLOOR = 0.1
 
@@ -28,65 +28,73 @@ FLOOR = 0.1
 @storable("scatter")
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The first two moments of the word vectors of a corpus. Those of two corpora are added by ``+``.
+    """The scatter of words within the texts of a corpus. Those of two corpora are added by ``+``.
 
     Attributes
     ----------
-    weight : float
-        Number of words; their total weight if they are weighted.
-    first : (dim,) float64
-        Sum of the word vectors times their weights.
-    second : (dim, dim) float64
-        Sum of their outer products with themselves, times their weights.
+    within : (dim, dim) float64
+        Sum over all words of the outer product with itself of the word less the mean of its text, times its weight.
     """
 
-    weight: float
-    first: Floats
-    second: Floats
+    within: Floats
 
     @classmethod
-    def of(cls, matrix: NDArray[Any], weights: Floats) -> "Scatter":
-        """Return the moments of the rows of a matrix with the given weights: (n_words, dim), (n_words,)."""
-        used = np.flatnonzero(weights)
-        first, second = np.zeros(matrix.shape[1]), np.zeros((matrix.shape[1], matrix.shape[1]))
-        for begin in range(0, len(used), ROWS):
-            part = used[begin : begin + ROWS]
-            rows = matrix[part].astype(np.float64)
-            weighted = rows * weights[part][:, None]
-            first += weighted.sum(axis=0)
-            second += weighted.T @ rows
-        return cls(float(weights.sum()), first, second)
+    def of(cls, matrix: NDArray[Any], weights: Floats, sums: NDArray[Any], lengths: Floats) -> "Scatter":
+        """Return the scatter of words within texts.
+
+        Parameters
+        ----------
+        matrix : (n_words, dim) array
+            The word vectors.
+        weights : (n_words,) array
+            Number of occurrences of each word, times its weight.
+        sums, lengths : (n_docs, dim) and (n_docs,) arrays
+            Sum of the words of each text, and of their weights. The sums may have several blocks (facets), in each of
+            which a word has a part.
+        """
+        used, known = np.flatnonzero(weights), np.flatnonzero(lengths)
+        means = _products(sums, known, 1.0 / lengths[known], matrix.shape[1])
+        return cls(_products(matrix, used, weights[used], matrix.shape[1]) - means)
 
     def __add__(self, other: "Scatter") -> "Scatter":
-        return Scatter(self.weight + other.weight, self.first + other.first, self.second + other.second)
+        return Scatter(self.within + other.within)
 
     @cached_property
     def whitening(self) -> Floats:
         """``(C / v)^(-1/2)``, (dim, dim), where ``v`` is the mean variance of an axis; the identity if all are alike.
 
-        C is the covariance of the words, mixed with 10 % of the isotropic covariance ``v I``.
+        C is the covariance of words within texts, mixed with a tenth of the isotropic covariance ``v I``.
         """
-        dim = len(self.first)
-        mean = self.first / (self.weight or 1.0)
-        covariance = self.second / (self.weight or 1.0) - np.outer(mean, mean)
-        variance = float(np.trace(covariance)) / dim
-        if not variance > 1e-12:  # no words, or a single one
+        dim = len(self.within)
+        variance = float(np.trace(self.within)) / dim
+        if not variance > 1e-9:  # no text has two different words
             return np.eye(dim)
-        values, axes = np.linalg.eigh(covariance / variance)
+        values, axes = np.linalg.eigh(self.within / variance)
         scales = ((1 - FLOOR) * values.clip(0) + FLOOR) ** -0.5
         return np.ascontiguousarray((axes * scales) @ axes.T)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed again when it is needed."""
+        return {name: value for name, value in vars(self).items() if name != "whitening"}
+
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of a saved model."""
-        return {"weight": self.weight}, {"first": self.first, "second": self.second}
+        return {}, {"within": self.within}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
         """Make a scatter of saved facts and arrays, which are checked."""
-        check_types({"weight": float}, facts)
-        check_layouts(arrays, {"first": "f8[dim]", "second": "f8[dim,dim]"})
-        scatter = cls(facts["weight"], np.array(arrays["first"]), np.array(arrays["second"]))
-        whole = scatter.weight >= 0 and np.isfinite(scatter.first).all() and np.isfinite(scatter.second).all()
-        if not (whole and np.isfinite(scatter.weight)):
-            raise ParasphereError("the moments of words must be finite, and their weight not negative")
-        return scatter
+        check_layouts(arrays, {"within": "f8[dim,dim]"})
+        if not np.isfinite(arrays["within"]).all():
+            raise ParasphereError("the scatter of words must be finite")
+        return cls(np.array(arrays["within"]))
+
+
+def _products(rows: NDArray[Any], used: NDArray[np.int64], weights: Floats, dim: int) -> Floats:
+    """Return the sum of the outer products of some rows, or of their blocks of ``dim``, times their weights."""
+    total = np.zeros((dim, dim))
+    for begin in range(0, len(used), ROWS):
+        part = slice(begin, begin + ROWS)
+        blocks = rows[used[part]].astype(np.float64).reshape(-1, dim)
+        total += (blocks * np.repeat(weights[part], len(blocks) // len(used[part]))[:, None]).T @ blocks
+    return total

@@ -2,7 +2,7 @@
 
 All texts of a corpus share a direction, and the posterior of a short text is mostly that direction: the cosine of two
 posterior directions says little about the two texts. What a text itself says is by how much it moves the expectation,
-``E[d | text] - E[d]``, measured in the metric in which the words of the corpus scatter alike in all directions
+``E[d | text] - E[d]``, measured in the metric in which words scatter within texts alike in all directions
 (:mod:`parasphere.features.scatter`)::
 
     offset = W (E[d | text] - E[d])        W = (C / v)^(-1/2)
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..features import Reader
 from ..sphere import vmf
 from .equations import Prior
-from .posterior import Posterior
+from .posterior import Posterior, unit_rows
 
 Floats = NDArray[np.float64]
 
@@ -41,13 +41,6 @@ def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
 def cosines(a: Floats, b: Floats) -> Floats:
     """Return the cosines of rows, pair by pair; 0 where a row is 0: (n, dim), (n, dim) -> (n,)."""
     return np.asarray(np.einsum("ij,ij->i", unit_rows(a), unit_rows(b)).clip(-1.0, 1.0))
-
-
-def unit_rows(rows: NDArray[np.floating]) -> Floats:
-    """Return rows divided by their lengths, in float64; rows of zeros stay."""
-    rows = rows.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 def doubts(a: Posterior, b: Posterior) -> Floats:

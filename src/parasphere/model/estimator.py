@@ -4,7 +4,7 @@ import copy
 import warnings
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,9 @@ from ..vectors import GLOVE
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
-from .posterior import directions_of
+from .posterior import Space, directions_of
 
 Floats = NDArray[np.float64]
-Space: TypeAlias = Literal["offset", "direction"]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
@@ -49,9 +48,9 @@ class SphericalParagraphModel(
         document has ``facets * dim`` numbers, one block per facet, and the squared length of a block is the share of
         its facet. 1 is the model of the paper.
     space : {"offset", "direction"}, default="offset"
-        What ``transform`` returns: what each text adds to the corpus, made for comparing texts
-        (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus have
-        similar directions, so that their cosines tell little; a linear classifier does equally well with either.
+        What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
+        texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
+        have similar posterior directions. A linear classifier does equally well with either.
     prior_strength : float, default=10.0
         Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
         the model of the paper; ``inf`` gives all documents the same word concentration.
@@ -97,7 +96,7 @@ class SphericalParagraphModel(
     facets_ : Facets or None
         The facets of ``reader_``; None if there is only one.
     scatter_ : Scatter or None
-        How the words of the corpus scatter: the metric of the offsets. None after a fit to bags without one.
+        How words scatter within texts: the metric of the offsets. None after a fit to rows, or to bags without one.
     space_ : {"offset", "direction"}
         The ``space`` of the fit.
 
@@ -218,13 +217,15 @@ class SphericalParagraphModel(
         return self._vectors(bags, self.space_)
 
     def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
-        """Return the vectors of documents, (n_docs, dim); float32 for texts.
+        """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
+
+        The offset of a document without known words is 0, its posterior direction that of the corpus.
 
         Parameters
         ----------
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
         space : {"offset", "direction"}, default=None
-            Offsets, or directions, which are unit vectors; None is the ``space`` of the fit.
+            None is the ``space`` of the fit.
         """
         bags = self._bags(X)
         return self._vectors(bags, self.space_ if space is None else space)
@@ -282,9 +283,7 @@ class SphericalParagraphModel(
         self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
 
     def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
-        if space not in ("offset", "direction"):
-            raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
-        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).offset
+        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).vectors(space)
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0

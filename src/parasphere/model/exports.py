@@ -13,24 +13,26 @@ import pyarrow.parquet as pq
 from ..corpus import Block
 from ..errors import ParasphereError
 from ..storage import replacing
-from .posterior import Posterior
+from .posterior import Posterior, Space
 
 Write = Callable[[Block, Posterior], None]
 _NPY_HEADER = 128  # bytes, enough for any number of rows, which is known only at the end
 
 
 @contextmanager
-def writer(path: str | Path, dim: int) -> Iterator[Write]:
+def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Write]:
     """Open a file for document vectors; yields ``write(block, posterior)``. The file appears when it is complete.
 
     Parameters
     ----------
     path : path
         ``.parquet`` and ``.csv`` files have one row per document with its id and label (if there are any),
-        ``concentration``, ``length`` and ``unknown``, and its vector: one list column in Parquet, columns ``v0``,
-        ``v1``, ... in CSV. ``.npy`` files have the (n_docs, dim) vectors alone.
+        ``information`` (how much it says, in nats), ``concentration``, ``length`` and ``unknown``, and its vector: one
+        list column in Parquet, columns ``v0``, ``v1``, ... in CSV. ``.npy`` files have the (n_docs, dim) vectors alone.
     dim : int
         Dimension of the vectors.
+    space : {"offset", "direction"}, default="offset"
+        Which vectors are written (:meth:`SphericalParagraphModel.transform`).
     """
     path = Path(path)
     openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
@@ -39,7 +41,7 @@ def writer(path: str | Path, dim: int) -> Iterator[Write]:
         raise ParasphereError(
             f"{path} must end in {', '.join(openers)}: these are the formats that vectors are written in."
         )
-    with replacing(path) as part, openers[kind](part, dim) as write:
+    with replacing(path) as part, openers[kind](part, dim, space) as write:
         yield write
 
 
@@ -49,6 +51,7 @@ def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> 
         columns["id"] = block.ids
     if block.labels is not None:
         columns["label"] = block.labels
+    columns["information"] = posterior.information
     columns["concentration"] = posterior.concentration
     columns["length"] = posterior.length
     columns["unknown"] = posterior.unknown
@@ -56,11 +59,11 @@ def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> 
 
 
 @contextmanager
-def _parquet(part: Path, dim: int) -> Iterator[Write]:
+def _parquet(part: Path, dim: int, space: Space) -> Iterator[Write]:
     opened: list[pq.ParquetWriter] = []
 
     def write(block: Block, posterior: Posterior) -> None:
-        flat = pa.array(np.ascontiguousarray(posterior.direction).reshape(-1))
+        flat = pa.array(np.ascontiguousarray(posterior.vectors(space)).reshape(-1))
         table = _table(block, posterior, {"vector": pa.FixedSizeListArray.from_arrays(flat, dim)})
         if not opened:
             opened.append(pq.ParquetWriter(part, table.schema))
@@ -77,12 +80,12 @@ def _parquet(part: Path, dim: int) -> Iterator[Write]:
 
 
 @contextmanager
-def _csv(part: Path, dim: int) -> Iterator[Write]:
+def _csv(part: Path, dim: int, space: Space) -> Iterator[Write]:
     opened: list[pa_csv.CSVWriter] = []
 
     def write(block: Block, posterior: Posterior) -> None:
         names = [f"v{i}" for i in range(dim)]
-        table = _table(block, posterior, dict(zip(names, posterior.direction.T, strict=True)))
+        table = _table(block, posterior, dict(zip(names, posterior.vectors(space).T, strict=True)))
         if not opened:
             opened.append(pa_csv.CSVWriter(str(part), table.schema))
         opened[0].write_table(table)
@@ -97,7 +100,7 @@ def _csv(part: Path, dim: int) -> Iterator[Write]:
 
 
 @contextmanager
-def _npy(part: Path, dim: int) -> Iterator[Write]:
+def _npy(part: Path, dim: int, space: Space) -> Iterator[Write]:
     count = 0
     dtype = np.dtype(np.float32)
     with part.open("wb") as file:
@@ -107,7 +110,7 @@ def _npy(part: Path, dim: int) -> Iterator[Write]:
             nonlocal count, dtype
             dtype = posterior.direction.dtype
             count += len(posterior)
-            file.write(np.ascontiguousarray(posterior.direction).data)
+            file.write(np.ascontiguousarray(posterior.vectors(space)).data)
 
         yield write
         file.seek(0)

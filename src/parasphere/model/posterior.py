@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from . import equations
 from .equations import Prior
 
 Floats = NDArray[np.float64]
+Space: TypeAlias = Literal["offset", "direction"]
 IN_CACHE = 1 << 18  # numbers of directions that are computed at a time
 
 
@@ -107,6 +108,12 @@ class Posterior:
         silent = self.length * self.word_concentration == 0
         return np.where(silent, 0.0, np.maximum(gained - normalisers, 0.0))
 
+    def vectors(self, space: Space) -> NDArray[Any]:
+        """Return unit vectors in a space, (n_docs, dim): directions, or the directions of offsets (0 for offset 0)."""
+        if space not in get_args(Space):
+            raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
+        return self.direction if space == "direction" else unit_rows(self.offset).astype(self.direction.dtype)
+
     def in_metric(self, rows: Floats) -> Floats:
         """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
         return mapped(rows, self.whitening)
@@ -184,6 +191,13 @@ def mapped(rows: Floats, whitening: Floats | None) -> Floats:
     result = np.empty_like(blocks)
     map_rows(blocks, whitening, result)
     return result.reshape(rows.shape)
+
+
+def unit_rows(rows: NDArray[np.floating]) -> Floats:
+    """Return rows divided by their lengths, in float64; rows of zeros stay."""
+    rows = rows.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 def _directions(bags: Bags, kappa: Floats, prior: Prior) -> NDArray[Any]:

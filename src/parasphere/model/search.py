@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Block
-from .comparing import unit_rows
+from .posterior import unit_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
