@@ -99,7 +99,7 @@ def run_tasks(
     datasets : iterable of str, default=None
         Names of datasets of these tasks; None is all of them.
     vectors : sequence of str, path or WordVectors, default=("glove-6b-50d",)
-        Word vectors; systems that need some are run with each, those that learn with the last.
+        Word vectors; systems that need some are run with each, those that learn start from the first.
     data_folder : path, default=None
         Folder of the data (:mod:`parasphere.datasets.tasks`); None is that of the environment variable
         PARASPHERE_TASKS.
@@ -158,7 +158,7 @@ def _datasets(tasks: Iterable[str], names: Iterable[str] | None) -> list[tuple[s
 def _vectors(system: System, loaded: Sequence[WordVectors]) -> Sequence[WordVectors | None]:
     if not system.needs_vectors:
         return [None]
-    return loaded if system.every_vectors else loaded[-1:]
+    return loaded if system.every_vectors else loaded[:1]
 
 
 def _fingerprint(data: Any) -> str:

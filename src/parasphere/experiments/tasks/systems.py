@@ -57,7 +57,7 @@ class System:
     needs_vectors : bool, default=False
         Whether it takes word vectors.
     every_vectors : bool, default=True
-        Whether it is run with all word vectors that are given, or with the last only: learning takes minutes.
+        Whether it is run with all word vectors that are given, or with the first only: learning takes minutes.
     topics : bool, default=False
         The features are topics, one per label, and the cluster of a text is its largest.
     libraries : tuple of str, default=()
@@ -81,8 +81,8 @@ class System:
         return not_installed(self.libraries, self.weights)
 
 
-def _joint(given: Given) -> SphericalParagraphModel:
-    return joint_model(given.vectors, given.seed, Tokenizer(), DIM)
+def _joint(given: Given) -> Any:
+    return joint_model(given.vectors, given.seed, Tokenizer(), DIM).set_params(space="offset")
 
 
 def _on_pieces(given: Given) -> SphericalParagraphModel:
@@ -106,9 +106,9 @@ _ENTRIES = (
     _vectors("spm", "SPM", lambda given: SphericalParagraphModel(given.vectors)),
     _vectors("spm-direction", "SPM, directions",
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
-    _learned("spm-joint", "SPM, joint", _joint),
+    _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
     System("spm-wordllama", "SPM on WordLlama", _on_pieces, libraries=_LLAMA),
-    _learned("hybrid", "SPM, joint + BM25", _with_bm25(_joint), (RETRIEVAL,), libraries=("bm25s",)),
+    _learned("hybrid", f"SPM, joint, {DIM} + BM25", _with_bm25(_joint), (RETRIEVAL,), libraries=("bm25s",)),
     System("hybrid-wordllama", "SPM on WordLlama + BM25", _with_bm25(_on_pieces), (RETRIEVAL,),
            libraries=(*_LLAMA, "bm25s")),
     _vectors("mean", "mean", lambda given: baselines.MeanOfVectors(given.vectors)),
