@@ -146,7 +146,7 @@ def test_the_randomisation_test_counts_signs() -> None:
 
 def test_bm25_is_that_of_the_formula() -> None:
     texts = ["wave wave sail", "sail harbour", "wheat barn barn barn cattle"]
-    fitted = BM25(Tokenizer()).fit(texts)
+    fitted = BM25(Tokenizer()).fit(texts).index(texts)
     frequencies = {"wave": 1, "sail": 2, "harbour": 1}
     idf = {word: math.log(1 + (3 - n + 0.5) / (n + 0.5)) for word, n in frequencies.items()}
     length = [3, 2, 5]
@@ -163,7 +163,7 @@ def test_bm25_is_that_of_the_formula() -> None:
 def test_bm25_of_pairs_agrees_with_its_scores() -> None:
     rng = np.random.default_rng(5)
     texts = [sentence(rng, name) for name in [*TOPICS] * 5]
-    fitted = BM25(Tokenizer()).fit(texts)
+    fitted = BM25(Tokenizer()).fit(texts).index(texts)
     scores = fitted.scores(texts)
     a, b = np.arange(15), np.roll(np.arange(15), 4)
     expected = (scores[a, b] + scores[b, a]) / (scores[a, a] + scores[b, b])
@@ -174,7 +174,7 @@ def test_bm25_of_pairs_agrees_with_its_scores() -> None:
 
 def test_cosines_of_sparse_and_dense_vectors() -> None:
     texts = ["wave sail", "sail tide", "barn"]
-    fitted = Cosine(TfIdf(tokenizer=Tokenizer())).fit(texts)
+    fitted = Cosine(TfIdf(tokenizer=Tokenizer())).fit(texts).index(texts)
     scores = fitted.scores(texts)
     np.testing.assert_allclose(np.diag(scores), 1.0)
     assert scores[0, 2] == 0.0
@@ -184,7 +184,7 @@ def test_cosines_of_sparse_and_dense_vectors() -> None:
 def test_a_hybrid_weighs_both_alike_and_query_by_query() -> None:
     texts = ["wave sail", "sail tide", "barn wheat", "barn"]
     parts = [Cosine(TfIdf(tokenizer=Tokenizer())), BM25(Tokenizer())]
-    both = Hybrid(*parts).fit(texts)
+    both = Hybrid(*parts).fit(texts).index(texts)
     queries = ["sail", "nothing of this", "barn tide"]
     standardised = [
         (row - row.mean()) / row.std() if row.std() else row * 0 for part in parts for row in part.scores(queries)

@@ -51,7 +51,7 @@ def evaluate(build: Callable[[int], Any], data: Collection) -> tuple[dict[str, A
         "ranked", the positions of the best documents per query.
     """
     began = time.perf_counter()
-    system: Any = comparer(build(0)).fit(data.texts)
+    system: Any = comparer(build(0)).fit(data.texts).index(data.texts)
     fit_seconds = time.perf_counter() - began
     ranked, scores = ranking(system.scores(data.queries))
     facts = {

@@ -1,7 +1,7 @@
 """What is compared in the tasks beside the encoders: BM25, a hybrid of it, and WordLlama.
 
-A *comparer* has ``fit(texts)``, ``similarities(first, second)``, pair by pair, and ``scores(queries)``, of every query
-with every text of the fit. Encoders become one by the cosine of their vectors.
+A *comparer* has ``fit(texts)``; ``similarities(first, second)``, pair by pair; and ``index(texts)``, after which
+``scores(queries)`` compares every query with every text. Encoders become one by the cosine of their vectors.
 """
 
 from functools import lru_cache
@@ -44,8 +44,13 @@ class Cosine(BaseEstimator):  # type: ignore[misc]
         self.encoder = encoder
 
     def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
-        """Fit the encoder, and keep the vectors of the texts."""
-        self.rows_ = normalize(self.encoder.fit(X).transform(X))
+        """Fit the encoder."""
+        self.encoder.fit(X)
+        return self
+
+    def index(self, texts: list[str]) -> Self:
+        """Keep the vectors of texts."""
+        self.rows_ = normalize(self.encoder.transform(texts))
         return self
 
     def similarities(self, first: list[str], second: list[str]) -> Floats:
@@ -55,7 +60,7 @@ class Cosine(BaseEstimator):  # type: ignore[misc]
         return np.asarray(products.sum(axis=1), np.float64).ravel()
 
     def scores(self, queries: list[str]) -> Floats:
-        """Return the cosines of queries with the texts of the fit: (n_queries, n_texts)."""
+        """Return the cosines of queries with the texts of the index: (n_queries, n_texts)."""
         cosines = normalize(self.encoder.transform(queries)) @ self.rows_.T
         return np.asarray(cosines.toarray() if sparse.issparse(cosines) else cosines, np.float64)
 
@@ -76,13 +81,7 @@ class BM25(BaseEstimator):  # type: ignore[misc]
         self.b = b
 
     def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
-        """Index texts."""
-        try:
-            bm25s = import_module("bm25s")
-        except ImportError:
-            raise MissingExtraError("bm25s", "experiments", "BM25") from None
-        self.index_ = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
-        self.index_.index(self._split(X), show_progress=False)
+        """Learn how frequent words are, and how long texts."""
         words, _ = count_words(X, self.tokenizer)
         self.vocabulary_ = Vocabulary(words)
         counts = count_matrix(X, self.vocabulary_, self.tokenizer)
@@ -91,9 +90,19 @@ class BM25(BaseEstimator):  # type: ignore[misc]
         self.mean_length_ = counts.sum() / len(X)
         return self
 
+    def index(self, texts: list[str]) -> Self:
+        """Index texts, by their own frequencies."""
+        try:
+            bm25s = import_module("bm25s")
+        except ImportError:
+            raise MissingExtraError("bm25s", "experiments", "BM25") from None
+        self.index_ = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
+        self.index_.index(self._split(texts), show_progress=False)
+        return self
+
     def scores(self, queries: list[str]) -> Floats:
-        """Return the scores of queries with the texts of the fit: (n_queries, n_texts)."""
-        known = [[word for word in words if word in self.vocabulary_] for words in self._split(queries)]
+        """Return the scores of queries with the texts of the index: (n_queries, n_texts)."""
+        known = [[word for word in words if word in self.index_.vocab_dict] for words in self._split(queries)]
         nothing = np.zeros(self.index_.scores["num_docs"])
         return np.array([self.index_.get_scores(words) if words else nothing for words in known], np.float64)
 
@@ -142,8 +151,14 @@ class Hybrid(BaseEstimator):  # type: ignore[misc]
         self.second.fit(X)
         return self
 
+    def index(self, texts: list[str]) -> Self:
+        """Index texts by both."""
+        self.first.index(texts)
+        self.second.index(texts)
+        return self
+
     def scores(self, queries: list[str]) -> Floats:
-        """Return the sums of both scores of queries with the texts of the fit: (n_queries, n_texts)."""
+        """Return the sums of both scores of queries with the texts of the index: (n_queries, n_texts)."""
         return _standardised(self.first.scores(queries)) + _standardised(self.second.scores(queries))
 
 

@@ -208,4 +208,4 @@ def _warm_up(trial: Trial) -> None:
     build: Callable[[], Any] = partial(trial.build, 0)
     with counted(), contextlib.suppress(ValueError):  # the run that follows reports it
         fitted = build().fit(few)
-        (fitted.scores if hasattr(fitted, "scores") else fitted.transform)(few)
+        (fitted.index(few).scores if hasattr(fitted, "scores") else fitted.transform)(few)
