@@ -139,7 +139,7 @@ def _run_tasks(
     for table in tables(results):
         shown = Table(*table.columns, title=table.title)
         for row in table.rows:
-            shown.add_row(*map(styled, row))
+            shown.add_row(*(styled(cell.partition(" (")[0]) for cell in row))  # intervals are in the report
         out.print(shown)
     out.print(f"The tables are in {folder}: README.md", soft_wrap=True)
 
