@@ -19,12 +19,12 @@ Runs = Sequence[Mapping[str, Any]]
 
 
 class Column(NamedTuple):
-    """A column of numbers: its heading, a number per row, how it is spelled, and whether more is better."""
+    """A column of numbers: its heading, a number per row, how it is spelled, and whether the largest is marked."""
 
     title: str
     values: dict[Row, float]
     spelled: dict[Row, str]
-    more_is_better: bool = True
+    marked: bool = True
 
 
 class TaskTable(NamedTuple):
@@ -74,8 +74,8 @@ def _sts(runs: Runs) -> TaskTable:
         values = {_row(run): 100 * run["spearman"] for run in some}
         spelled = {_row(run): f"{100 * run['spearman']:.1f} ({_interval(run)})" for run in some}
         columns.append(Column(f"{name}: Spearman", values, spelled))
-    columns.append(_column("pairs per second", runs, lambda run: run["pairs_per_second"], "{:,.0f}"))
-    columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", more_is_better=False))
+    columns.append(_column("pairs per second", runs, lambda run: run["pairs_per_second"], "{:,.0f}", marked=False))
+    columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", marked=False))
     note = (
         "STS benchmark, English: Spearman's rank correlation with the judgements of people, in per cent, and its 95 % "
         "interval (bootstrap over pairs). Systems are fitted to the sentences of the training part without scores. "
@@ -92,8 +92,8 @@ def _retrieval(runs: Runs) -> TaskTable:
         spelled = {_row(run): f"{100 * run['ndcg']:.1f}{_mark(run, reference)} ({_interval(run)})" for run in some}
         columns.append(Column(f"{name}: nDCG@10", values, spelled))
         columns.append(_column(f"{name}: recall@100", some, lambda run: 100 * run["recall"], "{:.1f}"))
-    columns.append(_column("ms per query", runs, lambda run: run["milliseconds"], "{:.1f}", more_is_better=False))
-    columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", more_is_better=False))
+    columns.append(_column("ms per query", runs, lambda run: run["milliseconds"], "{:.1f}", marked=False))
+    columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", marked=False))
     note = (
         "Test collections, titles and texts, over the queries that have judgements; in per cent, with the 95 % "
         "interval (bootstrap over queries). ▲ above BM25, ▼ below BM25 in a paired randomisation test at p < 0.05, "
@@ -129,20 +129,18 @@ def _table(title: str, note: str, runs: Runs, columns: Sequence[Column]) -> Task
     rows = [[*name, *(column.spelled.get(name, "–") for column in columns)] for name in names]
     best = []
     for place, column in enumerate(columns, 2):
-        end = (max if column.more_is_better else min)(column.values.values())
-        best += [(names.index(name), place) for name, value in column.values.items() if value == end]
+        most = max(column.values.values())
+        best += [(names.index(name), place) for name, value in column.values.items() if column.marked and value == most]
     return TaskTable(title, note, ["system", "vectors", *(column.title for column in columns)], rows, best)
 
 
-def _column(
-    title: str, runs: Runs, value: Callable[[Any], float], spelling: str, *, more_is_better: bool = True
-) -> Column:
+def _column(title: str, runs: Runs, value: Callable[[Any], float], spelling: str, *, marked: bool = True) -> Column:
     """Return a column of medians, if there are several datasets."""
     found: dict[Row, list[float]] = {}
     for run in runs:
         found.setdefault(_row(run), []).append(value(run))
     values = {row: float(np.median(numbers)) for row, numbers in found.items()}
-    return Column(title, values, {row: spelling.format(number) for row, number in values.items()}, more_is_better)
+    return Column(title, values, {row: spelling.format(number) for row, number in values.items()}, marked)
 
 
 def _by_dataset(runs: Runs) -> dict[str, list[Mapping[str, Any]]]:
