@@ -17,7 +17,7 @@ from pages import page_data
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.experiments import figures, published
 from parasphere.experiments.published import Comparison, Condition
-from parasphere.experiments.report import ANALYSIS, EXCERPT, _plain, read_results, write_report
+from parasphere.experiments.report import ANALYSIS, EXCERPT, _plain, read_results, write_report, write_tasks
 
 LINEAR = Condition("liblinear", False)
 NASTY = [
@@ -409,17 +409,23 @@ document.body.textContent = JSON.stringify(seen);
 </script>"""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text((written / "report.html").read_text("utf-8").replace("</html>", READER + "</html>"), "utf-8")
+def shown(page: Path, reader: str, tmp_path: Path) -> dict[str, Any]:
+    """Return what a script that reads the page in a browser has seen."""
+    path = tmp_path / "page.html"
+    path.write_text(page.read_text("utf-8").replace("</html>", reader + "</html>"), "utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1300,2400", "--enable-logging=stderr"]
     done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, timeout=300, check=True)
     assert b"CONSOLE" not in done.stderr
     body = re.search(r"<body>(\{.*\})\s*</body>", done.stdout.decode(), re.DOTALL)
     assert body is not None, done.stdout[-2000:]
-    seen = json.loads(html.unescape(body[1]))
+    seen: dict[str, Any] = json.loads(html.unescape(body[1]))
+    return seen
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_path: Path) -> None:
+    seen = shown(written / "report.html", READER, tmp_path)
     assert (
         seen["title"] == "Spherical Paragraph Model: the paper's experiments, and ours"
     )  # no text was run as a script
@@ -437,3 +443,53 @@ def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_pa
     assert seen["said"] == sum(int(re.findall(r"\((\d+)\)", text)[0]) for text in seen["folded"]) > 0
     assert "fits not converged" in seen["text"]
     assert all(tip.startswith("against SPM: p = ") for tip in seen["tips"])
+
+
+def similarity_tasks() -> dict[str, Any]:
+    """Return results of the STS task by three systems, one of them with a nasty name."""
+    names = {"spm": "SPM", "tfidf": "tf-idf", "odd": NASTY[0]}
+    runs = [
+        {"task": "sts", "dataset": "stsb-test", "system": name, "title": title, "vectors": None, "pearson": 0.5,
+         "spearman": 0.6 + 0.1 * place, "interval": [0.5, 0.9], "pairs_per_second": 12000.0 / (1 + place),
+         "fit_seconds": 0.5, "n_pairs": 100}
+        for place, (name, title) in enumerate(names.items())
+    ]  # fmt: skip
+    return {"made": {"command": "parasphere reproduce --tasks sts", "vectors": ["a", "b"]}, "runs": runs}
+
+
+TASK_READER = """<script>
+const table = document.querySelector("#tasks table"), button = table.querySelectorAll("th button")[3];
+const column = () => [...table.tBodies[0].rows].map((row) => row.cells[3].textContent);
+const seen = { headings: [...document.querySelectorAll("#tasks h3")].map((h) => h.textContent), first: column() };
+button.click(); button.click(); seen.rising = column();
+seen.best = [...table.querySelectorAll(".best")].map((cell) => cell.textContent);
+seen.names = [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
+seen.made = document.querySelector("#made").innerText;
+document.body.textContent = JSON.stringify(seen);
+</script>"""
+
+
+def test_tasks_stand_beside_the_paper(results: dict[str, Any], tmp_path: Path) -> None:
+    write_report(results, tmp_path)
+    before = (tmp_path / "README.md").read_text("utf-8")
+    write_tasks(similarity_tasks(), tmp_path)
+    after = (tmp_path / "README.md").read_text("utf-8")
+    assert "## Semantic textual similarity" in after
+    assert "| tf-idf | – | 70.0 (50.0 to 90.0) | 6,000 |" in after
+    assert "<script>" not in after
+    assert after.count("- command:") == 1 + before.count("- command:")
+    write_report(results, tmp_path)  # the tasks stay
+    assert (tmp_path / "README.md").read_text("utf-8") == after
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_a_browser_shows_the_tasks(results: dict[str, Any], tmp_path: Path) -> None:
+    write_report(results, tmp_path)
+    write_tasks(similarity_tasks(), tmp_path)
+    seen = shown(tmp_path / "report.html", TASK_READER, tmp_path)
+    assert seen["headings"] == ["Semantic textual similarity"]
+    assert seen["first"] == ["12,000", "6,000", "4,000"]
+    assert seen["rising"] == ["4,000", "6,000", "12,000"]
+    assert seen["names"] == [NASTY[0], "tf-idf", "SPM"]
+    assert "80.0 (50.0 to 90.0)" in seen["best"]
+    assert "similarity: command" in seen["made"]

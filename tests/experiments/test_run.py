@@ -17,6 +17,7 @@ from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, Encoder, protocol, run, run_all
 from parasphere.experiments import source as source_module
 from parasphere.experiments.encoders import find_vectors
+from parasphere.experiments.identity import classes_of
 from parasphere.experiments.report import join_results, read_results, write_report
 from parasphere.experiments.source import code_version
 
@@ -166,7 +167,7 @@ def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert found["dimensions"] == rows.shape[1] > 6
     assert found["C"][0] in protocol.LINEAR_C
     assert found["accuracy"] > 0.8
-    kinds = run._classes(fitted)
+    kinds = classes_of(fitted)
     assert {SphericalParagraphModel, TfIdf, FeatureUnion} <= set(kinds)
     assert code_version(*kinds) != code_version(FeatureUnion)
 

@@ -14,6 +14,8 @@ from ..places import GLOVE
 from . import options
 from .common import out, print_json, styled
 
+CLASSIFICATION = "classification"
+_FOLDERS = ("-o", "--out", "--task-data")
 _TOLD = (
     "encoder dataset dim vectors classifier transductive accuracy macro_f1 n_train n_test fit_seconds "
     "transform_seconds texts_per_second dimensions C unconverged"
@@ -28,22 +30,35 @@ def add_experiment_commands(app: typer.Typer) -> None:
 
 
 def reproduce(
+    tasks: Annotated[
+        str, Option(help="'classification' (the paper's), 'sts', 'retrieval' and 'clustering', separated by commas.")
+    ] = CLASSIFICATION,
     encoders: Annotated[
         str, Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas.")
     ] = "all",
+    systems: Annotated[
+        str, Option(help="For the other tasks: 'all', or names of systems separated by commas.")
+    ] = "all",
     datasets: Annotated[
-        str | None, Option(help="'all' (the six of the paper), or names separated by commas. (default: all)")
+        str | None,
+        Option(help="'all' (the six of the paper, or all of a task), or names separated by commas. (default: all)"),
+    ] = None,
+    task_data: Annotated[
+        Path | None, Option(help="Folder of the data of the other tasks. (default: that of PARASPHERE_TASKS)")
     ] = None,
     dims: Annotated[
         str | None,
         Option(help="Dimensions separated by commas; only Subj and MR use all of them. (default: all available)"),
     ] = None,
     vectors: Annotated[
-        str,
+        list[str],
         Option(
-            "--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder; {{dim}} stands for the dimension."
+            "--vectors",
+            "-v",
+            help=f"Word vectors: '{GLOVE}', a file or a folder; {{dim}} stands for the dimension. May be repeated for "
+            "tasks other than classification.",
         ),
-    ] = GLOVE,
+    ] = [GLOVE],  # noqa: B006
     classifier: Annotated[str, Option(help="liblinear or libsvm-rbf.")] = "liblinear",
     transductive: Annotated[
         bool,
@@ -72,16 +87,28 @@ def reproduce(
     Examples:
         parasphere reproduce --encoders spm,tfidf --datasets 20news-same
         parasphere reproduce --corpus news.csv --label-column topic --out results
+        parasphere reproduce --tasks sts,retrieval --task-data tasks --systems spm,bm25,hybrid
     """  # noqa: D301
     from ..experiments import dataset_from, run_all
     from ..experiments.protocol import Classifier
     from ..experiments.report import write_report
 
+    wanted = _names(tasks)
+    others = [task for task in wanted if task != CLASSIFICATION]
+    if others and len(others) < len(wanted) and datasets not in (None, "all"):
+        raise ParasphereError("--datasets with classification and other tasks at once: give a command for each")
+    if others:
+        names = None if datasets in (None, "all") else _names(datasets)
+        _run_tasks(others, _names(systems), names, vectors, task_data, jobs, cached, folder, as_json)
+    if CLASSIFICATION not in wanted:
+        return
+    if len(vectors) > 1:
+        raise ParasphereError(f"classification takes one --vectors, with {{dim}} in it if need be, not {len(vectors)}")
     chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all")
     if corpus is not None:
         chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
     results = run_all(
-        _names(encoders), chosen, _numbers(dims), vectors, classifier=cast(Classifier, classifier),
+        _names(encoders), chosen, _numbers(dims), vectors[0], classifier=cast(Classifier, classifier),
         transductive=transductive, seed=seed, jobs=jobs, cached_only=cached, command=_typed(),
     )  # fmt: skip
     write_report(results, folder)
@@ -91,6 +118,30 @@ def reproduce(
     for dim in dict.fromkeys(run["dim"] for run in results["runs"]):
         out.print(_table([run for run in results["runs"] if run["dim"] == dim], dim))
     out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
+
+
+def _run_tasks(
+    tasks: list[str], systems: list[str], datasets: list[str] | None, vectors: list[str], data: Path | None,
+    jobs: int, cached: bool, folder: Path, as_json: bool,
+) -> None:  # fmt: skip
+    """Run the tasks that measure similarity, write the report, and print the results."""
+    from ..experiments.report import write_tasks
+    from ..experiments.tasks import run_tasks
+    from ..experiments.tasks.tables import tables
+
+    results = run_tasks(
+        tasks, systems, datasets, vectors, data_folder=data, jobs=jobs, cached_only=cached, command=_typed()
+    )
+    write_tasks(results, folder)
+    if as_json:
+        print_json(results["runs"])
+        return
+    for table in tables(results):
+        shown = Table(*table.columns, title=table.title)
+        for row in table.rows:
+            shown.add_row(*(styled(cell.partition(" (")[0]) for cell in row))  # intervals are in the report
+        out.print(shown)
+    out.print(f"The tables are in {folder}: README.md", soft_wrap=True)
 
 
 def join(
@@ -157,11 +208,11 @@ def _table(runs: list[dict[str, Any]], dim: int) -> Table:
 
 
 def _typed() -> str:
-    """Return the command without the folder of the report, on which the results do not depend."""
+    """Return the command without folders that its results do not depend on: of the report, and of the data of tasks."""
     words, kept = sys.argv[1:], []
     for place, word in enumerate(words):
-        after = place > 0 and words[place - 1] in ("-o", "--out")
-        if not after and word not in ("-o", "--out", "-q", "--quiet") and not word.startswith("--out="):
+        after = place > 0 and words[place - 1] in _FOLDERS
+        if not after and word not in (*_FOLDERS, "-q", "--quiet") and not word.startswith(("--out=", "--task-data=")):
             kept.append(word)
     return shlex.join(["parasphere", *kept])
 

@@ -1,7 +1,8 @@
 """Labelled corpora: ``load("docstrings")`` needs no download; those of the paper are read from existing caches.
 
 20 Newsgroups is read by scikit-learn's loader, Reuters, Subj and MR by NLTK's, from the folders that
-``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` name.
+``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` name; the data of tasks that measure similarity from a folder that
+``PARASPHERE_TASKS`` names (:mod:`parasphere.datasets.tasks`).
 """
 
 from collections.abc import Callable
@@ -10,8 +11,12 @@ from functools import partial
 from .corpora import SUBSETS, movie_reviews, newsgroups, reuters, subjectivity
 from .dataset import Dataset
 from .docstrings import docstrings
+from .tasks import Collection, SentencePairs, collection, sentence_pairs, task_folder, texts_to_cluster
 
-__all__ = ["Dataset", "load", "names"]
+__all__ = [
+    "Collection", "Dataset", "SentencePairs", "collection", "load", "names", "sentence_pairs", "task_folder",
+    "texts_to_cluster",
+]  # fmt: skip
 
 _LOADERS: dict[str, Callable[[], Dataset]] = {
     "docstrings": docstrings,

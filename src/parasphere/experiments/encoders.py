@@ -72,13 +72,19 @@ class Encoder:
 
     def missing(self) -> str | None:
         """Return the reason why the encoder cannot run here, or None."""
-        modules = [library.replace("-", "_") for library in self.libraries] + ([self.weights] if self.weights else [])
-        if absent := [module for module in modules if find_spec(module) is None]:
-            return f"{', '.join(absent)} is not installed"
+        if (reason := not_installed(self.libraries, self.weights)) is not None:
+            return reason
         if self.trained and not (trained_folder(self.name) / storage.MANIFEST).is_file():
             command = f"parasphere train-encoder {self.name} --text FILE"
             return f"it must be trained first:  {command}  (ordered text, see --help)"
         return None
+
+
+def not_installed(libraries: Iterable[str], weights: str | None = None) -> str | None:
+    """Return a sentence if a library, or the module with the weights, is not installed; else None."""
+    modules = [library.replace("-", "_") for library in libraries] + ([weights] if weights else [])
+    absent = [module for module in modules if find_spec(module) is None]
+    return f"{', '.join(absent)} is not installed" if absent else None
 
 
 def _on_counts(kind: type) -> Build:

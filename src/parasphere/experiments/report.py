@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParasphereError
-from ..storage import replacing
+from ..storage import replacing, write_file
 from . import beyond, figures, published
 from .published import Cell, Comparison, Condition, Table
+from .tasks import tables as task_tables
 
 ANALYSIS = ("<!-- analysis -->", "<!-- /analysis -->")
 INVITATION = "\n_No analysis yet. Text between the two markers is kept by the next run._\n"
@@ -38,16 +39,19 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     folder : path
         Text in its ``README.md`` between ``<!-- analysis -->`` and ``<!-- /analysis -->`` is kept. The figure is drawn
         for Subj, MR and corpora that were run in more than one dimension; if there are none, the figure of an earlier
-        report is removed.
+        report is removed. The tasks of its ``tasks.json`` (:func:`write_tasks`), if there is one, are in the report.
     """
     folder = Path(folder)
+    tasks = read_tasks(folder)
     comparison = Comparison(results)
     panels = figures.panels(comparison)
     titles = comparison.titles
+    readme = _readme(comparison, bool(panels), _analysis(folder / "README.md"), tasks)
+    drawing = figures.draw_dimensions(panels, titles, "svg").decode() if panels else ""
     contents = {
         "results.json": _pack(results).encode("ascii"),
-        "README.md": _readme(comparison, bool(panels), _analysis(folder / "README.md")).encode("utf-8", "replace"),
-        "report.html": _page(comparison, figures.draw_dimensions(panels, titles, "svg").decode() if panels else ""),
+        "README.md": readme.encode("utf-8", "replace"),
+        "report.html": _page(comparison, drawing, tasks),
     }
     if panels:
         contents["figure-dimensions.png"] = figures.draw_dimensions(panels, titles)
@@ -56,6 +60,39 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
             files.enter_context(replacing(folder / name)).write_bytes(content)
     if not panels:
         (folder / "figure-dimensions.png").unlink(missing_ok=True)
+
+
+def write_tasks(tasks: Mapping[str, Any], folder: str | Path) -> None:
+    """Write ``tasks.json``, and the report anew; without ``results.json`` it is ``README.md`` alone.
+
+    Parameters
+    ----------
+    tasks : mapping
+        As :func:`~parasphere.experiments.tasks.run_tasks` returns.
+    folder : path
+        As in :func:`write_report`.
+    """
+    folder = Path(folder)
+    analysis = _analysis(folder / "README.md")
+    write_file(folder / "tasks.json", _pack(tasks).encode("ascii"))
+    if (folder / "results.json").is_file():
+        write_report(read_results(folder), folder)
+        return
+    blocks = ["# Spherical Paragraph Model: tasks that measure similarity", *_tasks(tasks)]
+    blocks += [
+        "## Analysis",
+        f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}",
+        "## How this was made",
+        _provenance(tasks["made"]),
+    ]
+    write_file(folder / "README.md", ("\n\n".join(blocks) + "\n").encode("utf-8", "replace"))
+
+
+def read_tasks(folder: str | Path) -> dict[str, Any] | None:
+    """Read ``tasks.json`` of a folder; None if there is none."""
+    path = Path(folder) / "tasks.json"
+    tasks: dict[str, Any] | None = json.loads(path.read_text("ascii")) if path.is_file() else None
+    return tasks
 
 
 def read_results(path: str | Path) -> dict[str, Any]:
@@ -181,7 +218,7 @@ def _analysis(path: Path) -> str:
     return text.partition(begin)[2].partition(end)[0]
 
 
-def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
+def _readme(comparison: Comparison, figure: bool, analysis: str, tasks: Mapping[str, Any] | None) -> str:
     said = _sentences(comparison)
     blocks = [
         "# Spherical Paragraph Model: the paper's experiments, and ours",
@@ -199,17 +236,29 @@ def _readme(comparison: Comparison, figure: bool, analysis: str) -> str:
         blocks += ["## Beyond the paper", beyond.CAPTION, "\n".join(best)]
     if figure:
         blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
+    blocks += [] if tasks is None else _tasks(tasks)
     blocks += ["## Differences from the paper", _summary(said)]
     headings = {"below": "Below, by more than", "above": "Above, by more than", "near": "Within"}
     for verdict, heading in headings.items():
         if said[verdict]:
             blocks += [f"### {heading} the interval", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
     blocks += ["## Analysis", f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}", "## How this was made"]
-    made = _made(comparison.made)
-    code = {name for name in ("command", "code") if "`" not in made.get(name, "")}  # to be copied verbatim
-    lines = (f"- {name}: {f'`{text}`' if name in code else _plain(text)}" for name, text in made.items())
-    blocks.append("\n".join(lines))
+    blocks.append(_provenance(comparison.made))
+    if tasks is not None:
+        blocks += ["The tasks that measure similarity:", _provenance(tasks["made"])]
     return "\n\n".join(blocks) + "\n"
+
+
+def _tasks(tasks: Mapping[str, Any]) -> list[str]:
+    """Return the blocks of Markdown that show the tasks."""
+    tables = task_tables.tables(tasks)
+    return [part for table in tables for part in (f"## {table.title}", table.note, task_tables.markdown(table, _plain))]
+
+
+def _provenance(made: Mapping[str, Any]) -> str:
+    spelled = _made(made)
+    code = {name for name in ("command", "code") if "`" not in spelled.get(name, "")}  # to be copied verbatim
+    return "\n".join(f"- {name}: {f'`{text}`' if name in code else _plain(text)}" for name, text in spelled.items())
 
 
 def _markdown(table: Table) -> str:
@@ -229,7 +278,11 @@ def _markdown(table: Table) -> str:
 def _made(made: Mapping[str, Any]) -> dict[str, str]:
     """Return the provenance as strings."""
     spelled = {
-        name: ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else value
+        name: ", ".join(f"{key}: {item}" for key, item in value.items())
+        if isinstance(value, Mapping)
+        else ", ".join(value)
+        if isinstance(value, list)
+        else value
         for name, value in made.items()
     }
     return {name: str(text) for name, text in spelled.items() if text not in (None, "")}
@@ -240,7 +293,7 @@ def _plain(text: object) -> str:
     return re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", " ".join(str(text).split()))
 
 
-def _page(comparison: Comparison, figure: str) -> bytes:
+def _page(comparison: Comparison, figure: str, tasks: Mapping[str, Any] | None) -> bytes:
     said = _sentences(comparison)
     data = {
         "made": _made(comparison.made),
@@ -253,6 +306,8 @@ def _page(comparison: Comparison, figure: str) -> bytes:
         ],
         "runs": [_listed(comparison, run) for run in comparison.runs],
         "styles": figures.styles(comparison.encoders),
+        "tasks": [] if tasks is None else [table._asdict() for table in task_tables.tables(tasks)],
+        "tasks_made": {} if tasks is None else _made(tasks["made"]),
     }
     content = json.dumps(data, allow_nan=False, ensure_ascii=False, default=lambda array: array.tolist())
     # Without "<", nothing in a text can end the script or be read as markup; lone surrogates are replaced.

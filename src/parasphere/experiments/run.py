@@ -15,7 +15,7 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from sklearn.base import BaseEstimator
 
 from .. import __version__, storage
 from ..datasets import Dataset, load
@@ -34,10 +33,10 @@ from ..datasets import names as known_datasets
 from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..places import cache_folder as user_cache
 from ..printable import visible
-from ..text import Tokenizer
 from ..vectors import GLOVE, WordVectors
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
+from .identity import classes_of, digest, identity
 from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise
 from .source import code_version
 
@@ -89,9 +88,9 @@ class Run:
     def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
         facts = more | {
-            "encoder": _identity(transformer),
+            "encoder": identity(transformer),
             "dataset": _fingerprint(self.dataset),
-            "code": code_version(*modules, *_classes(transformer)),
+            "code": code_version(*modules, *classes_of(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": storage.VERSION,
         }
@@ -163,8 +162,8 @@ def run_all(
     if not plan:
         raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
     if cached_only:
-        folder = _folder(cache_folder)
-        plan = [run for run in plan if _recall(folder / run.key) is not None]
+        folder = results_folder(cache_folder)
+        plan = [run for run in plan if recall(folder / run.key) is not None]
         if not plan:
             raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
@@ -175,8 +174,8 @@ def run_plan(
     plan: Sequence[Run], cache_folder: str | Path | None = None, jobs: int = -1, progress: bool = True
 ) -> list[dict[str, Any]]:
     """Return the configuration and the result of each run of a plan, in its order; compute those not in the cache."""
-    folder = _folder(cache_folder)
-    results = {run.key: _recall(folder / run.key) for run in plan}
+    folder = results_folder(cache_folder)
+    results = {run.key: recall(folder / run.key) for run in plan}
     missing = {run.key: run for run in plan if results[run.key] is None}
     results.update(_compute(missing, folder, jobs, progress))
     return [{**run.facts, **(results[run.key] or {})} for run in plan]
@@ -184,20 +183,27 @@ def run_plan(
 
 def provenance(plan: Sequence[Run], command: str) -> dict[str, Any]:
     """Return the provenance of results: command, date, machine, versions; JSON-able."""
-    libraries = dict.fromkeys([*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)])
-    versions = {library: version(library) for library in libraries}
+    libraries = [*LIBRARIES, *(library for run in plan for library in run.encoder.libraries)]
+    return machine_facts(command, libraries) | {
+        "seed": plan[0].options.seed,
+        "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in classes_of(run.build()))),
+        "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
+    }
+
+
+def machine_facts(command: str, libraries: Iterable[str]) -> dict[str, Any]:
+    """Return the command, the date, the machine and the versions of libraries; JSON-able."""
+    versions = {library: version(library) for library in dict.fromkeys(libraries)}
     return {
         "command": command,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
-        "seed": plan[0].options.seed,
-        "code": code_version(protocol, *dict.fromkeys(kind for run in plan for kind in _classes(run.build()))),
-        "vectors": {str(run.dim): run.vectors.name for run in plan if run.vectors is not None},
     }
 
 
-def _folder(given: str | Path | None) -> Path:
+def results_folder(given: str | Path | None) -> Path:
+    """Return the folder of cached results: the given one, or that in the user's cache."""
     return Path(given) if given is not None else user_cache() / "experiments"
 
 
@@ -223,7 +229,7 @@ def _compute(missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
     labels = [_label(missing[key], number, len(parts[key])) for key, number in tasks]
     costs = [len(parts[key][number].train) * missing[key].dim for key, number in tasks]
     outcomes: dict[str, dict[int, Outcome]] = {key: {} for key in missing}
-    with _watch(labels, costs, jobs, shown=progress and bool(tasks)) as done, warnings.catch_warnings():
+    with watch(labels, costs, jobs, shown=progress and bool(tasks)) as done, warnings.catch_warnings():
         # joblib restarts workers whose memory has grown, and warns of it.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for place, outcome in workers(todo):
@@ -281,7 +287,7 @@ def _warm_up(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+def watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
     """Show running tasks and the remaining time on a terminal; yields a function that takes the place of a task done.
 
     ``labels`` and ``costs`` (work, in any unit) are those of each task, in the order in which they start.
@@ -308,57 +314,15 @@ def _watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: boo
         yield done
 
 
-def _recall(folder: Path) -> dict[str, Any] | None:
+def recall(folder: Path) -> dict[str, Any] | None:
+    """Return a cached result; None if it is absent or damaged."""
     try:
         return dict(storage.load(folder, KIND)[1]["result"])
     except (StoreError, KeyError):
-        return None  # absent or damaged: it is computed again
-
-
-@cache
-def _digest(*parts: str) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(f"{len(part)}:".encode() + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+        return None  # it is computed again
 
 
 def _fingerprint(dataset: Dataset) -> list[Any]:
     train = None if dataset.train is None else dataset.train.tolist()
-    return [dataset.name, _digest(*dataset.texts), _digest(*dataset.ids), dataset.label_names,
-            _digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip
-
-
-def _classes(transformer: Any) -> list[type]:
-    """Return the classes of a transformer and of all estimators nested in it."""
-    parts = transformer.get_params().values()
-    return list(dict.fromkeys(type(part) for part in (transformer, *parts) if isinstance(part, BaseEstimator)))
-
-
-def _identity(value: Any) -> Any:
-    """Return JSON that identifies a parameter completely: equal in every process for equal values, and only for them.
-
-    Estimators are identified by their class and all their parameters, nested ones included; word vectors by their
-    content. A value whose content is out of reach, such as a function, is refused.
-    """
-    if isinstance(value, WordVectors):
-        return ["WordVectors", value.fingerprint]
-    if isinstance(value, Tokenizer):
-        return ["Tokenizer", _identity(asdict(value))]
-    if isinstance(value, BaseEstimator):
-        return [f"{type(value).__module__}.{type(value).__qualname__}", _identity(value.get_params(deep=False))]
-    if isinstance(value, Mapping):
-        return {str(key): _identity(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    if isinstance(value, list | tuple):
-        return [_identity(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return [value.dtype.str, value.tolist()]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Path):
-        return str(value)
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    raise ParasphereError(f"an encoder with the parameter {value!r} cannot be identified, so its result not be cached")
+    return [dataset.name, digest(*dataset.texts), digest(*dataset.ids), dataset.label_names,
+            digest(json.dumps([dataset.labels.tolist(), train]))]  # fmt: skip

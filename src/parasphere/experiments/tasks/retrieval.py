@@ -1,0 +1,99 @@
+"""Retrieval: how well the documents that answer a query are ranked.
+
+Systems are fitted to the documents of a collection and rank them for each query. The measures are nDCG@10 and recall
+at 100, by the library ``ir_measures``, over the queries that have judgements; and the time per query, one at a time.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...datasets import Collection, collection
+from ...errors import MissingExtraError
+from ..significance import bootstrap_interval
+from .rivals import comparer
+
+DATASETS = ("cranfield", "cisi")
+DEPTH = 100  # documents that are ranked per query
+TIMED = 50  # queries whose time is taken
+
+
+def load(name: str, folder: Path | None) -> Collection:
+    """Load a collection."""
+    return collection(name, folder)
+
+
+def texts(data: Collection) -> list[str]:
+    """Return documents and queries."""
+    return data.texts + data.queries
+
+
+def evaluate(build: Callable[[int], Any], data: Collection) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Fit a system, rank the documents, and measure.
+
+    Parameters
+    ----------
+    build : callable
+        Takes a seed and returns an unfitted encoder or comparer.
+    data : Collection
+
+    Returns
+    -------
+    facts : dict
+        The measures, their values per query, and times; JSON-able. ``milliseconds`` is the median over queries of the
+        time from the text of a query to its ranking.
+    arrays : dict
+        "ranked", the positions of the best documents per query.
+    """
+    began = time.perf_counter()
+    system: Any = comparer(build(0)).fit(data.texts).index(data.texts)
+    fit_seconds = time.perf_counter() - began
+    ranked, scores = ranking(system.scores(data.queries))
+    facts = {
+        **measured(data, ranked, scores),
+        "n_documents": len(data),
+        "n_queries": len(data.queries),
+        "fit_seconds": fit_seconds,
+        "milliseconds": 1000 * float(np.median([_timed(system, query) for query in data.queries[:TIMED]])),
+    }
+    return facts, {"ranked": ranked}
+
+
+def ranking(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return positions and scores of the best documents per query, best first; of equal ones the earlier is first."""
+    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
+    return ranked, np.take_along_axis(scores, ranked, 1)
+
+
+def measured(data: Collection, ranked: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the mean over queries of each measure, the values of nDCG@10 per query, and its 95 % interval."""
+    try:
+        library = import_module("ir_measures")
+    except ImportError:
+        raise MissingExtraError("ir-measures", "experiments", "measuring retrieval") from None
+    run = {
+        query: {data.ids[place]: float(score) for place, score in zip(places, values, strict=True)}
+        for query, places, values in zip(data.query_ids, ranked, scores, strict=True)
+    }
+    gain, recall = library.nDCG @ 10, library.R @ DEPTH
+    found: Mapping[Any, dict[str, float]] = {gain: {}, recall: {}}
+    for one in library.iter_calc([gain, recall], data.judgements, run):
+        found[one.measure][one.query_id] = one.value
+    by_query = np.array([found[gain].get(query, 0.0) for query in data.query_ids])
+    return {
+        "ndcg": float(by_query.mean()),
+        "interval": list(bootstrap_interval(lambda places: float(by_query[places].mean()), len(by_query))),
+        "recall": float(np.mean([found[recall].get(query, 0.0) for query in data.query_ids])),
+        "ndcg_by_query": by_query.round(6).tolist(),
+    }
+
+
+def _timed(system: Any, query: str) -> float:
+    began = time.perf_counter()
+    ranking(system.scores([query]))
+    return time.perf_counter() - began
