@@ -14,8 +14,8 @@ from pathlib import Path
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
 NAMES = [
-    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "duplicates", "mixtures", "fastsent",
-    "encoders",
+    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "paragraphs", "duplicates",
+    "mixtures", "fastsent", "encoders",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]

@@ -26,15 +26,17 @@ Floats = NDArray[np.float64]
 
 
 def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
-    """Return the log Bayes factor that documents share a direction rather than having one each, pair by pair.
+    """Return the log Bayes factor that documents share a direction rather than having one each.
+
+    They are taken pair by pair, or one with all of the others.
 
     Given one direction, the words of both have the posterior parameter ``eta = eta_a + eta_b - kappa0 mu0``, and the
     log-evidence for one direction against two is ``Phi(|eta|) + Phi(kappa0) - Phi(|eta_a|) - Phi(|eta_b|)``.
     """
     dim = a.direction.shape[1]
     together = a.parameter + b.parameter - prior.concentration * prior.mean_direction
-    lengths = np.stack([np.linalg.norm(together, axis=1), a.concentration, b.concentration])
-    shared, one, other = np.asarray(vmf.log_partition(lengths, dim))
+    lengths = np.linalg.norm(together, axis=1), a.concentration, b.concentration
+    shared, one, other = (vmf.log_partition(length, dim) for length in lengths)
     return np.asarray(shared + float(vmf.log_partition(prior.concentration, dim)) - one - other)
 
 
@@ -52,7 +54,7 @@ def doubts(a: Posterior, b: Posterior) -> Floats:
         (|y|^2 g.Sg + |x|^2 h.Th + tr(ST)) / ((|x|^2 + tr S) (|y|^2 + tr T))
 
     where ``g`` is the part of the direction of ``y`` across ``x``, and ``h`` that of ``x`` across ``y``. It falls to 0
-    as the texts grow, and is that of two random directions, 1 / dim, if neither says anything.
+    as the texts grow, and is ``tr(W^4) / tr(W^2)^2``, that of two random directions, if neither says anything.
     """
     u, v = unit_rows(a.offset), unit_rows(b.offset)
     cosine = np.einsum("ij,ij->i", u, v)[:, None]
