@@ -20,12 +20,28 @@ ENCODERS = {
     "tfidf": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
+TASKS = {
+    "stsb-test": "STS benchmark, Spearman", "cranfield": "Cranfield, nDCG@10", "cisi": "CISI, nDCG@10",
+    "stackoverflow": "StackOverflow, NMI", "searchsnippets": "SearchSnippets, NMI",
+}  # fmt: skip
+GLOVE_100 = "glove.6B.100d.subset.txt.gz"
+SYSTEMS = {
+    ("spm", "glove-6b-50d"): "SPM, GloVe 50-d", ("spm", GLOVE_100): "SPM, GloVe 100-d",
+    ("spm-joint", "glove-6b-50d"): "SPM, vectors learned from the texts, 300-d",
+    ("hybrid", "glove-6b-50d"): "the same, with BM25",
+    ("spm-wordllama", None): "SPM, WordLlama's words, 256-d",
+    ("hybrid-wordllama", None): "the same, with BM25",
+    ("usif", GLOVE_100): "uSIF, GloVe 100-d", ("mean", GLOVE_100): "mean, GloVe 100-d",
+    ("tfidf", None): "tf-idf", ("bm25", None): "BM25", ("lsi", None): "LSI, 100-d",
+    ("wordllama", None): "WordLlama, 256-d", ("minilm", None): "MiniLM-L6, a transformer",
+}  # fmt: skip
 
 
 def main() -> None:
     for page, name, text in (
         ("README.md", "speed", _speeds(_result("text"))),
         ("README.md", "accuracy", _accuracies()),
+        ("README.md", "similarity", _similarities()),
         ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
     ):
         path = HERE.parent / page
@@ -49,6 +65,25 @@ def _accuracies() -> str:
             size = f"{sizes[0]:,}" if len(set(sizes)) == 1 else f"{min(sizes):,} to {max(sizes):,}"
             rows.append([title, size, *("–" if run is None else f"{100 * run['accuracy']:.1f}" for run in row)])
     return table(["accuracy, %", "features", *published.DATASETS.values()], rows)
+
+
+def _similarities() -> str:
+    """Return the README's table of the tasks that compare texts, from the committed results."""
+    runs = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
+    found = {(run["system"], run["vectors"], run["dataset"]): run for run in runs}
+    rows = []
+    for (system, vectors), title in SYSTEMS.items():
+        row = [found.get((system, vectors, dataset)) for dataset in TASKS]
+        if any(row):
+            rows.append([title, *("–" if run is None else f"{100 * _measure(run):.1f}" for run in row)])
+    return table(["", *TASKS.values()], rows)
+
+
+def _measure(run: dict[str, Any]) -> float:
+    if run["task"] == "clustering":
+        nmi = (run["clusterings"].get("k-means") or next(iter(run["clusterings"].values())))["nmi"]
+        return float(sum(nmi) / len(nmi))
+    return float(run["spearman" if run["task"] == "sts" else "ndcg"])
 
 
 def _result(name: str) -> Any:
