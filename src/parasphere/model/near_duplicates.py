@@ -102,7 +102,7 @@ def _pairs(rows: sparse.csr_array, threshold: float) -> Iterator[tuple[NDArray[n
     rare, reach = np.empty(rows.shape[0], np.int64), np.empty(len(words), np.float32)
     find_rare(starts, values, threshold, rare, reach)
     kept = np.flatnonzero(np.arange(len(words)) >= np.repeat(rare, np.diff(starts)))
-    kept = kept[np.argsort(words[kept], kind="stable")]  # by word, and then by document
+    kept = kept[np.lexsort((-reach[kept], words[kept]))]
     holders = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(starts))[kept]
     begins = np.concatenate([[0], np.cumsum(np.bincount(words[kept], minlength=rows.shape[1]))]).astype(np.int64)
     postings = Holders(begins, holders, reach[kept])
@@ -115,7 +115,7 @@ def _pairs(rows: sparse.csr_array, threshold: float) -> Iterator[tuple[NDArray[n
 
 
 class Holders(NamedTuple):
-    """The documents that have each word among their rare ones, in order, and how far their vectors reach with it."""
+    """The documents that have each word among their rare ones, and how far they reach with it: the longest first."""
 
     begins: NDArray[np.int64]
     documents: NDArray[np.int32]
@@ -158,14 +158,12 @@ def find_pairs(
             return doc, count
         for i in range(starts[doc + 1] - 1, rare[doc] - 1, -1):  # the rarest word first
             for at in range(begins[words[i]], begins[words[i] + 1]):
-                other = documents[at]
-                if other >= doc:
+                if reach[i] * reaches[at] < least:  # so it is for all that follow, and for words that are less rare
                     break
-                if seen[other] == doc:
+                other = documents[at]
+                if other >= doc or seen[other] == doc:
                     continue
                 seen[other] = doc
-                if reach[i] * reaches[at] < least:
-                    continue
                 cosine = _cosine(starts, words, values, doc, other)
                 if cosine >= threshold * (1 - 1e-9):
                     pairs[count, 0] = other
