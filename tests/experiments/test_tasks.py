@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import ParasphereError, WordVectors
+from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.baselines import TfIdf
 from parasphere.datasets import Collection, Dataset
 from parasphere.experiments.report import ANALYSIS, read_tasks, write_tasks
 from parasphere.experiments.significance import bootstrap_interval, randomisation
 from parasphere.experiments.tasks import SYSTEMS, clustering, retrieval, run_tasks, sts
-from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, WordLlama, composed_vectors
+from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
 from parasphere.experiments.tasks.systems import Given, System, named_systems
 from parasphere.experiments.tasks.tables import markdown, tables
 from parasphere.text import Tokenizer
@@ -191,6 +191,16 @@ def test_a_hybrid_weighs_both_alike_and_query_by_query() -> None:
     ]
     np.testing.assert_allclose(both.scores(queries), np.array(standardised[:3]) + standardised[3:])
     np.testing.assert_allclose(both.scores(queries)[2:], both.scores(queries[2:]))
+
+
+def test_an_index_is_ranked_as_it_is_searched() -> None:
+    texts = ["wave sail tide", "sail tide", "barn wheat", "barn", "plough barn wheat"]
+    words = ["wave", "sail", "tide", "barn", "wheat", "plough"]
+    vectors = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(6, 4)))
+    ranked = Indexed(SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=1e-3)).fit(texts).index(texts)
+    queries = ["sail", "barn tide"]
+    for row, matches in zip(ranked.scores(queries), ranked.index_.search(queries, k=3), strict=True):
+        assert np.argsort(-row, kind="stable")[:3].tolist() == [match.position for match in matches]
 
 
 @needs_llama

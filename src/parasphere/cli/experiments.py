@@ -87,7 +87,7 @@ def reproduce(
     Examples:
         parasphere reproduce --encoders spm,tfidf --datasets 20news-same
         parasphere reproduce --corpus news.csv --label-column topic --out results
-        parasphere reproduce --tasks sts,retrieval --task-data tasks --systems spm,bm25,hybrid
+        parasphere reproduce --tasks sts,retrieval --task-data tasks --systems spm,bm25,index
     """  # noqa: D301
     from ..experiments import dataset_from, run_all
     from ..experiments.protocol import Classifier

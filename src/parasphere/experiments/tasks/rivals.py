@@ -1,4 +1,4 @@
-"""What is compared in the tasks beside the encoders: BM25, a hybrid of it, and WordLlama.
+"""What is compared in the tasks beside the encoders: BM25, hybrids of it, and WordLlama.
 
 A *comparer* has ``fit(texts)``; ``similarities(first, second)``, pair by pair; and ``index(texts)``, after which
 ``scores(queries)`` compares every query with every text. Encoders become one by the cosine of their vectors.
@@ -160,6 +160,35 @@ class Hybrid(BaseEstimator):  # type: ignore[misc]
     def scores(self, queries: list[str]) -> Floats:
         """Return the sums of both scores of queries with the texts of the index: (n_queries, n_texts)."""
         return _standardised(self.first.scores(queries)) + _standardised(self.second.scores(queries))
+
+
+class Indexed(BaseEstimator):  # type: ignore[misc]
+    """Texts ranked by the index of a model, as its users search: by offsets and BM25 together.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
+        """Fit the model."""
+        self.model.fit(X)
+        return self
+
+    def index(self, texts: list[str]) -> Self:
+        """Make the index."""
+        self.index_ = self.model.index(texts, texts=False)
+        return self
+
+    def scores(self, queries: list[str]) -> Floats:
+        """Return the scores of queries with the texts of the index: (n_queries, n_texts)."""
+        scores = np.empty((len(queries), len(self.index_)))
+        for row, matches in zip(scores, self.index_.search(queries, k=len(self.index_)), strict=True):
+            row[[match.position for match in matches]] = [match.score for match in matches]
+        return scores
 
 
 class WordLlama(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -15,7 +15,7 @@ from ...model import SphericalParagraphModel
 from ...text import Tokenizer
 from ...vectors import WordVectors
 from ..encoders import joint_model, not_installed
-from .rivals import BM25, PIECES, Cosine, Hybrid, WordLlama, composed_vectors
+from .rivals import BM25, PIECES, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
 
 STS, RETRIEVAL, CLUSTERING = "sts", "retrieval", "clustering"
 DIM = 300  # of learned vectors
@@ -108,9 +108,11 @@ _ENTRIES = (
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
     System("spm-wordllama", "SPM on WordLlama", _on_pieces, libraries=_LLAMA),
-    _learned("hybrid", f"SPM, joint, {DIM} + BM25", _with_bm25(_joint), (RETRIEVAL,), libraries=("bm25s",)),
-    System("hybrid-wordllama", "SPM on WordLlama + BM25", _with_bm25(_on_pieces), (RETRIEVAL,),
-           libraries=(*_LLAMA, "bm25s")),
+    _vectors("index", "SPM and BM25 (index)", lambda given: Indexed(SphericalParagraphModel(given.vectors)),
+             (RETRIEVAL,)),
+    _learned("index-joint", f"SPM, joint, {DIM}, and BM25 (index)", lambda given: Indexed(_joint(given)), (RETRIEVAL,)),
+    System("index-wordllama", "SPM on WordLlama and BM25 (index)", lambda given: Indexed(_on_pieces(given)),
+           (RETRIEVAL,), libraries=_LLAMA),
     _vectors("mean", "mean", lambda given: baselines.MeanOfVectors(given.vectors)),
     _vectors("sif", "SIF", lambda given: baselines.SmoothInverseFrequency(given.vectors)),
     _vectors("usif", "uSIF", lambda given: baselines.UnsupervisedSIF(given.vectors)),
