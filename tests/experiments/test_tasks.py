@@ -20,7 +20,6 @@ from parasphere.experiments.tasks import SYSTEMS, clustering, retrieval, run_tas
 from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
 from parasphere.experiments.tasks.systems import Given, System, named_systems
 from parasphere.experiments.tasks.tables import markdown, tables
-from parasphere.text import Tokenizer
 
 TOPICS = {
     "sea": "wave sail harbour tide anchor".split(),
