@@ -79,7 +79,7 @@ def _sts(runs: Runs) -> TaskTable:
     note = (
         "STS benchmark, English: Spearman's rank correlation with the judgements of people, in per cent, and its 95 % "
         "interval (bootstrap over pairs). Systems are fitted to the sentences of the training part without scores. "
-        "Settings were chosen on the development part."
+        "The analysis tells how settings were chosen."
     )
     return _table("Semantic textual similarity", note, runs, columns)
 
@@ -99,7 +99,7 @@ def _retrieval(runs: Runs) -> TaskTable:
         "interval (bootstrap over queries). ▲ above BM25, ▼ below BM25 in a paired randomisation test at p < 0.05, "
         "not corrected for the number of tests. Milliseconds from the text of a query to its ranking, one query at a "
         "time on one core, median (mean, SIF and uSIF build an index of their words at every call); fitting includes "
-        "the vectors of all documents. Settings were chosen on Cranfield."
+        "the vectors of all documents. The analysis tells how settings were chosen."
     )
     return _table("Retrieval", note, runs, columns)
 
