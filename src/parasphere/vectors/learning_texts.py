@@ -66,6 +66,12 @@ def known_words(texts: Texts) -> Texts:
     return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
 
 
+def most_frequent(texts: Texts, n_words: int) -> Texts:
+    """Keep the most frequent words, which come first; the ids of others become -1."""
+    ids = np.where(texts.ids < n_words, texts.ids, np.int32(-1))
+    return texts._replace(words=texts.words[:n_words], counts=texts.counts[:n_words], ids=ids)
+
+
 def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
     """Return the initial unit rows, (n_words, dim)."""
     rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
