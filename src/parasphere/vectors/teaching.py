@@ -12,7 +12,7 @@ The third term compares cosines before the map, which is what a user of the vect
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,9 @@ SAME = 0.9999  # a cosine above which two texts mean the same to the teacher, an
 FOR_AXES = 200_000  # texts that the main axes are computed from
 CHUNK = 65_536  # texts whose vectors are converted to float32 at a time
 MOMENTS = 0.9, 0.99  # the decay rates of Adam
+PASSES, FEWEST, MOST = 30, 100, 3000  # passes over the texts, and the bounds of the number of steps
+
+Report = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,22 @@ class Course:
     held_out: float = 0.05  # the share of the texts, at most one batch, that only serves to measure the loss
     reports: int = 20  # how often the loss is measured and the state is kept
     seed: int = 0
+
+
+def course_for(n_texts: int, device: str, steps: int | None, batch: int | None, rate: float, seed: int) -> Course:
+    """Return settings that suit a number of texts and a device, where none are given.
+
+    Examples
+    --------
+    >>> course = course_for(20_000, "cpu", None, None, 2e-3, 0)
+    >>> course.steps, course.batch, course.block
+    (585, 1024, 16)
+    """
+    if batch is None:
+        batch = max(2, min(1024 if device == "cpu" else 4096, n_texts // 4))
+    if steps is None:
+        steps = max(FEWEST, min(PASSES * n_texts // batch, MOST))
+    return Course(steps, batch, rate, block=max(1, min(Course.block, batch // 64)), seed=seed)
 
 
 class Teaching:
@@ -108,8 +127,8 @@ class Teaching:
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return {"texts and teacher": digest.hexdigest(), "device": self.device.type, **asdict(self.course)}
 
-    def run(self, checkpoint: Checkpoint | None = None, verbose: bool = False) -> Iterator[tuple[int, float, float]]:
-        """Take all steps, or those that remain after a checkpoint; yield the step and both losses at each report."""
+    def run(self, checkpoint: Checkpoint | None = None, report: Report | None = None, *, verbose: bool = False) -> None:
+        """Take all steps, or those that remain after a checkpoint; tell the step and both losses at times."""
         course = self.course
         marks = np.unique(np.linspace(0, course.steps, min(course.reports, course.steps) + 1).astype(int))[1:]
         if checkpoint is not None and (kept := checkpoint.resume()) is not None:
@@ -128,7 +147,8 @@ class Teaching:
                 if checkpoint is not None:
                     arrays = {name: tensor.cpu().numpy() for name, tensor in self.state.items()}
                     checkpoint.write(arrays | {"losses": np.array(self.losses)})
-                yield done, learned, judged
+                if report is not None:
+                    report(done, learned, judged)
         if not all(bool(self.state[name].isfinite().all()) for name in self.CHANGING):
             raise VectorsError(f"teaching diverged with rate={course.rate}; choose a smaller rate.")
 
