@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_the_loss_is_that_of_the_formula() -> None:
     state = prepared(texts, given, temperature=0.1, pairs=3.0, held_out=0.0)
     rows, mapping, offset = (state.state[name].numpy().astype(float) for name in state.CHANGING)
     ends = state.texts.ends
-    u = unit(np.array([rows[state.texts.ids[a:b]].sum(0) for a, b in zip(ends[:-1], ends[1:], strict=True)]))
+    u = unit(np.array([rows[state.texts.ids[a:b]].sum(0) for a, b in pairwise(ends)]))
     t, y = unit(given), unit(u @ mapping + offset)
     logits = y @ t.T / 0.1
     among = []
@@ -185,9 +186,9 @@ def test_settings_follow_the_number_of_texts(n_texts: int, device: str, expected
 
 
 def test_rare_words_are_left_out() -> None:
-    texts = [*SMALL, "sax say sbx"]
-    assert "sax" not in small().fit(texts).vectors_
-    assert "sax" in small(min_count=1).fit(texts).vectors_
+    texts = [*SMALL, "qa qb"]
+    assert "qa" not in small().fit(texts).vectors_
+    assert "qa" in small(min_count=1).fit(texts).vectors_
     few = small(max_words=10).fit(texts).vectors_
     everything = read_texts(texts, Tokenizer(), 2)
     assert few.words == everything.words[:10]
@@ -250,12 +251,12 @@ def test_vectors_of_any_size_become_unit_rows() -> None:
     ("given", "sentence"),
     [
         (lambda texts: np.ones(len(texts)), r"of 80 texts must have the shape \(80, n_features\), not \(80,\)"),
-        (lambda texts: np.ones((3, 8)), r"must have the shape \(80, n_features\), not \(3, 8\)"),
+        (lambda _: np.ones((3, 8)), r"must have the shape \(80, n_features\), not \(3, 8\)"),
         (lambda texts: ["a"] * len(texts), "must return an array of numbers, not a list"),
         (lambda texts: np.where(np.arange(len(texts)) == 7, np.nan, teacher(texts).T).T, "of text 7 holds a number"),
         (lambda texts: teacher(texts)[:, :4], "dim=6 is more than the 4 numbers of the teacher's vectors"),
         (lambda texts: teacher(texts) * 0, "fewer than two texts have a known word and a teacher's vector"),
-        (lambda texts: np.ones((len(texts), 9 if texts[0] in SMALL else 7)), "the words have vectors of 7 numbers"),
+        (lambda texts: np.ones((len(texts), 9 if texts[0] in SMALL else 7)), "of words have 7 numbers, those before 9"),
         (np.ones((3, 8)), "the teacher given vectors has 3 rows; the 80 texts need one each"),
         (np.ones(80), r"must be a matrix of numbers, one row per text, not float64 \(80,\)"),
         (np.full((80, 7), "a"), "must be a matrix of numbers"),
@@ -278,17 +279,17 @@ def test_files_that_hold_no_matrix_are_told(tmp_path: Path) -> None:
 
 def test_faults_of_settings_are_told() -> None:
     with pytest.raises(VectorsError, match="diverged with rate=1e"):
-        small(rate=1e30).fit(SMALL)
+        small(rate=1e300).fit(SMALL)
     with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
         small(device="nowhere").fit(SMALL)
-    with pytest.raises(ValueError, match="The 'teacher' parameter of TaughtVectors must be .*Got None instead"):
+    with pytest.raises(ValueError, match=r"The 'teacher' parameter of TaughtVectors must be .*Got None instead"):
         TaughtVectors().fit(SMALL)
 
 
 # -- checkpoints ----------------------------------------------------------------------------------------------------
 
 
-class Interrupted(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -305,11 +306,11 @@ def test_teaching_resumes_from_a_checkpoint(tmp_path: Path, monkeypatch: pytest.
 
     def interrupted(self: Teaching, at: int) -> Any:
         if at == 25:
-            raise Interrupted
+            raise StoppedError
         return step(self, at)
 
     monkeypatch.setattr(Teaching, "_step", interrupted)
-    with pytest.raises(Interrupted):
+    with pytest.raises(StoppedError):
         kept.fit(SMALL)
     monkeypatch.setattr(Teaching, "_step", step)
     assert len(calls) == 2  # texts and words
@@ -333,10 +334,10 @@ def test_an_interrupted_encoding_goes_on_where_it_was(tmp_path: Path, monkeypatc
     def failing(texts: list[str]) -> np.ndarray:
         calls.append(len(texts))
         if len(calls) == 3:
-            raise Interrupted
+            raise StoppedError
         return teacher(texts)
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(StoppedError):
         Encoding(failing, tmp_path, False).of(SMALL, "texts")
     again = Encoding(failing, tmp_path, False)
     np.testing.assert_array_equal(again.of(SMALL, "texts"), Encoding(teacher, None, False).of(SMALL, "texts"))

@@ -41,6 +41,7 @@ class Encoding:
         self.name = str(getattr(teacher, "__name__", type(teacher).__name__))
         self.folder, self.verbose = folder, verbose
         self.kept: list[Checkpoint] = []
+        self.dim = 0  # of the vectors so far
 
     def of(self, texts: Sequence[str], what: str) -> NDArray[np.float16]:
         """Return the vectors of some texts, (n_texts, n_features); rows of zeros stay zero."""
@@ -49,10 +50,11 @@ class Encoding:
             for begin in range(0, len(texts), CHUNK):
                 some = list(texts[begin : begin + CHUNK])
                 found.append(self._chunk(some, begin, what))
-                if found[-1].shape[1] != found[0].shape[1]:
+                self.dim = self.dim or found[-1].shape[1]
+                if found[-1].shape[1] != self.dim:
                     raise VectorsError(
-                        f"the teacher's vectors must all have the same dimension; got {found[0].shape[1]} and then "
-                        f"{found[-1].shape[1]} numbers per text."
+                        f"the teacher's vectors of {what} have {found[-1].shape[1]} numbers, those before {self.dim}; "
+                        "all must have the same number."
                     )
                 advance(len(some))
         return np.concatenate(found)
