@@ -123,6 +123,10 @@ def test_words_without_a_vector_start_from_their_texts() -> None:
     of_words = unit(np.array([[2 / 3, 1 / 2, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]))
     expected = unit(of_words - of_words.mean(0))
     np.testing.assert_allclose(unit(rows) @ axes, expected, atol=1e-5)
+    changed = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 5, 0]])
+    held_out = texts._replace(ids=np.append(texts.ids, [2, 2]).astype(np.int32), ends=np.array([0, 3, 5, 7]))
+    without, *_ = first_guess(held_out, changed, None, 4, Course(), np.arange(2))
+    np.testing.assert_array_equal(without, rows)  # what is held out is not looked at
 
 
 def test_texts_lie_as_the_teacher_says(taught: TaughtVectors) -> None:
@@ -174,8 +178,8 @@ def test_each_pass_has_a_text_at_most_once_and_neighbours_together() -> None:
 
 @pytest.mark.parametrize(
     ("n_texts", "device", "expected"),
-    [(40, "cpu", (120, 10, 1)), (1000, "cpu", (120, 250, 3)), (10**6, "cpu", (3000, 1024, 16)),
-     (10**6, "cuda", (3000, 4096, 16)), (3, "cpu", (100, 2, 1))],
+    [(40, "cpu", (200, 10, 1)), (1000, "cpu", (200, 250, 3)), (10**6, "cpu", (3000, 1024, 16)),
+     (10**6, "cuda", (3000, 4096, 16)), (3, "cpu", (200, 2, 1))],
 )  # fmt: skip
 def test_settings_follow_the_number_of_texts(n_texts: int, device: str, expected: tuple[int, int, int]) -> None:
     course = course_for(n_texts, device, None, None, 0.1, 5)
@@ -278,8 +282,9 @@ def test_files_that_hold_no_matrix_are_told(tmp_path: Path) -> None:
 
 
 def test_faults_of_settings_are_told() -> None:
-    with pytest.raises(VectorsError, match="diverged with rate=1e"):
-        small(rate=1e300).fit(SMALL)
+    with pytest.raises(ValueError, match=r"The 'rate' parameter of TaughtVectors must be .*Got 1.5 instead"):
+        small(rate=1.5).fit(SMALL)
+    assert np.isfinite(small(rate=1.0).fit(SMALL).vectors_.matrix).all()
     with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
         small(device="nowhere").fit(SMALL)
     with pytest.raises(ValueError, match=r"The 'teacher' parameter of TaughtVectors must be .*Got None instead"):

@@ -48,12 +48,12 @@ class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
     max_words : int, default=None
         The number of most frequent words that are learned; None is all.
     steps : int, default=None
-        Number of steps, each from one batch of texts. None is 30 passes over the texts, but from 100 to 3,000 steps.
+        Number of steps, each from one batch of texts. None is 50 passes over the texts, but from 200 to 3,000 steps.
     batch : int, default=None
         Texts per step, which are compared with each other. None is 4,096, or 1,024 on the CPU, and at most a quarter
         of the texts.
     rate : float, default=0.002
-        Length of the steps; it rises over the first steps and then decreases linearly to zero.
+        Length of the steps, at most 1; it rises over the first steps and then decreases linearly to zero.
     random_state : int, RandomState or None, default=0
         Seed of sampling; the same integer gives the same result on the same device.
     device : str, default=None
@@ -92,7 +92,7 @@ class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
         "max_words": [Interval(Integral, 2, None, closed="left"), None],
         "steps": [Interval(Integral, 1, None, closed="left"), None],
         "batch": [Interval(Integral, 2, None, closed="left"), None],
-        "rate": [Interval(Real, 0, None, closed="neither")],
+        "rate": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
         "device": [str, None],
         "checkpoint": [str, Path, None],
