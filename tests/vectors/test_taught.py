@@ -234,6 +234,7 @@ def test_every_kind_of_teacher(tmp_path: Path) -> None:
     np.testing.assert_array_equal(by_function.vectors_.matrix, by_encoder.vectors_.matrix)
     assert by_function.vectors_.name == "taught by teacher"
     assert by_encoder.vectors_.name == "taught by Encoder"
+    assert small(Encoder().encode).fit(SMALL).vectors_.name == "taught by Encoder"
     given = teacher(SMALL)
     np.save(tmp_path / "t.npy", given)
     found = [small(one).fit(SMALL).vectors_ for one in (given, tmp_path / "t.npy", str(tmp_path / "t.npy"), 9 * given)]

@@ -38,7 +38,8 @@ class Encoding:
 
     def __init__(self, teacher: Any, folder: Path | None, verbose: bool) -> None:
         self.encode = getattr(teacher, "encode", teacher)
-        self.name = str(getattr(teacher, "__name__", type(teacher).__name__))
+        named = getattr(teacher, "__self__", teacher)  # the object of a method
+        self.name = str(getattr(named, "__name__", type(named).__name__))
         self.folder, self.verbose = folder, verbose
         self.kept: list[Checkpoint] = []
         self.dim = 0  # of the vectors so far
