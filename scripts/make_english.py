@@ -190,10 +190,15 @@ def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
 
 def variant(written: str) -> Variant:
     """Return the variant that is written as ``NAME:GLOVE_WEIGHT[:SEED]``."""
-    name, weight, *seed = written.split(":")
-    if not name or len(seed) > 1 or not 0 <= float(weight) < 1:
-        raise ValueError
-    return Variant(name, float(weight), int(seed[0]) if seed else 0)
+    name, _, numbers = written.partition(":")
+    weight, _, seed = numbers.partition(":")
+    try:
+        found = Variant(name, float(weight), int(seed or 0))
+    except ValueError:
+        found = Variant("", 0.0, 0)
+    if not found.name or not 0 <= found.glove_weight < 1:
+        raise argparse.ArgumentTypeError(f"{written!r} is not NAME:GLOVE_WEIGHT[:SEED] with a weight from 0 to below 1")
+    return found
 
 
 def arguments() -> argparse.Namespace:
