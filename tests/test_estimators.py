@@ -29,6 +29,7 @@ from parasphere import (
     ScoreWarning,
     SphericalAdmixture,
     SphericalParagraphModel,
+    TaughtVectors,
     Tokenizer,
     Word2Vec,
     WordVectors,
@@ -54,6 +55,11 @@ def some_texts(n: int) -> tuple[list[str], np.ndarray]:
     return [" ".join(rng.choice(WORDS[:15] if label else WORDS[15:], rng.integers(3, 15))) for label in labels], labels
 
 
+def some_teacher(texts: list[str]) -> np.ndarray:
+    """How often each word occurs, and one more number."""
+    return np.array([[*(text.split().count(word) for word in WORDS), 1] for text in texts])
+
+
 VECTORS = some_vectors(1)
 TEXTS, LABELS = some_texts(40)
 QUERIES = [*TEXTS[:5], "", "unheard of"]
@@ -65,6 +71,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "SphericalParagraphModel": lambda: SphericalParagraphModel(VECTORS, tol=1e-3, random_state=0),
     "SphericalParagraphModel of rows": lambda: SphericalParagraphModel(None, tol=1e-3),
     "JointVectors": lambda: JointVectors(4, start=None, epochs=2),
+    "TaughtVectors": lambda: TaughtVectors(some_teacher, 4, steps=3),
     "Word2Vec": lambda: Word2Vec(4, min_count=1, epochs=1),
     "MovMF": lambda: MovMF(2, random_state=0),
     "SphericalAdmixture": lambda: SphericalAdmixture(2, random_state=0),
@@ -85,9 +92,9 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "UnsupervisedSIF": lambda: baselines.UnsupervisedSIF(VECTORS, 2),
     "WeightedMean": lambda: baselines.WeightedMean(VECTORS),
 }
-NEEDS = {"Word2Vec": "gensim", "ParagraphVectors": "gensim", "SkipThought": "torch"}
+NEEDS = {"TaughtVectors": "torch", "Word2Vec": "gensim", "ParagraphVectors": "gensim", "SkipThought": "torch"}
 OF_ROWS = {"SphericalParagraphModel of rows", "MovMF", "SphericalAdmixture"}
-LEARNERS = {"JointVectors", "Word2Vec"}
+LEARNERS = {"JointVectors", "TaughtVectors", "Word2Vec"}
 LEFT_OUT = {
     "MiniLM": "its weights are a package of 90 MB; tested in test_minilm.py",
     "Pretrained": "only loads what another estimator saved; tested in test_train_encoder.py",
@@ -99,6 +106,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "alpha": (0.3, -1.0),
     "assignment": ("hard", "firm"),
     "autoencode": (True, "no"),
+    "batch": (7, 0),
     "batch_size": (7, 0),
     "checkpoint": ("nowhere", 1.5),
     "checkpoint_minutes": (1.0, -1.0),
@@ -146,7 +154,9 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "skip_gram": (False, "no"),
     "split_sentences": (False, "no"),
     "start": (VECTORS, 1.5),
+    "steps": (2, 0),
     "sublinear_tf": (True, "no"),
+    "teacher": (len, 1.5),
     "tokenizer": (Tokenizer(stop_words=WORDS[:10]), "letters"),
     "tol": (0.5, -1.0),
     "unit": (False, "no"),

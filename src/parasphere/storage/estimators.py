@@ -69,12 +69,14 @@ class Saved:
     What is loaded is checked. Subclasses declare what is valid by the annotations of parameters and attributes, and by
     ``_layouts``, the layouts of arrays (:mod:`parasphere.compiled.layout`). Axes may be named after an integer among
     the parameters and attributes, or after a size of an attribute (``words``, ``rows`` and ``dim``). The numbers of
-    ``_positive`` must be above 0, those of ``_not_negative`` must not be below 0.
+    ``_positive`` must be above 0, those of ``_not_negative`` must not be below 0. Parameters named in ``_left_out`` are
+    saved only if they are a name or path; otherwise the loaded estimator has their default.
     """
 
     _layouts: ClassVar[Mapping[str, str]] = {}
     _positive: ClassVar[tuple[str, ...]] = ()
     _not_negative: ClassVar[tuple[str, ...]] = ()
+    _left_out: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -173,7 +175,11 @@ class _Packing:
         self.packed: dict[int, tuple[Any, Facts]] = {}  # by id; an object that occurs twice is written once
 
     def estimator(self, estimator: Any, path: str) -> Facts:
-        parameters = estimator.get_params(deep=False).items()
+        parameters = [
+            (name, value)
+            for name, value in estimator.get_params(deep=False).items()
+            if name not in estimator._left_out or isinstance(value, str | Path)
+        ]
         learned = [(name, value) for name, value in vars(estimator).items() if _is_learned(name)]
         return {
             "parameters": {name: self.parameter(value, f"{path}{name}") for name, value in parameters},

@@ -4,6 +4,7 @@ from ..places import GLOVE
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .stored import KIND
+from .taught import TaughtVectors
 from .word2vec import Word2Vec
 from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
 from .writing import EXTENSIONS
@@ -16,6 +17,7 @@ __all__ = [
     "JointVectors",
     "Resolved",
     "SkippedRowsWarning",
+    "TaughtVectors",
     "Word2Vec",
     "WordVectors",
     "default_tokenizer",

@@ -12,7 +12,7 @@ The third term compares cosines before the map, which is what a user of the vect
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,9 @@ SAME = 0.9999  # a cosine above which two texts mean the same to the teacher, an
 FOR_AXES = 200_000  # texts that the main axes are computed from
 CHUNK = 65_536  # texts whose vectors are converted to float32 at a time
 MOMENTS = 0.9, 0.99  # the decay rates of Adam
+PASSES, FEWEST, MOST = 50, 200, 3000  # passes over the texts, and the bounds of the number of steps
+
+Report = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,22 @@ class Course:
     held_out: float = 0.05  # the share of the texts, at most one batch, that only serves to measure the loss
     reports: int = 20  # how often the loss is measured and the state is kept
     seed: int = 0
+
+
+def course_for(n_texts: int, device: str, steps: int | None, batch: int | None, rate: float, seed: int) -> Course:
+    """Return settings that suit a number of texts and a device, where none are given.
+
+    Examples
+    --------
+    >>> course = course_for(20_000, "cpu", None, None, 2e-3, 0)
+    >>> course.steps, course.batch, course.block
+    (976, 1024, 16)
+    """
+    if batch is None:
+        batch = max(2, min(1024 if device == "cpu" else 4096, n_texts // 4))
+    if steps is None:
+        steps = max(FEWEST, min(PASSES * n_texts // batch, MOST))
+    return Course(steps, batch, rate, block=max(1, min(Course.block, batch // 64)), seed=seed)
 
 
 class Teaching:
@@ -108,8 +127,8 @@ class Teaching:
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return {"texts and teacher": digest.hexdigest(), "device": self.device.type, **asdict(self.course)}
 
-    def run(self, checkpoint: Checkpoint | None = None, verbose: bool = False) -> Iterator[tuple[int, float, float]]:
-        """Take all steps, or those that remain after a checkpoint; yield the step and both losses at each report."""
+    def run(self, checkpoint: Checkpoint | None = None, report: Report | None = None, *, verbose: bool = False) -> None:
+        """Take all steps, or those that remain after a checkpoint; tell the step and both losses at times."""
         course = self.course
         marks = np.unique(np.linspace(0, course.steps, min(course.reports, course.steps) + 1).astype(int))[1:]
         if checkpoint is not None and (kept := checkpoint.resume()) is not None:
@@ -128,9 +147,8 @@ class Teaching:
                 if checkpoint is not None:
                     arrays = {name: tensor.cpu().numpy() for name, tensor in self.state.items()}
                     checkpoint.write(arrays | {"losses": np.array(self.losses)})
-                yield done, learned, judged
-        if not all(bool(self.state[name].isfinite().all()) for name in self.CHANGING):
-            raise VectorsError(f"teaching diverged with rate={course.rate}; choose a smaller rate.")
+                if report is not None:
+                    report(done, learned, judged)
 
     def _step(self, step: int) -> Any:
         """Take a step of Adam; return the loss, still on the device."""
@@ -258,23 +276,25 @@ def first_guess(
     sample -= mean
     _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     axes = np.ascontiguousarray(axes[:, ::-1][:, :dim].T, np.float32)
-    of_words = unit(_means_of_texts(texts, taught) if words is None else words)
+    of_words = unit(_means_of_texts(texts, taught, chosen) if words is None else words)
     rows = unit((of_words - of_words.mean(0)) @ axes.T)
     share = texts.counts / texts.counts.sum()
     rows *= (course.rarity / (course.rarity + share)).astype(np.float32)[:, None]
     return rows, axes, mean
 
 
-def _means_of_texts(texts: Texts, taught: NDArray[Any]) -> NDArray[np.float32]:
-    """Return, per word, the sum of the teacher's vectors of its texts, each divided by the text's length."""
+def _means_of_texts(texts: Texts, taught: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return, per word, the sum of the teacher's vectors of the chosen texts with it, divided by the texts' lengths."""
+    lengths = np.diff(texts.ends)
+    shares = np.zeros(len(lengths), np.float32)
+    shares[chosen] = 1 / lengths[chosen]
     total = np.zeros((len(texts.words), taught.shape[1]), np.float32)
     for begin in range(0, len(taught), CHUNK):
+        part = slice(begin, begin + CHUNK)
         ends = texts.ends[begin : begin + CHUNK + 1]
-        lengths = np.diff(ends)
-        shares = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
-        table = (shares, texts.ids[ends[0] : ends[-1]], ends - ends[0])
-        bags = sparse.csr_array(table, shape=(len(lengths), len(texts.words)))
-        total += bags.T @ unit(taught[begin : begin + CHUNK])
+        entries = (np.repeat(shares[part], lengths[part]), texts.ids[ends[0] : ends[-1]], ends - ends[0])
+        bags = sparse.csr_array(entries, shape=(len(ends) - 1, len(texts.words)))
+        total += bags.T @ unit(taught[part])
     return total
 
 

@@ -1,0 +1,134 @@
+"""The vectors that a sentence encoder gives to texts, computed in chunks that a folder can keep."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus import Block
+from ..errors import VectorsError
+from ..progress import progress
+from ..storage import Checkpoint
+from .teaching import unit
+
+CHECKPOINT = "encoding-checkpoint"
+CHUNK = 8192  # texts that are encoded, and kept, at a time
+
+
+class Encoding:
+    """The unit vectors of a teacher as float16.
+
+    Parameters
+    ----------
+    teacher : object with ``encode``, or callable
+        Takes a list of strings and returns one row of numbers per text.
+    folder : Path or None
+        Keeps each chunk of vectors; those that are there already are not computed again.
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    name : str
+        The name of the teacher, for messages.
+    """
+
+    def __init__(self, teacher: Any, folder: Path | None, verbose: bool) -> None:
+        self.encode = getattr(teacher, "encode", teacher)
+        named = getattr(teacher, "__self__", teacher)  # the object of a method
+        self.name = str(getattr(named, "__name__", type(named).__name__))
+        self.folder, self.verbose = folder, verbose
+        self.kept: list[Checkpoint] = []
+        self.dim = 0  # of the vectors so far
+
+    def of(self, texts: Sequence[str], what: str) -> NDArray[np.float16]:
+        """Return the vectors of some texts, (n_texts, n_features); rows of zeros stay zero."""
+        found: list[NDArray[np.float16]] = []
+        with progress(f"encoding {what}", len(texts), unit=what, shown=self.verbose) as advance:
+            for begin in range(0, len(texts), CHUNK):
+                some = list(texts[begin : begin + CHUNK])
+                found.append(self._chunk(some, begin, what))
+                self.dim = self.dim or found[-1].shape[1]
+                if found[-1].shape[1] != self.dim:
+                    raise VectorsError(
+                        f"the teacher's vectors of {what} have {found[-1].shape[1]} numbers, those before {self.dim}; "
+                        "all must have the same number."
+                    )
+                advance(len(some))
+        return np.concatenate(found)
+
+    def _chunk(self, texts: list[str], begin: int, what: str) -> NDArray[np.float16]:
+        if self.folder is None:
+            return unit_halves(self.encode(texts), len(texts), begin)
+        digest = hashlib.blake2b(digest_size=16)
+        for text in texts:
+            digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
+        key = {"teacher": self.name, "texts": digest.hexdigest()}
+        checkpoint = Checkpoint(self.folder / f"{what}-{begin // CHUNK}", CHECKPOINT, key)
+        self.kept.append(checkpoint)
+        if (kept := checkpoint.resume()) is not None:
+            return np.array(kept[0]["vectors"], np.float16)
+        vectors = unit_halves(self.encode(texts), len(texts), begin)
+        checkpoint.write({"vectors": vectors})
+        return vectors
+
+    def remove(self) -> None:
+        """Remove what the folder keeps."""
+        for checkpoint in self.kept:
+            checkpoint.remove()
+
+
+def unit_halves(rows: Any, n_rows: int, begin: int = 0) -> NDArray[np.float16]:
+    """Return what a teacher gave as unit rows of float16, or say what is wrong with it."""
+    try:
+        numbers = np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        raise VectorsError(f"the teacher must return an array of numbers, not a {type(rows).__name__}.") from None
+    if numbers.ndim != 2 or len(numbers) != n_rows or not numbers.shape[1]:
+        raise VectorsError(
+            f"the teacher's vectors of {n_rows:,} texts must have the shape ({n_rows}, n_features), not "
+            f"{numbers.shape}."
+        )
+    finite = np.isfinite(numbers).all(axis=1)
+    if not finite.all():
+        raise VectorsError(
+            f"the teacher's vector of text {begin + int(finite.argmin())} holds a number that is not finite."
+        )
+    largest = np.abs(numbers).max(axis=1, keepdims=True)
+    numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
+    halves: NDArray[np.float16] = unit(numbers).astype(np.float16)
+    return halves
+
+
+def given_vectors(teacher: NDArray[Any] | str | Path, n_texts: int) -> tuple[NDArray[np.float16], str]:
+    """Return the vectors of an array or of a ``.npy`` file as unit rows of float16, and a name for them."""
+    name = "given vectors" if isinstance(teacher, np.ndarray) else Path(teacher).name
+    if not isinstance(teacher, np.ndarray):
+        try:
+            teacher = np.load(Path(teacher).expanduser(), mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise VectorsError(
+                f"the teacher {name} cannot be read ({error}); a .npy file of numbers is expected."
+            ) from None
+    if not isinstance(teacher, np.ndarray) or teacher.ndim != 2 or teacher.dtype.kind not in "fiu":
+        found = f"{teacher.dtype} {teacher.shape}" if isinstance(teacher, np.ndarray) else type(teacher).__name__
+        raise VectorsError(f"the teacher {name} must be a matrix of numbers, one row per text, not {found}.")
+    if len(teacher) != n_texts:
+        raise VectorsError(f"the teacher {name} has {len(teacher):,} rows; the {n_texts:,} texts need one each.")
+    chunks = range(0, n_texts, CHUNK)
+    parts = [
+        unit_halves(teacher[begin : begin + CHUNK], len(teacher[begin : begin + CHUNK]), begin) for begin in chunks
+    ]
+    return np.concatenate(parts), name
+
+
+def plain_texts(held: list[Block]) -> list[str]:
+    """Return the texts of blocks; tokens are joined by spaces."""
+    texts: list[str] = []
+    for block in held:
+        found = block.texts.to_pylist()
+        texts += [" ".join(tokens) for tokens in found] if block.tokenised else found
+    return texts

@@ -1,0 +1,182 @@
+"""Word vectors taught by a sentence encoder."""
+
+from contextlib import suppress
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from ..corpus import blocks
+from ..storage import Checkpoint, Saved
+from ..text import AnyTokenizer, Tokenizer
+from .encoding import Encoding, given_vectors, plain_texts
+from .learning_texts import known_words, most_frequent, read_texts, seed_of
+from .teaching import Teaching, course_for
+from .wordvectors import WordVectors
+
+CHECKPOINT = "teaching-checkpoint"
+
+
+class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
+    """Word vectors and word weights, taught by a sentence encoder on any texts (extra ``torch``).
+
+    The weighted sum of the word vectors of a text learns to point where a linear map of the teacher's vector of the
+    text does. The result is a static model: a text is read by looking up its words. A learner like
+    :class:`JointVectors`: ``SphericalParagraphModel(TaughtVectors(teacher))`` learns the vectors inside ``fit``.
+
+    Parameters
+    ----------
+    teacher : encoder, callable, array or path
+        - An object with ``encode(texts)``, such as a model of sentence-transformers, or a callable: either takes a
+          list of strings and returns one row of numbers per text.
+        - Vectors that were computed before: an array (n_texts, n_features), or the path of a ``.npy`` file with one,
+          whose rows belong to the texts that are given to ``fit``. Words then start from the vectors of their texts.
+
+        Rows may have any length; only their directions are learned from. A teacher that is not a path is not saved
+        with the estimator.
+    dim : int, default=128
+        Dimension of the word vectors, at most that of the teacher's.
+    tokenizer : Tokenizer or callable, default=None
+        Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
+        ``Tokenizer()``: runs of Unicode letters, lower-cased, with stop words (which get small weights).
+    min_count : int, default=2
+        Rarer words are not learned.
+    max_words : int, default=None
+        The number of most frequent words that are learned; None is all.
+    steps : int, default=None
+        Number of steps, each from one batch of texts. None is 50 passes over the texts, but from 200 to 3,000 steps.
+    batch : int, default=None
+        Texts per step, which are compared with each other. None is 4,096, or 1,024 on the CPU, and at most a quarter
+        of the texts.
+    rate : float, default=0.002
+        Length of the steps, at most 1; it rises over the first steps and then decreases linearly to zero.
+    random_state : int, RandomState or None, default=0
+        Seed of sampling; the same integer gives the same result on the same device.
+    device : str, default=None
+        A torch device such as "cuda"; None is the CPU. The teacher runs where it is.
+    checkpoint : path, default=None
+        A folder that keeps the teacher's vectors as they are computed, and the state at every twentieth of the steps:
+        learning that was interrupted continues from it and ends with the same result. It is removed at the end.
+    verbose : bool, default=False
+        Show progress bars.
+
+    Attributes
+    ----------
+    vectors_ : WordVectors
+        Unit rows; ``vectors_.weights`` are the weights of the words, with mean 1 over the texts.
+    tokenizer_ : Tokenizer or callable
+        The tokenizer that was used.
+    losses_, held_out_losses_ : (n_reports,) float64
+        Mean loss at every twentieth of the steps, on the texts learned from and on the 5 % that were not. The loss
+        grows with the number of texts that are compared, so the two cannot be compared with each other.
+
+    Examples
+    --------
+    >>> texts = ["cats purr, cats meow", "dogs bark, dogs growl", "cats and dogs"] * 20
+    >>> def teacher(texts):
+    ...     return np.array([[text.count("cats"), text.count("dogs"), 1] for text in texts])
+    >>> learner = TaughtVectors(teacher, dim=2).fit(texts)  # doctest: +SKIP
+    >>> learner.vectors_  # doctest: +SKIP
+    WordVectors('taught by teacher', 7 words, 2 dimensions)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "teacher": [HasMethods("encode"), callable, np.ndarray, str, Path],
+        "dim": [Interval(Integral, 2, None, closed="left")],
+        "tokenizer": [callable, None],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 2, None, closed="left"), None],
+        "steps": [Interval(Integral, 1, None, closed="left"), None],
+        "batch": [Interval(Integral, 2, None, closed="left"), None],
+        "rate": [Interval(Real, 0, 1, closed="right")],
+        "random_state": ["random_state"],
+        "device": [str, None],
+        "checkpoint": [str, Path, None],
+        "verbose": ["verbose"],
+    }
+    _left_out: ClassVar = ("teacher",)
+
+    vectors_: WordVectors
+    losses_: NDArray[np.float64]
+    held_out_losses_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        teacher: Any = None,
+        dim: int = 128,
+        *,
+        tokenizer: AnyTokenizer | None = None,
+        min_count: int = 2,
+        max_words: int | None = None,
+        steps: int | None = None,
+        batch: int | None = None,
+        rate: float = 2e-3,
+        random_state: Any = 0,
+        device: str | None = None,
+        checkpoint: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.teacher = teacher
+        self.dim = dim
+        self.tokenizer = tokenizer
+        self.min_count = min_count
+        self.max_words = max_words
+        self.steps = steps
+        self.batch = batch
+        self.rate = rate
+        self.random_state = random_state
+        self.device = device
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn word vectors from texts and the teacher's vectors of them.
+
+        Parameters
+        ----------
+        X : iterable, table or Path
+            Anything :func:`parasphere.corpus.blocks` takes; lists of tokens are joined by spaces for the teacher.
+            Texts and the teacher's vectors, as float16, are held in memory.
+        y : None
+            Ignored.
+        """
+        self._validate_params()
+        self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
+        seed, device, verbose = seed_of(self.random_state), self.device or "cpu", bool(self.verbose)
+        held = list(blocks(X))
+        texts = read_texts(held, self.tokenizer_, self.min_count)
+        texts = known_words(texts if self.max_words is None else most_frequent(texts, self.max_words))
+        folder = None if self.checkpoint is None else Path(self.checkpoint).expanduser()
+        encoding = words = None
+        if isinstance(self.teacher, np.ndarray | str | Path):
+            taught, name = given_vectors(self.teacher, len(texts.ends) - 1)
+        else:
+            encoding = Encoding(self.teacher, folder, verbose)
+            taught, words, name = (
+                encoding.of(plain_texts(held), "texts"),
+                encoding.of(texts.words, "words"),
+                encoding.name,
+            )
+        course = course_for(len(taught), device, self.steps, self.batch, self.rate, seed)
+        teaching = Teaching(texts, taught, words, self.dim, course, device)
+        checkpoint = None if folder is None else Checkpoint(folder / "learning", CHECKPOINT, teaching.key)
+        teaching.run(checkpoint, verbose=verbose)
+        self.vectors_ = teaching.vectors(f"taught by {name}")
+        self.losses_, self.held_out_losses_ = np.array(teaching.losses).T.copy()
+        if checkpoint is not None:
+            checkpoint.remove()
+            if encoding is not None:
+                encoding.remove()
+            with suppress(OSError):  # it holds something else
+                checkpoint.folder.parent.rmdir()
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy with the same teacher, which may be too large to be copied deeply."""
+        parameters = self.get_params(deep=False)
+        teacher = parameters.pop("teacher")
+        return type(self)(teacher, **{name: clone(value, safe=False) for name, value in parameters.items()})
