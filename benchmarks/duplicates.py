@@ -17,6 +17,7 @@ from benchmarks.search import paragraphs
 from parasphere import SphericalParagraphModel
 from parasphere.model import duplicates
 from parasphere.model.near_duplicates import THRESHOLD
+from parasphere.places import GLOVE
 
 PARAGRAPHS, COPIES = 20_000, 1_000
 SHARES = (0.1, 0.2, 0.4)
@@ -29,7 +30,7 @@ def run() -> dict[str, Any]:
     everything = paragraphs(max(SIZES))
     texts = list(dict.fromkeys(rng.choice(everything, PARAGRAPHS, replace=False).tolist()))
     words = np.array(" ".join(texts[:2000]).split())
-    model = SphericalParagraphModel().fit(texts)
+    model = SphericalParagraphModel(GLOVE).fit(texts)
     similarities = {}
     for share in SHARES:
         copies = [_changed(text, share, words, rng) for text in texts[:COPIES]]

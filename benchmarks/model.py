@@ -24,6 +24,7 @@ from sklearn.datasets import fetch_20newsgroups
 
 from parasphere import Bags, SphericalParagraphModel, datasets
 from parasphere.model.em import fit_prior
+from parasphere.places import GLOVE
 
 DIM = 50
 BARS = {"gensim PV-DBOW, 50-d, 5 epochs, 2 workers": 40, "gensim LDA, 50 topics, one pass": 25, "gensim LSI, 50": 10}
@@ -56,7 +57,7 @@ def topics(texts: list[str], kind: str) -> NDArray[np.float32]:
 
 
 def ours(texts: list[str]) -> NDArray[np.float32]:
-    return SphericalParagraphModel().fit_transform(texts)
+    return SphericalParagraphModel(GLOVE).fit_transform(texts)
 
 
 def synthetic(n_docs: int) -> Bags:
@@ -98,7 +99,7 @@ def extra_memory(bags: Bags) -> int:
 
 def one_text() -> dict[str, float]:
     """Return seconds to load a saved model, and the median to transform one short text after that."""
-    model = SphericalParagraphModel().fit(datasets.load("docstrings").texts)
+    model = SphericalParagraphModel(GLOVE).fit(datasets.load("docstrings").texts)
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder, "model"))
         load = best(lambda: SphericalParagraphModel.load(Path(folder, "model")), 5)

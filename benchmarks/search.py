@@ -18,6 +18,7 @@ import numpy as np
 
 from parasphere import Index, SphericalParagraphModel
 from parasphere.corpus import blocks
+from parasphere.places import GLOVE
 
 PARAGRAPHS = 100_000
 QUERIES, QUERY_WORDS = 100, 8
@@ -42,7 +43,7 @@ def run() -> dict[str, Any]:
     texts = paragraphs(PARAGRAPHS)
     rng = np.random.default_rng(0)
     queries = [" ".join(texts[i].split()[:QUERY_WORDS]) for i in rng.choice(len(texts), QUERIES, replace=False)]
-    model = SphericalParagraphModel().fit(texts)
+    model = SphericalParagraphModel(GLOVE).fit(texts)
     model.index(texts[:1000]).search(queries)  # what is compiled is loaded before the clock starts
     start = time.perf_counter()
     index = model.index(texts)

@@ -30,6 +30,7 @@ from parasphere import Bags, WordVectors, count_matrix, datasets
 from parasphere import Tokenizer as Words
 from parasphere.compiled.rows import sum_rows
 from parasphere.features import Reader
+from parasphere.places import GLOVE
 from parasphere.text import string_buffers
 
 LETTERS = r"[^\W\d_]+"
@@ -104,7 +105,7 @@ def floor(vectors: WordVectors, texts: pa.Array) -> float:
 def run() -> dict[str, Any]:
     """Measure the speed of each, in one process, one after another."""
     name, texts = corpus()
-    vectors = WordVectors.load()
+    vectors = WordVectors.load(GLOVE)
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
     column = pa.array(texts, pa.large_string())
     bags = Bags.from_texts(texts, vectors)
@@ -150,7 +151,7 @@ READER = """
 import resource, sys, time
 from pathlib import Path
 from parasphere import Bags, WordVectors
-vectors = WordVectors.load()
+vectors = WordVectors.load("glove-6b-50d")
 start = time.perf_counter()
 bags = Bags.from_texts(Path(sys.argv[1]), vectors)
 print(len(bags), time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)

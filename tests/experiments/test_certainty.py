@@ -25,6 +25,7 @@ from parasphere.experiments.certainty import (
 from parasphere.experiments.certainty_report import investigate, write
 from parasphere.experiments.encoders import WORDS
 from parasphere.experiments.protocol import Options, evaluate, folds
+from parasphere.places import GLOVE
 
 # -- risk and coverage --------------------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ def test_typicality_is_a_mean_of_kernels(rng: np.random.Generator) -> None:
 
 @pytest.fixture(scope="module")
 def model() -> SphericalParagraphModel:
-    return SphericalParagraphModel(tol=1e-4).fit(datasets.load("docstrings").texts)
+    return SphericalParagraphModel(GLOVE, tol=1e-4).fit(datasets.load("docstrings").texts)
 
 
 def test_information_starts_at_0_and_grows_with_words_that_agree(model: SphericalParagraphModel) -> None:

@@ -357,7 +357,10 @@ def test_a_tokenizer_is_passed_between_model_and_learner() -> None:
     vectors, tokenizer = resolve(free, None, ["the xa xb"] * 5)  # the learner's default, which keeps stop words
     assert tokenizer == Tokenizer()
     assert "the" in vectors
-    assert resolve(vectors, None, None) == (vectors, default_tokenizer())
+    assert resolve(vectors, None, None) == (vectors, Tokenizer())  # small weights make stop words harmless
+    assert resolve(vectors, None, None, weighted=False) == (vectors, default_tokenizer())
+    plain = vectors.with_weights(None)
+    assert resolve(plain, None, None) == (plain, default_tokenizer())
     assert resolve(vectors, by_hand, None) == (vectors, by_hand)
 
 
@@ -386,7 +389,7 @@ def test_a_weight_counts_a_word_that_often() -> None:
     texts = ["north east", "up east east", "north up"]
     often = ["north north north east", "up up east east", "north north north up up"]
     # Without the pooled cosine: the pairs that it is of are those of places, and a place that counts thrice is one.
-    options = {"prior_strength": 0.0, "max_iter": 2000}
+    options = {"tokenizer": Tokenizer(), "prior_strength": 0.0, "max_iter": 2000}
     weighted = SphericalParagraphModel(vectors, **options).fit(texts)
     counted = SphericalParagraphModel(vectors, weighted=False, **options).fit(often)
     assert weighted.word_cosine_ < counted.word_cosine_

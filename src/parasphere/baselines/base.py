@@ -120,7 +120,10 @@ class OfTopics:
 
 
 class VectorEncoder(WordEncoder):
-    """A text encoder of word vectors, which a parameter ``vectors`` names, holds or learns."""
+    """A text encoder of word vectors, which a parameter ``vectors`` names, holds or learns.
+
+    The weights of word vectors are not used: a baseline has its own, or none.
+    """
 
     vectors: Any
     vectors_: WordVectors
@@ -132,7 +135,7 @@ class VectorEncoder(WordEncoder):
         if learned and X is None:
             raise ValueError("the word vectors are to be learned: fit needs texts")
         texts = held_texts(X) if learned else X
-        self.vectors_, self.tokenizer_ = resolve(self.vectors, self.tokenizer, texts)
+        self.vectors_, self.tokenizer_ = resolve(self.vectors, self.tokenizer, texts, weighted=False)
         return texts
 
     @property

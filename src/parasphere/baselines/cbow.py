@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..features import Bags, Reader
 from ..text import AnyTokenizer
-from ..vectors import GLOVE
+from ..vectors import ENGLISH
 from .base import VectorEncoder
 
 
@@ -19,7 +19,7 @@ class MeanOfVectors(VectorEncoder):
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+    vectors : str, path, WordVectors or learner, default="english-128"
         Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
         which learns them from the training texts.
     tokenizer : Tokenizer or callable, default=None
@@ -45,7 +45,7 @@ class MeanOfVectors(VectorEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    vectors: Any = GLOVE
+    vectors: Any = ENGLISH
     tokenizer: AnyTokenizer | None = None
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import CorpusError
 from ..features import as_texts
 from ..text import AnyTokenizer, count_matrix
-from ..vectors import GLOVE
+from ..vectors import ENGLISH
 from .base import COUNT, POSITIVE, SHARED, VectorEncoder, unit_length
 
 
@@ -35,7 +35,7 @@ class FisherVector(VectorEncoder):
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+    vectors : str, path, WordVectors or learner, default="english-128"
         Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
         which learns them from the training texts.
     n_components : int, default=4
@@ -78,7 +78,7 @@ class FisherVector(VectorEncoder):
            [ 0.  ,  0.  ,  0.  ,  0.  ]], dtype=float32)
     """
 
-    vectors: Any = GLOVE
+    vectors: Any = ENGLISH
     n_components: int = 4
     power: float = 0.5
     unit: bool = True

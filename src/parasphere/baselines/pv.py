@@ -152,7 +152,7 @@ class ParagraphVectors(WordEncoder):
         held = held_texts(X)
         vectors = None
         if self.vectors is not None:
-            vectors, self.tokenizer_ = resolve(self.vectors, self.tokenizer, held)
+            vectors, self.tokenizer_ = resolve(self.vectors, self.tokenizer, held, weighted=False)
         words, counts = count_words(held, self.tokenizer_)
         frequent = int((counts >= self.min_count).sum())
         if not frequent:

@@ -12,7 +12,7 @@ from ..corpus import blocks
 from ..errors import CorpusError
 from ..features import Reader, as_texts, held_texts
 from ..text import AnyTokenizer, count_matrix, count_words
-from ..vectors import GLOVE
+from ..vectors import ENGLISH
 from .base import POSITIVE, SHARED, VectorEncoder, smoothed_idf
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ class WeightedMean(VectorEncoder):
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+    vectors : str, path, WordVectors or learner, default="english-128"
         Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
         which learns them from the training texts.
     tokenizer : Tokenizer or callable, default=None
@@ -55,7 +55,7 @@ class WeightedMean(VectorEncoder):
            [0.  , 0.  ]], dtype=float32)
     """
 
-    vectors: Any = GLOVE
+    vectors: Any = ENGLISH
     tokenizer: AnyTokenizer | None = None
 
     weights_: Floats = field(init=False)
@@ -149,7 +149,7 @@ class SmoothInverseFrequency(CommonRemoved):
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+    vectors : str, path, WordVectors or learner, default="english-128"
         Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
         which learns them from the training texts.
     a : float, default=1e-3
@@ -190,7 +190,7 @@ class SmoothInverseFrequency(CommonRemoved):
            [0. , 0. ]])
     """
 
-    vectors: Any = GLOVE
+    vectors: Any = ENGLISH
     a: float = 1e-3
     n_removed: int = 1
     tokenizer: AnyTokenizer | None = None
@@ -216,7 +216,7 @@ class UnsupervisedSIF(CommonRemoved):
 
     Parameters
     ----------
-    vectors : str, path, WordVectors or learner, default="glove-6b-50d"
+    vectors : str, path, WordVectors or learner, default="english-128"
         Word vectors, or what :meth:`WordVectors.load` takes; or a learner such as :class:`parasphere.JointVectors`,
         which learns them from the training texts.
     n_removed : int, default=5
@@ -255,7 +255,7 @@ class UnsupervisedSIF(CommonRemoved):
            [0.  , 0.  ]])
     """
 
-    vectors: Any = GLOVE
+    vectors: Any = ENGLISH
     n_removed: int = 5
     tokenizer: AnyTokenizer | None = None
 

@@ -76,7 +76,7 @@ def demo(picture: options.Picture = Path("map.png")) -> None:
 
 @app.command()
 def warmup(as_json: options.AsJson = False) -> None:
-    """Compile the code and parse the default word vectors once, and store both in the cache.
+    """Compile the code once, and store it in the cache.
 
     Later processes start in seconds. In a container, run it when the image is
     built, on the kind of processor that the image will run on (code for another
@@ -94,9 +94,7 @@ def warmup(as_json: options.AsJson = False) -> None:
     from .warmup import warm_up
 
     facts = warm_up()
-    sentence = "\n".join(f"{facts[f'{name}_bytes'] / 1e6:.1f} MB of {said} in {facts[name]}" for name, said in
-                         (("compiled", "compiled code"), ("vectors", "word vectors")))  # fmt: skip
-    say(facts, as_json, sentence)
+    say(facts, as_json, f"{facts['compiled_bytes'] / 1e6:.1f} MB of compiled code in {facts['compiled']}")
 
 
 add_model_commands(app)

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -14,10 +13,12 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 
 from .. import datasets
+from ..baselines import MeanOfVectors
 from ..errors import MissingExtraError
 from ..features import Bags
 from ..model import Posterior, SphericalParagraphModel
-from ..text import Tokenizer, Vocabulary, count_matrix, count_words
+from ..text import Vocabulary, count_matrix, count_words
+from ..vectors import default_tokenizer
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
@@ -26,18 +27,18 @@ NEIGHBOUR = "scipy.stats.ttest_ind"
 def show(out: Console, picture: Path) -> None:
     """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
-    model = SphericalParagraphModel(tokenizer=Tokenizer(stop_words="english"))
+    model = SphericalParagraphModel()
     _learn(model, corpus.texts[:100])  # loads the vectors, and compiles in the first run
     start = time.perf_counter()
     bags, posterior = _learn(model, corpus.texts)
     seconds = time.perf_counter() - start
     assert model.vectors_ is not None
 
-    words, unknown = int(bags.lengths.sum()), int(bags.unknown.sum())
+    coverage = model.vectors_.coverage(corpus.texts)
     _print(out, "The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
-    commonest = ", ".join(word for word, _ in model.vectors_.coverage(corpus.texts, model.tokenizer).unknown[:6])
-    _print(out, "The words", f"{words + unknown:,} without stop words; {unknown / (words + unknown):.1%} of them have "
-           f"no vector ({commonest}, ...)")  # fmt: skip
+    commonest = ", ".join(word for word, _ in coverage.unknown[:6])
+    _print(out, "The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
+           f"{model.vectors_.name} ({commonest}, ...)")  # fmt: skip
     _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
            f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
     _print(out, "kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
@@ -45,7 +46,7 @@ def show(out: Console, picture: Path) -> None:
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
     for name, doc in (("Most certain", sure), ("Least certain", unsure)):
         _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
-               f"{posterior.length[doc]:,.0f} words")  # fmt: skip
+               f"words with a weight of {posterior.length[doc]:,.0f}")  # fmt: skip
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
@@ -83,12 +84,12 @@ def _accuracies(model: SphericalParagraphModel, bags: Bags, corpus: datasets.Dat
     """Compare vectors by a linear SVM in the same five folds."""
     table = Table("", "dimensions", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    means = bags.sums / np.maximum(bags.lengths, 1)[:, None]
-    words, _ = count_words(corpus.texts, model.tokenizer)
-    counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), model.tokenizer)
+    means = MeanOfVectors(model.vectors_).fit_transform(corpus.texts)
+    words, _ = count_words(corpus.texts, default_tokenizer())
+    counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), default_tokenizer())
     # Encoders are fitted to the training folds only; means and counts have nothing to fit.
     rows: list[tuple[str, Any, Any]] = [
-        ("SPM", bags, model.__class__(model.vectors_, tokenizer=model.tokenizer)),
+        ("SPM", bags, SphericalParagraphModel(model.vectors_)),
         ("plain average", means, Normalizer()),
         ("bag of words, tf-idf", counts, TfidfTransformer()),
     ]

@@ -9,7 +9,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from ..errors import ParasphereError
-from ..places import GLOVE
+from ..places import ENGLISH, GLOVE
 from . import options
 from .common import documents, out, print_json, quiet, reading, say, styled
 
@@ -26,7 +26,14 @@ def add_model_commands(app: typer.Typer) -> None:
 def fit(
     corpus: options.Corpus,
     model: Annotated[Path, Option("--out", "-o", metavar="MODEL", help="Folder to write.")],
-    vectors: options.Vectors = GLOVE,
+    vectors: Annotated[
+        str | None,
+        Option(
+            "--vectors",
+            "-v",
+            help=f"Word vectors: '{ENGLISH}' (the default), '{GLOVE}' (the default with --paper), a file or a folder.",
+        ),
+    ] = None,
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
@@ -34,7 +41,8 @@ def fit(
     stop_words: Annotated[
         bool | None,
         Option(
-            "--stop-words/--no-stop-words", help="Drop English stop words; the default, except with --learn-vectors."
+            "--stop-words/--no-stop-words",
+            help="Drop English stop words; the default, except with word vectors that have weights.",
         ),
     ] = None,
     facets: Annotated[int, Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
@@ -84,9 +92,9 @@ def fit(
         "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet.get(),
     }  # fmt: skip
     if not paper:
-        dropped = not learn if stop_words is None else stop_words  # learned weights make stop words harmless
-        words = Tokenizer(stop_words="english" if dropped else None)
+        words = None if stop_words is None else Tokenizer(stop_words="english" if stop_words else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
+    vectors = vectors or (GLOVE if paper else ENGLISH)
     source: Any = WordVectors.load(vectors, verbose=not quiet.get())
     if learn:
         source = JointVectors(
@@ -100,7 +108,7 @@ def fit(
     estimator.fit(material)
     estimator.save(model, embed_vectors=embed_vectors)
     bags = estimator.read(material) if learn else material
-    counted = "weight_of_known_words" if learn else "known_words"
+    counted = "known_words" if bags.reader is None or bags.reader.weights is None else "weight_of_known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     say({**facts, **_facts(estimator), "model": str(model)}, as_json)
 

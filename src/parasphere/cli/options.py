@@ -5,10 +5,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ..places import GLOVE
+from ..places import ENGLISH, GLOVE
 
 AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
-Vectors = Annotated[str, Option("--vectors", "-v", help=f"Word vectors: '{GLOVE}', a file or a folder.")]
+Vectors = Annotated[str, Option("--vectors", "-v", help=f"Word vectors: '{ENGLISH}', '{GLOVE}', a file or a folder.")]
 Corpus = Annotated[
     Path,
     Argument(

@@ -8,7 +8,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from ..errors import ParasphereError
-from ..places import GLOVE
+from ..places import ENGLISH, GLOVE
 from . import options
 from .common import Commands, documents, out, print_json, quiet, say, styled
 
@@ -20,7 +20,8 @@ vectors_app = typer.Typer(cls=Commands, help="Describe, convert and train word v
 Source = Annotated[
     str,
     Argument(
-        help=f"'{GLOVE}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or .zip), or a saved folder."
+        help=f"'{ENGLISH}', '{GLOVE}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or .zip), or a "
+        "saved folder."
     ),
 ]
 Skip = Annotated[bool, Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
@@ -28,7 +29,7 @@ Skip = Annotated[bool, Option("--skip-bad-rows", help="Skip invalid rows, and re
 
 @vectors_app.command()
 def info(
-    source: Source = GLOVE,
+    source: Source = ENGLISH,
     corpus: Annotated[Path | None, Option(help="Texts whose known words are counted.")] = None,
     member: options.Member = None,
     text_column: options.TextColumn = "text",
@@ -135,7 +136,7 @@ def train(
 @vectors_app.command()
 def nearest(
     words: Annotated[list[str], Argument(help="One or more words.")],
-    vectors: options.Vectors = GLOVE,
+    vectors: options.Vectors = ENGLISH,
     k: Annotated[int, Option("-k", min=1, help="Number of neighbours.")] = 10,
     as_json: options.AsJson = False,
 ) -> None:

@@ -116,7 +116,7 @@ class DocumentInputs:
             raise ValueError("texts need word vectors, and this model was made with vectors=None")
         if texts is None and is_learner(self.vectors):
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
-        vectors, tokenizer = resolve(self.vectors, self.tokenizer, texts)
+        vectors, tokenizer = resolve(self.vectors, self.tokenizer, texts, weighted=self.weighted)
         facets = None
         if self.facets > 1:
             seed = 0 if self.random_state is None else self.random_state

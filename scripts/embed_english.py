@@ -1,0 +1,82 @@
+"""Embed the English model: ``python scripts/embed_english.py FILE.npz``, a file that scripts/make_english.py wrote.
+
+It writes src/parasphere/vectors/english-128: the most frequent words with quantised rows and weights, and where they
+come from. The same file gives the same bytes. The vectors are a default of the library, so other ones change the
+figures of the README, the docs and benchmarks/results.
+
+FILE.npz holds ``u``, (n_words, dim), and ``scale``, (n_words,): their product has the weight of a word as its length
+and the vector as its direction. ``words`` are one UTF-8 string, separated by line feeds, the most frequent
+first; ``counts`` tell how often each occurs in the text; ``provenance`` is JSON. Facts that it lacks are named with
+--fact.
+"""
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parasphere.vectors.english import english_folder, quantised, save_quantised
+
+WORDS = 84_000
+LARGEST = 12_000_000  # bytes of the whole folder
+NEEDED = ("teacher", "text", "script", "seed", "commit")
+LICENCE = """\
+The word vectors english-128 (this folder) were learned by scripts/make_english.py and are under the Apache License 2.0,
+as the rest of parasphere. provenance.json names the files, the seed and the commit. They are statistics of:
+
+all-MiniLM-L6-v2   the sentence encoder whose vectors of texts they imitate, by the authors of sentence-transformers,
+                   Apache License 2.0: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2
+English Wikipedia  the texts, by its contributors, CC BY-SA: https://en.wikipedia.org (no text of it is contained here)
+GloVe 6B           a second teacher, where provenance.json names it, by Pennington, Socher and Manning, Public Domain
+                   Dedication and License (PDDL): https://nlp.stanford.edu/projects/glove
+"""
+
+
+def embed(source: Path, facts: dict[str, str]) -> int:
+    """Write the folder; return its size in bytes."""
+    with np.load(source) as given:
+        arrays = {name: given[name] for name in given.files}
+    provenance: dict[str, Any] = json.loads(_text(arrays["provenance"])) if "provenance" in arrays else {}
+    provenance |= facts
+    if missing := [name for name in NEEDED if name not in provenance]:
+        raise SystemExit(f"{source} does not say its {', '.join(missing)}; add --fact {missing[0]}=...")
+    words = _text(arrays["words"]).split("\n")[:WORDS]
+    matrix = arrays["u"][:WORDS] * arrays["scale"][:WORDS].reshape(-1, 1)
+    folder = english_folder()
+    save_quantised(folder, words, quantised(matrix), _weights(matrix, arrays["counts"][:WORDS]))
+    provenance |= {"words": len(words), "dim": matrix.shape[1], "embedded_by": "scripts/embed_english.py"}
+    provenance["made_from_sha256"] = hashlib.sha256(source.read_bytes()).hexdigest()
+    text = json.dumps(provenance, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    (folder / "provenance.json").write_text(text, encoding="utf-8")
+    (folder / "LICENCE.txt").write_text(LICENCE, encoding="utf-8")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if size > LARGEST:
+        raise SystemExit(f"{folder} has {size:,} bytes; at most {LARGEST:,} may be embedded.")
+    return size
+
+
+def _weights(matrix: NDArray[np.float32], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the lengths of the rows, scaled to mean 1 over the embedded words of the text."""
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
+    return np.asarray(lengths * (counts.sum() / (counts @ lengths)))
+
+
+def _text(array: NDArray[Any]) -> str:
+    return bytes(array.item()).decode() if array.dtype.kind == "S" else str(array.item())
+
+
+def _fact(written: str) -> tuple[str, str]:
+    name, _, value = written.partition("=")
+    return name, value
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, metavar="FILE.npz")
+    parser.add_argument("--fact", type=_fact, action="append", default=[], metavar="NAME=VALUE")
+    options = parser.parse_args()
+    print(f"{embed(options.source, dict(options.fact)):,} bytes in {english_folder().name}")

