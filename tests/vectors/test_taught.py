@@ -255,13 +255,17 @@ def test_vectors_of_any_size_become_unit_rows() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (lambda texts: np.ones(len(texts)), r"of 80 texts must have the shape \(80, n_features\), not \(80,\)"),
-        (lambda _: np.ones((3, 8)), r"must have the shape \(80, n_features\), not \(3, 8\)"),
+        (lambda texts: np.ones(len(texts)), r"of (\d+) words must have the shape \(\1, n_features\), not \(\1,\)"),
+        (lambda _: np.ones((3, 8)), r"of (\d+) words must have the shape \(\1, n_features\), not \(3, 8\)"),
         (lambda texts: ["a"] * len(texts), "must return an array of numbers, not a list"),
-        (lambda texts: np.where(np.arange(len(texts)) == 7, np.nan, teacher(texts).T).T, "of text 7 holds a number"),
+        (
+            lambda texts: np.where(np.arange(len(texts)) == 7, np.nan, teacher(texts).T).T,
+            "vector 7 of the words holds a number",
+        ),
         (lambda texts: teacher(texts)[:, :4], "dim=6 is more than the 4 numbers of the teacher's vectors"),
         (lambda texts: teacher(texts) * 0, "fewer than two texts have a known word and a teacher's vector"),
-        (lambda texts: np.ones((len(texts), 9 if texts[0] in SMALL else 7)), "of words have 7 numbers, those before 9"),
+        (lambda texts: np.ones((len(texts), 9 if texts[0] in SMALL else 7)), "of texts have 9 numbers, those before 7"),
+        (np.where(np.arange(80) == 7, np.inf, np.ones((6, 80))).T, "vector 7 of the texts holds a number"),
         (np.ones((3, 8)), "the teacher given vectors has 3 rows; the 80 texts need one each"),
         (np.ones(80), r"must be a matrix of numbers, one row per text, not float64 \(80,\)"),
         (np.full((80, 7), "a"), "must be a matrix of numbers"),
@@ -287,7 +291,7 @@ def test_faults_of_settings_are_told() -> None:
         small(rate=1.5).fit(SMALL)
     assert np.isfinite(small(rate=1.0).fit(SMALL).vectors_.matrix).all()
     with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
-        small(device="nowhere").fit(SMALL)
+        small(len, device="nowhere").fit(SMALL)  # told before the teacher, which is none, begins
     with pytest.raises(ValueError, match=r"The 'teacher' parameter of TaughtVectors must be .*Got None instead"):
         TaughtVectors().fit(SMALL)
 

@@ -62,7 +62,7 @@ class Encoding:
 
     def _chunk(self, texts: list[str], begin: int, what: str) -> NDArray[np.float16]:
         if self.folder is None:
-            return unit_halves(self.encode(texts), len(texts), begin)
+            return unit_halves(self.encode(texts), len(texts), begin, what)
         digest = hashlib.blake2b(digest_size=16)
         for text in texts:
             digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
@@ -71,7 +71,7 @@ class Encoding:
         self.kept.append(checkpoint)
         if (kept := checkpoint.resume()) is not None:
             return np.array(kept[0]["vectors"], np.float16)
-        vectors = unit_halves(self.encode(texts), len(texts), begin)
+        vectors = unit_halves(self.encode(texts), len(texts), begin, what)
         checkpoint.write({"vectors": vectors})
         return vectors
 
@@ -81,7 +81,7 @@ class Encoding:
             checkpoint.remove()
 
 
-def unit_halves(rows: Any, n_rows: int, begin: int = 0) -> NDArray[np.float16]:
+def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> NDArray[np.float16]:
     """Return what a teacher gave as unit rows of float16, or say what is wrong with it."""
     try:
         numbers = np.asarray(rows, np.float64)
@@ -89,14 +89,13 @@ def unit_halves(rows: Any, n_rows: int, begin: int = 0) -> NDArray[np.float16]:
         raise VectorsError(f"the teacher must return an array of numbers, not a {type(rows).__name__}.") from None
     if numbers.ndim != 2 or len(numbers) != n_rows or not numbers.shape[1]:
         raise VectorsError(
-            f"the teacher's vectors of {n_rows:,} texts must have the shape ({n_rows}, n_features), not "
+            f"the teacher's vectors of {n_rows:,} {what} must have the shape ({n_rows}, n_features), not "
             f"{numbers.shape}."
         )
     finite = np.isfinite(numbers).all(axis=1)
     if not finite.all():
-        raise VectorsError(
-            f"the teacher's vector of text {begin + int(finite.argmin())} holds a number that is not finite."
-        )
+        place = begin + int(finite.argmin())
+        raise VectorsError(f"the teacher's vector {place} of the {what} holds a number that is not finite.")
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
     halves: NDArray[np.float16] = unit(numbers).astype(np.float16)
@@ -118,11 +117,8 @@ def given_vectors(teacher: NDArray[Any] | str | Path, n_texts: int) -> tuple[NDA
         raise VectorsError(f"the teacher {name} must be a matrix of numbers, one row per text, not {found}.")
     if len(teacher) != n_texts:
         raise VectorsError(f"the teacher {name} has {len(teacher):,} rows; the {n_texts:,} texts need one each.")
-    chunks = range(0, n_texts, CHUNK)
-    parts = [
-        unit_halves(teacher[begin : begin + CHUNK], len(teacher[begin : begin + CHUNK]), begin) for begin in chunks
-    ]
-    return np.concatenate(parts), name
+    chunks = [(begin, teacher[begin : begin + CHUNK]) for begin in range(0, n_texts, CHUNK)]
+    return np.concatenate([unit_halves(rows, len(rows), begin) for begin, rows in chunks]), name
 
 
 def plain_texts(held: list[Block]) -> list[str]:

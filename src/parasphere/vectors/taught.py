@@ -15,7 +15,7 @@ from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
 from .encoding import Encoding, given_vectors, plain_texts
 from .learning_texts import known_words, most_frequent, read_texts, seed_of
-from .teaching import Teaching, course_for
+from .teaching import Teaching, check_dim, course_for, torch_on
 from .wordvectors import WordVectors
 
 CHECKPOINT = "teaching-checkpoint"
@@ -145,23 +145,22 @@ class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         self._validate_params()
+        device, verbose = self.device or "cpu", bool(self.verbose)
+        torch_on(device)  # what is missing is told before the teacher begins
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
-        seed, device, verbose = seed_of(self.random_state), self.device or "cpu", bool(self.verbose)
         held = list(blocks(X))
         texts = read_texts(held, self.tokenizer_, self.min_count)
         texts = known_words(texts if self.max_words is None else most_frequent(texts, self.max_words))
         folder = None if self.checkpoint is None else Path(self.checkpoint).expanduser()
-        encoding = words = None
+        encoding, words = None, None
         if isinstance(self.teacher, np.ndarray | str | Path):
             taught, name = given_vectors(self.teacher, len(texts.ends) - 1)
         else:
             encoding = Encoding(self.teacher, folder, verbose)
-            taught, words, name = (
-                encoding.of(plain_texts(held), "texts"),
-                encoding.of(texts.words, "words"),
-                encoding.name,
-            )
-        course = course_for(len(taught), device, self.steps, self.batch, self.rate, seed)
+            words, name = encoding.of(texts.words, "words"), encoding.name
+            check_dim(self.dim, words)
+            taught = encoding.of(plain_texts(held), "texts")
+        course = course_for(len(taught), device, self.steps, self.batch, self.rate, seed_of(self.random_state))
         teaching = Teaching(texts, taught, words, self.dim, course, device)
         checkpoint = None if folder is None else Checkpoint(folder / "learning", CHECKPOINT, teaching.key)
         teaching.run(checkpoint, verbose=verbose)

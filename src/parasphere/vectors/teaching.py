@@ -71,6 +71,12 @@ def course_for(n_texts: int, device: str, steps: int | None, batch: int | None, 
     return Course(steps, batch, rate, block=max(1, min(Course.block, batch // 64)), seed=seed)
 
 
+def check_dim(dim: int, taught: NDArray[Any]) -> None:
+    """Raise unless the teacher's vectors have enough numbers for word vectors of this dimension."""
+    if dim > taught.shape[1]:
+        raise VectorsError(f"dim={dim} is more than the {taught.shape[1]} numbers of the teacher's vectors.")
+
+
 class Teaching:
     """The state of teaching, in tensors on one device that a checkpoint can keep as arrays.
 
@@ -101,10 +107,9 @@ class Teaching:
         course: Course,
         device: str = "cpu",
     ) -> None:
-        if dim > taught.shape[1]:
-            raise VectorsError(f"dim={dim} is more than the {taught.shape[1]} numbers of the teacher's vectors.")
+        check_dim(dim, taught)
         self.texts, self.course, self.taught = texts, course, taught
-        self.torch, self.device = _torch(device)
+        self.torch, self.device = torch_on(device)
         self.learned_from, self.held_out = _split(texts, taught, course)
         rows, axes, mean = first_guess(texts, taught, words, dim, course, self.learned_from)
         self.state: dict[str, Any] = {}
@@ -231,7 +236,7 @@ class Teaching:
         return WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), weights=weights, name=name)
 
 
-def _torch(device: str) -> tuple[Any, Any]:
+def torch_on(device: str) -> tuple[Any, Any]:
     """Return the module torch, and the device of a name."""
     try:
         import torch
