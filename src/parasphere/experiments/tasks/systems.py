@@ -1,7 +1,7 @@
 """The registry of systems that the tasks compare, in the order of the tables.
 
-All drop English stop words, with these exceptions: learned vectors weigh them down, and WordLlama and MiniLM read all
-words.
+All drop English stop words, with these exceptions: vectors with weights weigh them down, and WordLlama and MiniLM read
+all words.
 """
 
 from collections.abc import Callable, Iterable
