@@ -331,7 +331,7 @@ def test_reports_are_joined(tmp_path: Path) -> None:
     with pytest.raises(ParasphereError, match="different seeds"):
         join_results([first, second])
     missing = CliRunner().invoke(app, ["join-results", str(tmp_path / "nowhere")])
-    assert "holds no results.json" in str(missing.exception)
+    assert "holds neither results.json nor tasks.json" in str(missing.exception)
 
 
 def test_where_a_report_goes_is_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

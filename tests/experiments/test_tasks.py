@@ -357,3 +357,24 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     assert (told.code, "classification takes one --vectors" in told.err) == (1, True)
     told = typed("reproduce", "--tasks", "sts,classification", "--datasets", "mr", "-o", tmp_path)
     assert (told.code, "give a command for each" in told.err) == (1, True)
+
+
+def test_tasks_of_several_commands_are_joined(tmp_path: Path) -> None:
+    made = {"date": "2026-01-01", "machine": "m", "versions": {"numpy": "2"}, "code": "c"}
+    row = {
+        "task": "sts",
+        "dataset": "stsb-dev",
+        "title": "SPM",
+        "vectors": "v",
+        "spearman": 0.5,
+        "interval": [0.4, 0.6],
+    }
+    row |= {"pearson": 0.5, "n_pairs": 10, "fit_seconds": 1.0, "pairs_per_second": 1.0, "unconverged": 0}
+    for name, systems in (("a", ["spm"]), ("b", ["spm", "mean"])):
+        runs = [row | {"system": system, "spearman": 0.5 if name == "a" else 0.7} for system in systems]
+        write_tasks({"made": made | {"command": name, "vectors": [name]}, "runs": runs}, tmp_path / name)
+    typed("join-results", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both")
+    joined = read_tasks(tmp_path / "both")
+    assert joined is not None
+    assert [(run["system"], run["spearman"]) for run in joined["runs"]] == [("spm", 0.5), ("mean", 0.7)]
+    assert (joined["made"]["command"], joined["made"]["vectors"]) == ("a and b", ["a", "b"])

@@ -154,12 +154,20 @@ def join(
     Examples:
         parasphere join-results results-spm results-lda --out results
     """  # noqa: D301
-    from ..experiments.report import join_results, read_results, write_report
+    from ..experiments.report import join_results, join_tasks, read_results, read_tasks, write_report, write_tasks
 
-    absent = [path for path in folders if not (path / "results.json").is_file()]
-    if absent:
-        raise ParasphereError(f"{absent[0]} holds no results.json; give folders written by 'parasphere reproduce'")
-    write_report(join_results([read_results(path) for path in folders]), folder)
+    tasks = [found for path in folders if (found := read_tasks(path)) is not None]
+    results = [path for path in folders if (path / "results.json").is_file()]
+    for path in folders:
+        if not any((path / name).is_file() for name in ("results.json", "tasks.json")):
+            raise ParasphereError(
+                f"{path} holds neither results.json nor tasks.json; give folders written by 'parasphere reproduce'"
+            )
+    joined = join_results([read_results(path) for path in results]) if results else None
+    if tasks:
+        write_tasks(join_tasks(tasks), folder)
+    if joined is not None:
+        write_report(joined, folder)
     out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
 
 

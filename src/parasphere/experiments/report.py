@@ -116,18 +116,31 @@ def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     made = [part["made"] for part in parts]
     if len({one["seed"] for one in made}) > 1:
         raise ParasphereError("results of different seeds cannot stand in one report")
+    joined = _joined(parts, ("encoder", "dataset", "dim", "vectors", "classifier", "transductive"))
+    joined["made"]["seed"] = made[0]["seed"]
+    joined["made"]["vectors"] = {dim: name for one in made for dim, name in one["vectors"].items()}
+    return joined
+
+
+def join_tasks(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join the tasks of several commands, as :func:`join_results` joins results."""
+    joined = _joined(parts, ("task", "dataset", "system", "vectors"))
+    joined["made"]["vectors"] = list(dict.fromkeys(name for part in parts for name in part["made"]["vectors"]))
+    return joined
+
+
+def _joined(parts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """Return the first run of each configuration, given by the fields that name it, and where all come from."""
     runs: dict[tuple[Any, ...], Any] = {}
     for run in (run for part in parts for run in part["runs"]):
-        names = ("encoder", "dataset", "dim", "vectors", "classifier", "transductive")
         runs.setdefault(tuple(run[name] for name in names), run)
+    made = [part["made"] for part in parts]
     joined = {
         "command": " and ".join(dict.fromkeys(part for one in made for part in one["command"].split(" and "))),
         "date": max(one["date"] for one in made),
         "machine": " and ".join(dict.fromkeys(part for one in made for part in one["machine"].split(" and "))),
         "versions": {name: number for one in made for name, number in one["versions"].items()},
-        "seed": made[0]["seed"],
-        "code": ", ".join(dict.fromkeys(one["code"] for one in made)),
-        "vectors": {dim: name for one in made for dim, name in one["vectors"].items()},
+        "code": ", ".join(dict.fromkeys(part for one in made for part in one["code"].split(", "))),
     }
     return {"made": joined, "runs": list(runs.values())}
 
