@@ -70,8 +70,8 @@ def test_the_page_on_search_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("library", ["faiss", "usearch", "lancedb", "duckdb"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # their own
 def test_each_export_finds_what_we_find(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip(library)
     monkeypatch.delitem(sys.modules, "datasets", raising=False)  # our folder of tests, not the library of that name
+    pytest.importorskip(library)
     preamble, *sections = (DOCS / "export.md").read_text(encoding="utf-8").split("\n## ")
     (section,) = [text for text in sections if text.lower().startswith(library)]
     names: dict[str, Any] = {}
