@@ -22,17 +22,18 @@ ENCODERS = {
 }  # fmt: skip
 TASKS = {
     "stsb-test": "STS benchmark, Spearman", "cranfield": "Cranfield, nDCG@10", "cisi": "CISI, nDCG@10",
-    "stackoverflow": "StackOverflow, NMI", "searchsnippets": "SearchSnippets, NMI",
+    "stackoverflow": "StackOverflow, NMI", "searchsnippets": "SearchSnippets, NMI", "20news": "20 Newsgroups, NMI",
 }  # fmt: skip
 GLOVE_100 = "glove.6B.100d.subset.txt.gz"
 SYSTEMS = {
-    ("spm", "glove-6b-50d"): "SPM, GloVe 50-d", ("spm", GLOVE_100): "SPM, GloVe 100-d",
-    ("index", GLOVE_100): "the same, with BM25 (`model.index`)",
-    ("spm-joint", "glove-6b-50d"): "SPM, vectors learned from the texts, 300-d",
+    ("spm", "english-128"): "`SphericalParagraphModel()`, 128-d",
+    ("index", "english-128"): "the same, with BM25 (`model.index`)",
+    ("spm-joint", "glove-6b-50d"): "`SphericalParagraphModel(JointVectors(dim=300))`",
     ("index-joint", "glove-6b-50d"): "the same, with BM25 (`model.index`)",
     ("spm-wordllama", None): "SPM, WordLlama's words, 256-d",
     ("index-wordllama", None): "the same, with BM25",
-    ("usif", GLOVE_100): "uSIF, GloVe 100-d", ("mean", GLOVE_100): "mean, GloVe 100-d",
+    ("spm", GLOVE_100): "SPM, GloVe 100-d", ("usif", GLOVE_100): "uSIF, GloVe 100-d",
+    ("mean", GLOVE_100): "mean, GloVe 100-d",
     ("tfidf", None): "tf-idf", ("bm25", None): "BM25", ("lsi", None): "LSI, 100-d",
     ("wordllama", None): "WordLlama, 256-d", ("minilm", None): "MiniLM-L6, a transformer",
 }  # fmt: skip
