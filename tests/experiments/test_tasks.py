@@ -275,7 +275,7 @@ def test_nothing_to_run(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ParasphereError, match="no dataset of these tasks is called 'trec'; there are: stsb-dev"):
         of(data, tmp_path, datasets=["trec"])
     with pytest.raises(ParasphereError, match="no task is called 'quiz'; there are: sts, retrieval, clustering"):
-        run_tasks(["quiz"])
+        run_tasks(["quiz"], ["spm"])
     with pytest.raises(ParasphereError, match="nothing to run"):
         of(data, tmp_path, ["nmf"], ["cranfield"])
 
