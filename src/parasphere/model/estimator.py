@@ -21,7 +21,7 @@ from ..vectors import ENGLISH, GLOVE
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
-from .posterior import Space, directions_of
+from .posterior import Space, check_space, directions_of, of_unit_length, offsets_of
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
@@ -285,7 +285,10 @@ class SphericalParagraphModel(
         self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
 
     def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
-        return directions_of(bags, self.prior_) if space == "direction" else self._posterior_of(bags).vectors(space)
+        check_space(space)
+        if space == "direction":
+            return directions_of(bags, self.prior_)
+        return of_unit_length(offsets_of(bags, self.prior_, self._whitening))
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0

@@ -110,9 +110,8 @@ class Posterior:
 
     def vectors(self, space: Space) -> NDArray[Any]:
         """Return unit vectors in a space, (n_docs, dim): directions, or the directions of offsets (0 for offset 0)."""
-        if space not in get_args(Space):
-            raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
-        return self.direction if space == "direction" else unit_rows(self.offset).astype(self.direction.dtype)
+        check_space(space)
+        return self.direction if space == "direction" else of_unit_length(self.offset)
 
     def in_metric(self, rows: Floats) -> Floats:
         """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
@@ -162,10 +161,25 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
     )
 
 
+def check_space(space: str) -> None:
+    """Raise unless there is a space of this name."""
+    if space not in get_args(Space):
+        raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
+
+
 def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
     """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     return _directions(bags, equations.solve(documents, prior, bags.dim), prior)
+
+
+def offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
+    """Return the offset of each document, (n_docs, dim), in the type of the sums, without the rest of the posterior."""
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa = equations.solve(documents, prior, bags.dim)
+    concentration = equations.e_step(documents, kappa, prior, bags.dim).concentration
+    lengths = np.asarray(vmf.mean_length(concentration, bags.dim))
+    return offsets(_directions(bags, kappa, prior), lengths, bags.lengths * kappa == 0, prior, whitening)
 
 
 def offsets(
@@ -198,6 +212,11 @@ def unit_rows(rows: NDArray[np.floating]) -> Floats:
     rows = rows.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return :func:`unit_rows` in the type of the rows."""
+    return unit_rows(rows).astype(rows.dtype)
 
 
 def _directions(bags: Bags, kappa: Floats, prior: Prior) -> NDArray[Any]:
