@@ -143,9 +143,7 @@ class Bags:
             time: :meth:`SphericalParagraphModel.read` finds it too.
         """
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read_to_fit(
-            source, n_jobs, **columns
-        )
+        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read(source, n_jobs, **columns)
         return bags
 
     @classmethod
