@@ -51,7 +51,7 @@ class SphericalParagraphModel(
     space : {"offset", "direction"}, default="offset"
         What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
         texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
-        have similar posterior directions. A linear classifier does equally well with either.
+        have similar posterior directions.
     prior_strength : float, default=10.0
         Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
         the model of the paper; ``inf`` gives all documents the same word concentration.
