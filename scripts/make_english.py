@@ -1,10 +1,11 @@
-"""Teach English word vectors: a sentence transformer teaches one row per word on sentences and paragraphs.
+"""Teach English word vectors: sentence transformers teach one row per word on sentences and paragraphs.
 
-Run with ``python scripts/make_english.py --texts wikipedia.txt.xz reviews.txt.xz --teacher FOLDER --cache FOLDER
---out english.npz`` on a machine with a GPU. The texts hold one paragraph per line; the teacher is a folder of
-sentence-transformers. With ``--glove FILE`` a second teacher, the mean of GloVe vectors weighted by smooth inverse
-frequency, shares the first one's place: the cosine that is taught is the weighted mean of both. Encoding takes most of
-the time; ``--cache`` keeps it, and each ``--variant NAME:GLOVE_WEIGHT[:SEED]`` is taught from it and written beside
+Run with ``python scripts/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER --cache FOLDER
+--out english.npz`` on a machine with a GPU. The texts hold one paragraph per line; a teacher is a folder of
+sentence-transformers. ``--teacher`` may be repeated, and ``--glove FILE`` adds a teacher, the mean of GloVe vectors
+weighted by smooth inverse frequency: the cosine that is taught is the weighted mean of theirs, each after what all its
+texts have in common was subtracted. Encoding takes most of the time; ``--cache`` keeps it, and each
+``--variant NAME:SHARE,SHARE...[:DIM[:SEED]]``, with one share per teacher, is taught from it and written beside
 ``--out`` as ``OUT-NAME.npz``.
 
 The file holds ``u`` (n_words, dim) int8 and ``scale`` (n_words,) float32, whose product are the rows; ``weights``
@@ -46,7 +47,8 @@ class Variant(NamedTuple):
     """One model to teach."""
 
     name: str
-    glove_weight: float
+    shares: tuple[float, ...]
+    dim: int
     seed: int
 
 
@@ -69,14 +71,11 @@ def texts_of(line: str) -> Iterator[str]:
         yield " ".join(line.split()[:PARAGRAPH])
 
 
-def read(files: list[Path], n_lines: int | None) -> list[str]:
-    """Return the texts of all files, in their order."""
-    found: list[str] = []
-    for file in files:
-        with lzma.open(file, "rt", encoding="utf-8") as lines:
-            for line in islice(lines, n_lines):
-                found.extend(texts_of(line))
-        say(f"{file.name}: {len(found):,} texts so far")
+def read(file: Path, n_lines: int | None) -> list[str]:
+    """Return the texts of a file, in their order."""
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        found = [text for line in islice(lines, n_lines) for text in texts_of(line)]
+    say(f"{file.name}: {len(found):,} texts")
     return found
 
 
@@ -127,48 +126,61 @@ def weights_of(teacher: Path) -> str:
 
 
 def encoded(
-    teacher: Path, device: str, batch: int, texts: list[str], words: list[str], cache: Path | None
-) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
-    """Return the teacher's vectors of texts and of words, from the cache if it has those of the same texts."""
-    digest = hashlib.blake2b("\n".join([weights_of(teacher), *words, "", *texts]).encode(), digest_size=16).hexdigest()
-    kept = None if cache is None else [cache / f"{digest}-{what}.npy" for what in ("texts", "words")]
-    if kept is not None and all(path.exists() for path in kept):
-        say(f"encoded vectors from {kept[0].parent.name}/{digest}")
-        return np.load(kept[0]), np.load(kept[1])
-    model = Teacher(teacher, device, batch)
-    found = model.encode(texts), model.encode(words)
-    if kept is not None:
-        kept[0].parent.mkdir(parents=True, exist_ok=True)
-        for path, vectors in zip(kept, found, strict=True):
+    teacher: Path, device: str, batch: int, parts: list[list[str]], cache: Path | None
+) -> list[NDArray[np.float16]]:
+    """Return the teacher's vectors of lists of texts, from the cache where it has those of the same texts."""
+    weights, model, found = weights_of(teacher), None, []
+    for texts in parts:
+        digest = hashlib.blake2b("\n".join([weights, *texts]).encode(), digest_size=16).hexdigest()
+        path = None if cache is None else cache / f"{digest}.npy"
+        if path is not None and path.exists():
+            say(f"{teacher.name}: {len(texts):,} encoded texts from the cache")
+            found.append(np.load(path))
+            continue
+        model = model or Teacher(teacher, device, batch)
+        found.append(model.encode(texts))
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(".part")
             with part.open("wb") as file:
-                np.save(file, vectors)
+                np.save(file, found[-1])
             part.rename(path)  # a file of this name is whole
     return found
 
 
+def by_transformer(
+    teacher: Path, given: argparse.Namespace, files: list[list[str]], words: list[str]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return a teacher's unit vectors of texts and of words."""
+    *texts, of_words = encoded(teacher, given.device, given.encode_batch, [*files, words], given.cache)
+    return apart(np.concatenate(texts)), apart(of_words)
+
+
+def apart(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Return unit vectors without what all of them have in common; vectors of zeros stay zero."""
+    vectors = unit(vectors)
+    known = vectors.any(axis=1)
+    vectors[known] -= vectors[known].mean(0)
+    return unit(vectors)
+
+
 def by_glove(texts: Texts, glove: WordVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return GloVe's unit vectors of texts and of words: weighted means, without what all texts have in common."""
+    """Return GloVe's unit vectors of texts, weighted means, and of words."""
     places = glove.vocabulary.get_many(texts.words)
     rows = np.where(places[:, None] >= 0, glove.matrix[np.maximum(places, 0)], np.float32(0))
     weights = RARITY / (RARITY + texts.counts / texts.counts.sum())
     entries = (np.ones(len(texts.ids), np.float32), texts.ids, texts.ends)
     bags = sparse.csr_array(entries, shape=(len(texts.ends) - 1, len(texts.words)))
-    found = []
-    for vectors in (unit(bags @ (rows * weights[:, None]).astype(np.float32)), rows):
-        known = vectors.any(axis=1)
-        vectors[known] -= vectors[known].mean(0)
-        found.append(unit(vectors))
-    return found[0], found[1]
+    return apart(bags @ (rows * weights[:, None]).astype(np.float32)), apart(rows)
 
 
-def joined(first: NDArray[Any], second: NDArray[Any], share: float) -> NDArray[np.float16]:
-    """Return unit vectors whose cosines are the mean of those of two teachers, the second with this share."""
-    both = np.empty((len(first), first.shape[1] + second.shape[1]), np.float16)
+def joined(vectors: list[NDArray[Any]], shares: tuple[float, ...]) -> NDArray[np.float16]:
+    """Return unit vectors whose cosines are the mean of those of several teachers, with these shares."""
+    chosen = [(one, np.sqrt(share)) for one, share in zip(vectors, shares, strict=True) if share]
+    both = np.empty((len(vectors[0]), sum(one.shape[1] for one, _ in chosen)), np.float16)
     for begin in range(0, len(both), 65_536):
         part = slice(begin, begin + 65_536)
-        pair = np.sqrt(1 - share) * unit(first[part]), np.sqrt(share) * unit(second[part])
-        both[part] = unit(np.concatenate(pair, axis=1))
+        both[part] = unit(np.concatenate([root * one[part] for one, root in chosen], axis=1))
     return both
 
 
@@ -189,15 +201,16 @@ def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
 
 
 def variant(written: str) -> Variant:
-    """Return the variant that is written as ``NAME:GLOVE_WEIGHT[:SEED]``."""
-    name, _, numbers = written.partition(":")
-    weight, _, seed = numbers.partition(":")
+    """Return the variant that is written as ``NAME:SHARE,SHARE...[:DIM[:SEED]]``."""
+    name, shares, dim, seed = [*written.split(":"), "", "", ""][:4]
     try:
-        found = Variant(name, float(weight), int(seed or 0))
+        found = Variant(name, tuple(float(share) for share in shares.split(",")), int(dim or 128), int(seed or 0))
     except ValueError:
-        found = Variant("", 0.0, 0)
-    if not found.name or not 0 <= found.glove_weight < 1:
-        raise argparse.ArgumentTypeError(f"{written!r} is not NAME:GLOVE_WEIGHT[:SEED] with a weight from 0 to below 1")
+        found = Variant("", (), 0, 0)
+    if not found.name or min(found.shares) < 0 or not sum(found.shares):
+        raise argparse.ArgumentTypeError(
+            f"{written!r} is not NAME:SHARE,SHARE...[:DIM[:SEED]] with shares of 0 or more"
+        )
     return found
 
 
@@ -206,68 +219,62 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files, one paragraph per line")
     parser.add_argument("--lines", type=int, help="read so many lines per file; default: all")
-    parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
-    parser.add_argument("--teacher-name", help="what the provenance calls the teacher; default: the folder's name")
-    parser.add_argument("--glove", type=Path, help="word vectors, the second teacher")
-    parser.add_argument("--glove-weight", type=float, default=0.3, help="its share, from 0 to 1; default: 0.3")
-    parser.add_argument("--variant", type=variant, action="append", help="NAME:GLOVE_WEIGHT[:SEED], may be repeated")
-    parser.add_argument("--dim", type=int, default=128)
+    parser.add_argument(
+        "--teacher", type=Path, action="append", required=True, help="a folder of sentence-transformers"
+    )
+    parser.add_argument("--glove", type=Path, help="word vectors, the last teacher")
+    parser.add_argument("--variant", type=variant, action="append", required=True, help="may be repeated")
     parser.add_argument("--words", type=int, default=84_000, help="the most frequent words to teach")
     parser.add_argument("--min-count", type=int, default=4)
+    parser.add_argument("--digits", action="store_true", help="numbers are words")
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--batch", type=int, default=4096, help="texts per step")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--encode-batch", type=int, default=1024)
     parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded vectors")
-    parser.add_argument("--out", type=Path, required=True, help="the .npz to write")
+    parser.add_argument("--out", type=Path, required=True, help="the .npz to write; the name of the variant is added")
     given = parser.parse_args()
-    weights = [v.glove_weight for v in given.variant] if given.variant else [given.glove_weight]
-    if not all(0 <= weight < 1 for weight in weights):
-        parser.error("a weight of GloVe must be at least 0 and below 1")
-    if given.glove is None and given.variant and any(weights):
-        parser.error("a variant with a weight of GloVe needs --glove")
+    n_teachers = len(given.teacher) + (given.glove is not None)
+    for one in given.variant:
+        if len(one.shares) != n_teachers:
+            parser.error(f"the variant {one.name} has {len(one.shares)} shares, but there are {n_teachers} teachers")
     return given
 
 
 def main() -> None:
     """Read, encode, teach and write."""
     given = arguments()
-    sentences = read(given.texts, given.lines)
-    texts = known_words(most_frequent(read_texts(sentences, Tokenizer(), given.min_count), given.words))
+    files = [read(file, given.lines) for file in given.texts]
+    sentences = [text for file in files for text in file]
+    tokenizer = Tokenizer(digits=given.digits)
+    texts = known_words(most_frequent(read_texts(sentences, tokenizer, given.min_count), given.words))
     say(f"{len(texts.words):,} words, {len(texts.ids):,} times in {len(sentences):,} texts")
-    by_model, words_by_model = encoded(
-        given.teacher, given.device, given.encode_batch, sentences, texts.words, given.cache
-    )
-    say(f"encoded vectors of {by_model.shape[1]} numbers")
-    del sentences
-    second = None if given.glove is None else by_glove(texts, WordVectors.load(given.glove))
+    teachers = [by_transformer(teacher, given, files, texts.words) for teacher in given.teacher]
+    if given.glove is not None:
+        teachers.append(by_glove(texts, WordVectors.load(given.glove)))
     provenance = {
         "script": "scripts/make_english.py",
-        "teacher": given.teacher_name or given.teacher.name,
-        "teacher_sha256": weights_of(given.teacher),
+        "teachers": [teacher.name for teacher in given.teacher],
+        "teachers_sha256": [weights_of(teacher) for teacher in given.teacher],
         "glove": given.glove and given.glove.name,
         "files": [file.name for file in given.texts],
         "lines": given.lines,
-        "texts": len(by_model),
+        "texts": len(sentences),
         "tokens": len(texts.ids),
         "words": len(texts.words),
-        "dim": given.dim,
         "min_count": given.min_count,
+        "digits": given.digits,
     }
-    single = Variant("", given.glove_weight if second else 0.0, given.seed)
-    for name, weight, seed in given.variant or [single]:
-        taught, words = by_model, words_by_model
-        if second is not None and weight:
-            taught, words = (joined(*pair, weight) for pair in zip((taught, words), second, strict=True))
+    del files, sentences
+    for name, shares, dim, seed in given.variant:
+        taught, words = (joined(list(vectors), shares) for vectors in zip(*teachers, strict=True))
         course = Course(steps=given.steps, batch=given.batch, rarity=RARITY, seed=seed)
-        teaching = Teaching(texts, taught, words, given.dim, course, given.device)
-        label = name or given.out.stem
-        say(f"{label}: teaching {given.steps:,} steps, GloVe's weight {weight}, seed {seed}")
-        teaching.run(report=partial(tell, label))
-        path = given.out.with_name(f"{given.out.stem}-{name}.npz") if name else given.out
-        write(path, teaching, provenance | {"glove_weight": weight, "seed": seed, "steps": given.steps})
-        say(f"{label}: wrote {path.name}, {path.stat().st_size:,} bytes")
+        teaching = Teaching(texts, taught, words, dim, course, given.device)
+        say(f"{name}: teaching {given.steps:,} steps, shares {shares}, {dim} dimensions, seed {seed}")
+        teaching.run(report=partial(tell, name))
+        path = given.out.with_name(f"{given.out.stem}-{name}.npz")
+        write(path, teaching, provenance | {"shares": shares, "dim": dim, "seed": seed, "steps": given.steps})
+        say(f"{name}: wrote {path.name}, {path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
