@@ -23,16 +23,19 @@ from parasphere.vectors.english import english_folder, quantised, save_quantised
 
 WORDS = 84_000
 LARGEST = 12_000_000  # bytes of the whole folder
-NEEDED = ("teacher", "text", "script", "seed", "commit")
+NEEDED = ("teachers", "files", "script", "seed", "commit")
 LICENCE = """\
 The word vectors english-128 (this folder) were learned by scripts/make_english.py and are under the Apache License 2.0,
 as the rest of parasphere. provenance.json names the files, the seed and the commit. They are statistics of:
 
-all-MiniLM-L6-v2   the sentence encoder whose vectors of texts they imitate, by the authors of sentence-transformers,
-                   Apache License 2.0: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2
-English Wikipedia  the texts, by its contributors, CC BY-SA: https://en.wikipedia.org (no text of it is contained here)
-GloVe 6B           a second teacher, where provenance.json names it, by Pennington, Socher and Manning, Public Domain
-                   Dedication and License (PDDL): https://nlp.stanford.edu/projects/glove
+gte-small          the sentence encoder whose vectors of texts they imitate, by Li et al. (2023), MIT License:
+                   https://huggingface.co/thenlper/gte-small
+GloVe 6B           a second teacher, by Pennington, Socher and Manning, Public Domain Dedication and License (PDDL):
+                   https://nlp.stanford.edu/projects/glove
+English Wikipedia  texts, by its contributors, CC BY-SA: https://en.wikipedia.org (no text of it is contained here)
+WordNet 3          its definitions and examples, and sentences that scripts/make_everyday.py made of its words
+                   (no text of it is contained here), Copyright 2006 by Princeton University, WordNet License:
+                   https://wordnet.princeton.edu/license-and-commercial-use
 """
 
 

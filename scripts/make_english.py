@@ -222,6 +222,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--teacher", type=Path, action="append", required=True, help="a folder of sentence-transformers"
     )
+    parser.add_argument(
+        "--teacher-name", action="append", help="what the provenance calls it; default: the folder's name"
+    )
     parser.add_argument("--glove", type=Path, help="word vectors, the last teacher")
     parser.add_argument("--variant", type=variant, action="append", required=True, help="may be repeated")
     parser.add_argument("--words", type=int, default=84_000, help="the most frequent words to teach")
@@ -234,6 +237,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded vectors")
     parser.add_argument("--out", type=Path, required=True, help="the .npz to write; the name of the variant is added")
     given = parser.parse_args()
+    if given.teacher_name and len(given.teacher_name) != len(given.teacher):
+        parser.error("--teacher-name must be given for each --teacher, or for none")
     n_teachers = len(given.teacher) + (given.glove is not None)
     for one in given.variant:
         if len(one.shares) != n_teachers:
@@ -254,7 +259,7 @@ def main() -> None:
         teachers.append(by_glove(texts, WordVectors.load(given.glove)))
     provenance = {
         "script": "scripts/make_english.py",
-        "teachers": [teacher.name for teacher in given.teacher],
+        "teachers": given.teacher_name or [teacher.name for teacher in given.teacher],
         "teachers_sha256": [weights_of(teacher) for teacher in given.teacher],
         "glove": given.glove and given.glove.name,
         "files": [file.name for file in given.texts],

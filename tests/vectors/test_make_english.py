@@ -13,6 +13,7 @@ import pytest
 
 from parasphere import WordVectors
 from parasphere.vectors.learning_texts import Texts
+from parasphere.vectors.teaching import unit
 
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "make_english.py"
 
@@ -44,7 +45,7 @@ def test_a_paragraph_is_read_by_sentence_and_as_a_whole(script: ModuleType) -> N
 def test_the_cosine_of_joined_teachers_is_the_mean_of_theirs(script: ModuleType, rng: np.random.Generator) -> None:
     first, second = rng.normal(size=(5, 8)), rng.normal(size=(5, 3))
     second[4] = 0  # a text that the second knows nothing of
-    both = script.joined(first, second, 0.3).astype(float)
+    both = script.joined([unit(first), np.ones((5, 2)), unit(second)], (0.7, 0, 0.3)).astype(float)
     units = [rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (first, second)]
     of_first, of_second = (rows @ rows.T for rows in units)
     np.testing.assert_allclose((both @ both.T)[:4, :4], (0.7 * of_first + 0.3 * of_second)[:4, :4], atol=3e-3)
@@ -67,10 +68,10 @@ def test_glove_teaches_weighted_means_without_what_texts_share(script: ModuleTyp
 
 
 def test_variants_are_read(script: ModuleType) -> None:
-    assert script.variant("plain:0") == ("plain", 0.0, 0)
-    assert script.variant("mixed:0.3:7") == ("mixed", 0.3, 7)
-    for wrong in ("plain", ":0", "a:1", "a:-1", "a:0:1:2", "a:b"):
-        with pytest.raises(ArgumentTypeError, match=f"'{wrong}' is not NAME:GLOVE_WEIGHT"):
+    assert script.variant("plain:1") == ("plain", (1.0,), 128, 0)
+    assert script.variant("mixed:0.7,0.3:64:7") == ("mixed", (0.7, 0.3), 64, 7)
+    for wrong in ("plain", ":0", "a:0,0", "a:-1", "a:1:x", "a:b"):
+        with pytest.raises(ArgumentTypeError, match=f"'{wrong}' is not NAME:SHARE"):
             script.variant(wrong)
 
 
@@ -87,8 +88,8 @@ def test_a_run_writes_what_it_says(script: ModuleType, tmp_path: Path, monkeypat
 
     def run(out: str) -> None:
         arguments = ["--texts", tmp_path / "t.txt.xz", "--teacher", model.get_model_path(), "--teacher-name", "MiniLM",
-                     "--glove", tmp_path / "glove.txt", "--variant", "plain:0", "--variant", "mixed:0.3:1",
-                     "--dim", 8, "--words", 8, "--min-count", 2, "--steps", 5, "--batch", 4, "--device", "cpu",
+                     "--glove", tmp_path / "glove.txt", "--variant", "plain:1,0:8", "--variant", "mixed:0.7,0.3:8:1",
+                     "--words", 8, "--min-count", 2, "--steps", 5, "--batch", 4, "--device", "cpu",
                      "--encode-batch", 2, "--cache", tmp_path / "cache", "--out", tmp_path / out]  # fmt: skip
         monkeypatch.setattr(sys, "argv", ["make_english.py", *map(str, arguments)])
         script.main()
@@ -110,7 +111,7 @@ def test_a_run_writes_what_it_says(script: ModuleType, tmp_path: Path, monkeypat
     assert list(counts) == sorted(counts, reverse=True)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), weights, rtol=0.02)
     assert counts @ weights / counts.sum() == pytest.approx(1)
-    assert (provenance["teacher"], provenance["glove_weight"], provenance["seed"]) == ("MiniLM", 0.3, 1)
+    assert (provenance["teachers"], provenance["shares"], provenance["seed"]) == (["MiniLM"], [0.7, 0.3], 1)
     assert provenance["files"] == ["t.txt.xz"]
     assert str(tmp_path) not in json.dumps(provenance)
     assert np.array(provenance["losses"]).shape == (5, 2)

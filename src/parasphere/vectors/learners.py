@@ -29,7 +29,7 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
         A name or path is loaded; a learner is cloned and fitted.
     tokenizer : Tokenizer, callable or None
         Splits texts into words. A learner without a tokenizer uses this one. None is the tokenizer of the learner, or
-        else ``Tokenizer()`` if the weights of the vectors are used, and :func:`default_tokenizer` if not.
+        else ``Tokenizer(digits=True)`` if the weights of the vectors are used, and :func:`default_tokenizer` if not.
     texts : iterable, table or Path
         The texts that a learner learns from; the caller must be able to read them again.
     weighted : bool, default=True
@@ -43,8 +43,8 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
         found, tokenizer = learner.vectors_, tokenizer or getattr(learner, "tokenizer_", None)
     else:
         found = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
-    if tokenizer is None:  # small weights make stop words harmless
-        tokenizer = Tokenizer() if weighted and found.weights is not None else default_tokenizer()
+    if tokenizer is None:  # small weights make stop words harmless; numbers have vectors where words have weights
+        tokenizer = Tokenizer(digits=True) if weighted and found.weights is not None else default_tokenizer()
     return Resolved(found, tokenizer)
 
 
