@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .. import storage
-from ..compiled import check_layouts
+from ..compiled import check_layouts, fitting
 from ..errors import ParasphereError, StoreError
 from ..storage import storable
 from ..text import AnyTokenizer, Tokenizer
@@ -20,7 +20,12 @@ from ..vectors import WordVectors
 from .scatter import Scatter
 
 KIND = "bags"
-_COLUMNS = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
+_LAYOUTS = {
+    "sums": "f[docs,dim]", "lengths": "f8[docs]", "squared_norms": "f8[docs]", "unknown": "i8[docs]",
+    "squared_weights": "f8[docs]",
+}  # fmt: skip
+_COLUMNS = tuple(_LAYOUTS)
+_fit = fitting(**_LAYOUTS)
 
 
 @storable(KIND)
@@ -73,6 +78,8 @@ class Bags:
     reader_type: ClassVar[Callable[..., Any]]  # Reader: its module builds on this one, and sets it
 
     def __post_init__(self) -> None:
+        if _fit(self.sums, self.lengths, self.squared_norms, self.unknown, self.squared_weights):
+            return
         for name in _COLUMNS:
             given: Any = getattr(self, name)
             array = np.array(self.lengths) if given is None else np.asanyarray(given)
@@ -84,8 +91,7 @@ class Bags:
             raise ValueError(f"bags need sums (n_docs, dim) and one number per document in the others, not {shapes}")
         if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
             raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
-        columns = dict.fromkeys(("lengths", "squared_norms", "squared_weights"), "f8[docs]")
-        check_layouts(self._columns(), {"sums": "f[docs,dim]", **columns, "unknown": "i8[docs]"})
+        check_layouts(self._columns(), _LAYOUTS)
 
     def check_numbers(self) -> None:
         """Raise unless the numbers are possible: sums finite and of the given squared norms, nothing negative."""

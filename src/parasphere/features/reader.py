@@ -132,7 +132,7 @@ class Reader:
     def bags(self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
         """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
         bags, counting = self.empty(len(texts)), Lock()
-        steps = list(pairwise(_steps(texts)))
+        steps = [(0, len(texts))] if texts.nbytes <= STEP_BYTES else list(pairwise(_steps(texts)))
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
@@ -167,14 +167,9 @@ class Reader:
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags of this reader with uninitialised numbers."""
-        kinds: dict[str, Any] = {
-            "lengths": float,
-            "squared_norms": float,
-            "unknown": np.int64,
-            "squared_weights": float,
-        }
-        columns: dict[str, Any] = {name: np.empty(n_docs, kind) for name, kind in kinds.items()}
-        return Bags(np.empty((n_docs, self.dim), self.dtype), **columns, reader=self)
+        lengths, squared_norms, squared_weights = np.empty((3, n_docs))
+        sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
+        return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
     def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
         known, bags = Known(self.lookup), self.bags(texts, n_jobs)

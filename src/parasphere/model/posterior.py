@@ -1,7 +1,7 @@
 """Posteriors: the directions of documents, and how certain they are."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..compiled.rows import map_rows
 from ..features import Bags
-from ..sphere import vmf
+from ..sphere import bessel, vmf
 from . import equations
 from .equations import Prior
 
@@ -177,8 +177,8 @@ def offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[An
     """Return the offset of each document, (n_docs, dim), in the type of the sums, without the rest of the posterior."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
-    concentration = equations.e_step(documents, kappa, prior, bags.dim).concentration
-    lengths = np.asarray(vmf.mean_length(concentration, bags.dim))
+    concentration = equations.concentrations(documents, kappa, prior)
+    lengths = bessel.apply(bessel.mean_length, concentration, bessel.order_of(bags.dim))
     return offsets(_directions(bags, kappa, prior), lengths, bags.lengths * kappa == 0, prior, whitening)
 
 
@@ -187,7 +187,7 @@ def offsets(
 ) -> NDArray[Any]:
     """Return the offsets of documents, in the type of their directions; 0 for those that say nothing."""
     dim = directions.shape[1]
-    common = float(vmf.mean_length(prior.concentration, dim)) * prior.mean_direction
+    common = _mean_length(float(prior.concentration), dim) * prior.mean_direction
     result = np.empty_like(directions)
     step = max(1, IN_CACHE // dim)
     for part in (slice(begin, begin + step) for begin in range(0, len(directions), step)):
@@ -195,6 +195,12 @@ def offsets(
         result[part] = mapped(moved, whitening)
     result[silent] = 0.0
     return result
+
+
+@lru_cache(maxsize=64)
+def _mean_length(concentration: float, dim: int) -> float:
+    """Return the mean length of one concentration: that of a prior is the same at every call."""
+    return float(vmf.mean_length(concentration, dim))
 
 
 def mapped(rows: Floats, whitening: Floats | None) -> Floats:
