@@ -118,17 +118,95 @@ def count_ids(ids: Any, counts: Any) -> None:
             counts[ids[i]] += 1.0
 
 
-@guarded(rows="f8[n,dim]", matrix="f8[dim,dim]", mapped="f8[n,dim]")
+@compiled
+def _map_row(row: Any, matrix: Any, mapped: Any) -> None:
+    """Write the product of each block of a row with a matrix, in an order that BLAS does not keep to."""
+    dim = matrix.shape[0]
+    mapped[:] = 0.0
+    for block in range(0, row.shape[0], dim):
+        for j in range(dim):
+            factor = row[block + j]
+            for k in range(dim):
+                mapped[block + k] += factor * matrix[j, k]
+
+
+@guarded(rows="f8[n,width]", matrix="f8[dim,dim]", mapped="f8[n,width]")
 @compiled
 def map_rows(rows: Any, matrix: Any, mapped: Any) -> None:
-    """Write the product of each row with a matrix, whose bits do not depend on the other rows, unlike those of BLAS."""
-    dim = matrix.shape[0]
+    """Write the product of each row, or of each of its blocks (facets), with a matrix."""
+    _check_blocks(rows.shape[1], matrix.shape[0])
     for i in range(rows.shape[0]):
-        mapped[i] = 0.0
+        _map_row(rows[i], matrix, mapped[i])
+
+
+@compiled
+def _check_blocks(width: Any, dim: Any) -> None:
+    if dim < 1 or width % dim != 0:
+        raise ValueError("rows must be as wide as the matrix, or several times as wide")
+
+
+@guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", otherwise="f8[width]", out="f[n,width]")
+@compiled
+def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: Any) -> None:
+    """Write ``shift + factor * row``, divided by its length, for each row; ``otherwise`` where that is 0."""
+    width = rows.shape[1]
+    moved = np.empty(width, np.float64)
+    for i in range(rows.shape[0]):
+        for j in range(width):
+            moved[j] = shift[j] + factors[i] * rows[i, j]
+        length = _length(moved)
+        for j in range(width):
+            out[i, j] = moved[j] / length if length > 0.0 else otherwise[j]
+
+
+@guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", matrix="f8[dim,dim]?", silent="b1[n]", out="f[n,width]")
+@compiled
+def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: Any, out: Any) -> None:
+    """Write ``factor * row - shift``, times a matrix if there is one, for each row; 0 for those that are silent."""
+    width = rows.shape[1]
+    if matrix is not None:
+        _check_blocks(width, matrix.shape[0])
+    moved, mapped = np.empty(width, np.float64), np.empty(width, np.float64)
+    for i in range(rows.shape[0]):
+        if silent[i]:
+            out[i] = 0.0
+            continue
+        for j in range(width):
+            moved[j] = rows[i, j] * factors[i] - shift[j]
+        if matrix is None:
+            out[i] = moved
+        else:
+            _map_row(moved, matrix, mapped)
+            out[i] = mapped
+
+
+@guarded(rows="f[n,dim]", out="f[n,dim]")
+@compiled
+def divide_by_length(rows: Any, out: Any) -> None:
+    """Write each row divided by its length, computed in float64; rows of zeros stay."""
+    dim = rows.shape[1]
+    row = np.empty(dim, np.float64)
+    for i in range(rows.shape[0]):
         for j in range(dim):
-            factor = rows[i, j]
-            for k in range(dim):
-                mapped[i, k] += factor * matrix[j, k]
+            row[j] = rows[i, j]
+        length = _length(row)
+        for j in range(dim):
+            out[i, j] = row[j] / length if length > 0.0 else 0.0
+
+
+@compiled
+def _length(row: Any) -> Any:
+    """Return the length of a row of float64; a fixed number of partial sums lets the compiler use wide registers."""
+    dim = row.shape[0]
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, dim - 3, 4):
+        a += row[j] * row[j]
+        b += row[j + 1] * row[j + 1]
+        c += row[j + 2] * row[j + 2]
+        d += row[j + 3] * row[j + 3]
+    for j in range(dim & ~3, dim):
+        a += row[j] * row[j]
+    return ((a + b) + (c + d)) ** 0.5
 
 
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")

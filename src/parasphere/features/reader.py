@@ -131,31 +131,36 @@ class Reader:
 
     def bags(self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
         """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
+        threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
-        steps = [(0, len(texts))] if texts.nbytes <= STEP_BYTES else list(pairwise(_steps(texts)))
+        steps = _steps(texts)
+        if len(steps) == 2:
+            self._fill(bags, texts, counts, counting)
+            return bags
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
-            whole = end - begin == len(texts)
-            ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
-            part = bags if whole else bags[begin:end]
-            if counts is not None:
-                with counting:
-                    count_ids(ids, counts)
-            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
-            if self.facets is None:
-                sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
-            else:
-                sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
+            self._fill(bags[begin:end], texts[begin:end], counts, counting)
 
-        threads = n_threads(n_jobs)
-        if threads == 1 or len(steps) == 1:
-            for step in steps:
+        if threads == 1:
+            for step in pairwise(steps):
                 fill(step)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(fill, steps))
+                list(pool.map(fill, pairwise(steps)))
         return bags
+
+    def _fill(self, bags: Bags, texts: pa.Array, counts: NDArray[np.float64] | None, counting: Lock) -> None:
+        """Write the numbers of some texts to bags that have room for them."""
+        ids, ends = self.lookup.ids(texts)
+        if counts is not None:
+            with counting:
+                count_ids(ids, counts)
+        into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
+        if self.facets is None:
+            sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
+        else:
+            sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
         """Yield each known word or phrase of a text, its weight, and its vector, (dim,): the terms of the sum."""
@@ -214,6 +219,8 @@ def n_threads(n_jobs: int | None) -> int:
 
 def _steps(texts: pa.Array) -> list[int]:
     """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
+    if texts.nbytes <= STEP_BYTES:
+        return [0, len(texts)]
     if pa.types.is_large_list(texts.type):
         offsets = np.asarray(texts.offsets) * 8  # about the bytes of a token
     else:

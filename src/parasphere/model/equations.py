@@ -32,7 +32,7 @@ from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
 from ..compiled import check_layouts
-from ..compiled.rows import project, weighted_sum
+from ..compiled.rows import project, unit_combinations, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Array, apply, order_of
@@ -212,15 +212,10 @@ def cosine_of_pairs(agreement: float, pairs: float) -> float:
 
 
 def directions(sums: Array, kappa: Array, prior: Prior) -> Array:
-    """Return the posterior directions mu', (n_docs, dim) float64; mu0 where the words cancel the prior."""
-    eta = kappa[:, None] * sums  # of float64 and at most as wide
-    eta += prior.concentration * prior.mean_direction
-    norm = ((eta * eta).sum(axis=1) ** 0.5)[:, None]
-    cancelled = norm == 0.0
-    eta /= norm + cancelled
-    if cancelled.any():
-        eta[cancelled[:, 0]] = prior.mean_direction
-    return eta
+    """Return the posterior directions mu', (n_docs, dim), in the type of the sums; mu0 where words cancel the prior."""
+    result = np.empty_like(sums)
+    unit_combinations(sums, kappa, prior.concentration * prior.mean_direction, prior.mean_direction, result)
+    return result
 
 
 def products(sums: Array, direction: Array) -> Array:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..corpus import strings
 from .phrases import join_phrases, phrase_table
-from .scanning import STOP, ids_of_texts
+from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, split_texts, string_buffers
 from .vocabulary import Vocabulary
 from .word_table import ids_of_words
@@ -38,6 +38,7 @@ class Lookup:
     def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, *, phrases: bool = True) -> None:
         self.vocabulary = vocabulary
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        self._folding = self.tokenizer.folding if isinstance(self.tokenizer, Tokenizer) else None
         self._words = vocabulary
         self._names = vocabulary.rows
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
@@ -48,9 +49,9 @@ class Lookup:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
         if pa.types.is_large_list(texts.type):
             return self._ids_of_lists(texts)
-        if not isinstance(self.tokenizer, Tokenizer):
+        if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
-        return self._with_phrases(self._ids(texts, self.tokenizer))[0]
+        return self._with_phrases(self._ids(texts, self._folding))[0]
 
     def units(self, text: str) -> list[tuple[str, int]]:
         """Return the words and phrases of a text in order, each with its row or -1."""
@@ -72,11 +73,11 @@ class Lookup:
         count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
 
-    def _ids(self, texts: pa.Array, tokenizer: Tokenizer) -> WordIds:
+    def _ids(self, texts: pa.Array, folding: Folding) -> WordIds:
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        count = ids_of_texts(data, offsets, tokenizer.folding, self._words.table, self._names, ids, ends)
+        count = ids_of_texts(data, offsets, folding, self._words.table, self._names, ids, ends)
         return WordIds(ids[:count], ends)
 
     def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
