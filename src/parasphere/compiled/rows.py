@@ -10,7 +10,7 @@ import numpy as np
 
 from .jit import compiled
 from .layout import guarded
-from .memory import add_eight, add_products_f32, add_products_f64, address, prefetch
+from .memory import add_eight, add_eight_f64, add_products_f32, add_products_f64, address, prefetch
 
 AHEAD = 12  # how many words ahead rows are prefetched
 STRETCH = 4096  # rows per partial sum
@@ -123,10 +123,13 @@ def _map_row(row: Any, matrix: Any, mapped: Any) -> None:
     """Write the product of each block of a row with a matrix, in an order that BLAS does not keep to."""
     dim = matrix.shape[0]
     mapped[:] = 0.0
+    into, first = address(mapped), address(matrix)
     for block in range(0, row.shape[0], dim):
         for j in range(dim):
             factor = row[block + j]
-            for k in range(dim):
+            for k in range(0, dim - 7, 8):
+                add_eight_f64(into + 8 * (block + k), first + 8 * (dim * j + k), factor)
+            for k in range(dim & ~7, dim):
                 mapped[block + k] += factor * matrix[j, k]
 
 

@@ -94,8 +94,9 @@ class Scatter:
 def _products(rows: NDArray[Any], used: NDArray[np.int64], weights: Floats, dim: int) -> Floats:
     """Return the sum of the outer products of some rows, or of their blocks of ``dim``, times their weights."""
     total = np.zeros((dim, dim))
+    roots = np.sqrt(weights)[:, None]
     for begin in range(0, len(used), ROWS):
         part = slice(begin, begin + ROWS)
-        blocks = rows[used[part]].astype(np.float64).reshape(-1, dim)
-        total += (blocks * np.repeat(weights[part], len(blocks) // len(used[part]))[:, None]).T @ blocks
+        blocks = (rows[used[part]] * roots[part]).reshape(-1, dim)  # in float64, as the roots are
+        total += blocks.T @ blocks  # of an array with itself: BLAS computes half of it
     return total

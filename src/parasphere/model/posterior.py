@@ -169,7 +169,8 @@ def check_space(space: str) -> None:
 def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
     """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    return equations.directions(bags.sums, equations.solve(documents, prior, bags.dim), prior)
+    directions: NDArray[Any] = equations.directions(bags.sums, equations.solve(documents, prior, bags.dim), prior)
+    return directions
 
 
 def offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
