@@ -18,7 +18,7 @@ from parasphere import Bags, CorpusError, MovMF, SphericalParagraphModel, WordVe
 from parasphere.compiled.layout import LayoutError, fitting, layout
 from parasphere.compiled.rows import sum_lifted_rows, sum_rows
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.features import Facets
+from parasphere.features import Facets, Reader
 from parasphere.text import Vocabulary, string_buffers
 
 WORDS = ["north", "east", "west", "up"]
@@ -167,11 +167,11 @@ def some_vectors(dim: int = 3) -> WordVectors:
 
 def test_word_vectors_of_any_layout_add_up_alike() -> None:
     vectors = some_vectors(12)
-    expected = Bags.from_texts(TEXTS, vectors).sums
+    expected = Reader(vectors).read(TEXTS).sums
     rows = vectors.matrix
     for matrix in (np.asfortranarray(rows), strided(rows), rows.astype(np.float64), rows.astype(">f4"), rows.tolist()):
         again = WordVectors(vectors.vocabulary, matrix, strided(vectors.norms))
-        np.testing.assert_array_equal(Bags.from_texts(TEXTS, again).sums, expected)
+        np.testing.assert_array_equal(Reader(again).read(TEXTS).sums, expected)
         assert again.matrix.dtype == np.float32
         assert not again.matrix.flags.writeable
 
@@ -219,7 +219,7 @@ def test_words_cannot_be_changed_and_are_utf8() -> None:
 
 
 def test_bags_of_any_layout_and_bags_that_lie() -> None:
-    bags = Bags.from_texts(TEXTS, some_vectors(), dtype=np.float64)
+    bags = Reader(some_vectors(), dtype=np.float64).read(TEXTS)
     model = SphericalParagraphModel(None, tol=1e-2).fit(bags)
     odd = Bags(np.asfortranarray(bags.sums), strided(bags.lengths), bags.squared_norms, bags.unknown)
     np.testing.assert_array_equal(model.transform(odd), model.transform(bags))

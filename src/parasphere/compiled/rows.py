@@ -119,11 +119,13 @@ def count_ids(ids: Any, counts: Any) -> None:
 
 
 @compiled
-def _map_row(row: Any, matrix: Any, mapped: Any) -> None:
-    """Write the product of each block of a row with a matrix, in an order that BLAS does not keep to."""
+def _map_row(row: Any, matrix: Any, first: Any, mapped: Any, into: Any) -> None:
+    """Write the product of each block of a row with a matrix, in an order that BLAS does not keep to.
+
+    ``first`` and ``into`` are the addresses of ``matrix`` and ``mapped``.
+    """
     dim = matrix.shape[0]
     mapped[:] = 0.0
-    into, first = address(mapped), address(matrix)
     for block in range(0, row.shape[0], dim):
         for j in range(dim):
             factor = row[block + j]
@@ -139,7 +141,7 @@ def map_rows(rows: Any, matrix: Any, mapped: Any) -> None:
     """Write the product of each row, or of each of its blocks (facets), with a matrix."""
     _check_blocks(rows.shape[1], matrix.shape[0])
     for i in range(rows.shape[0]):
-        _map_row(rows[i], matrix, mapped[i])
+        _map_row(rows[i], matrix, address(matrix), mapped[i], address(mapped) + 8 * rows.shape[1] * i)
 
 
 @compiled
@@ -179,7 +181,7 @@ def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: A
         if matrix is None:
             out[i] = moved
         else:
-            _map_row(moved, matrix, mapped)
+            _map_row(moved, matrix, address(matrix), mapped, address(mapped))
             out[i] = mapped
 
 

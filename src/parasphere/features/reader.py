@@ -18,7 +18,7 @@ from ..compiled.rows import count_ids, sum_lifted_rows, sum_rows
 from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError, VectorsError
 from ..storage import storable
-from ..text import AnyTokenizer, Lookup, string_buffers
+from ..text import AnyTokenizer, Lookup, Tokenizer, string_buffers
 from ..vectors import WordVectors
 from .bags import Bags
 from .coverage import Known
@@ -39,10 +39,10 @@ class Reader:
     Parameters
     ----------
     vectors : WordVectors
-    tokenizer : Tokenizer or callable
-        Splits texts into words.
+    tokenizer : Tokenizer or callable, default=None
+        Splits texts into words. None finds runs of Unicode letters and lower-cases them.
     weights : (n_words,) array, default=None
-        Weight of each word; None weights all words equally.
+        Weight of each word, not negative; None weights all words equally.
     facets : Facets, default=None
         The facets of the words. The sums are then those of lifted vectors, (n_docs, n_facets * dim).
     dtype : {float32, float64}, default=float32
@@ -51,10 +51,9 @@ class Reader:
 
     Examples
     --------
-    >>> from parasphere import Tokenizer
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
-    >>> for block, bags in Reader(vectors, Tokenizer()).stream(corpus, label="label"):
+    >>> for block, bags in Reader(vectors).stream(corpus, label="label"):
     ...     print(block.labels.to_pylist(), bags.lengths)
     ['n', 'e'] [1. 1.]
     """
@@ -62,13 +61,14 @@ class Reader:
     def __init__(
         self,
         vectors: WordVectors,
-        tokenizer: AnyTokenizer,
+        tokenizer: AnyTokenizer | None = None,
         *,
         weights: ArrayLike | None = None,
         facets: Facets | None = None,
         dtype: DTypeLike = np.float32,
     ) -> None:
-        self.vectors, self.tokenizer, self.facets = vectors, tokenizer, facets
+        self.vectors, self.facets = vectors, facets
+        self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         n_words = len(vectors)
         if facets is not None and (len(facets.starts) - 1, facets.centres.shape[1]) != (n_words, vectors.dim):
             raise VectorsError(
@@ -96,7 +96,17 @@ class Reader:
         return self.vectors.dim * self.n_facets
 
     def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
-        """Read a corpus into bags; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
+        """Read a corpus into bags, one entry per document, without the scatter of its words.
+
+        Parameters
+        ----------
+        texts : texts, token lists, columns or path
+            Anything that :func:`parasphere.corpus.blocks` accepts.
+        n_jobs : int, default=None
+            Number of threads; None is 1, -1 is one per core.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
+        """
         if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
             return self._read_few(strings(texts), n_jobs)
         parts = self.stream(as_texts(texts), n_jobs, **columns)
@@ -203,9 +213,6 @@ class Reader:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the index out of pickles; it is built again when it is needed."""
         return {name: value for name, value in vars(self).items() if name != "lookup"}
-
-
-Bags.reader_type = Reader
 
 
 def n_threads(n_jobs: int | None) -> int:

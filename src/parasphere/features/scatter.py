@@ -19,7 +19,7 @@ from ..errors import ParasphereError
 from ..storage import storable
 
 Floats = NDArray[np.float64]
-ROWS = 8192  # rows that are widened to float64 at a time
+ROWS = 1024  # rows that are widened to float64 at a time: they stay in the cache
 # Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.
 # Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point; CISI
 # had been seen by then (results/README.md).
