@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parasphere.compiled.rows import divide_by_length, map_rows, map_shifted_rows, unit_combinations
+from parasphere.compiled.rows import map_shifted_rows, unit_combinations
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -20,10 +20,6 @@ def test_shifted_rows_times_a_matrix(rng: np.random.Generator, dim: int, blocks:
     np.testing.assert_allclose(
         out, expected, rtol=1e-5 if kind is np.float32 else 1e-12, atol=1e-5 * np.finfo(kind).eps
     )
-    mapped = np.empty_like(moved)
-    map_rows(moved, matrix, mapped)
-    mapped[1] = 0
-    assert np.array_equal(out, mapped.astype(kind))
     map_shifted_rows(rows, factors, shift, None, silent, out)
     assert np.array_equal(out, np.where(silent[:, None], 0, moved).astype(kind))
 
@@ -35,7 +31,7 @@ def test_rows_of_unit_length(rng: np.random.Generator, dim: int, kind: type) -> 
     rows[1] = 0
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     out = np.empty_like(rows)
-    divide_by_length(rows, out)
+    unit_combinations(rows, np.ones(3), np.zeros(dim), np.zeros(dim), out)
     np.testing.assert_allclose(out, rows / np.where(lengths > 0, lengths, 1), rtol=4 * np.finfo(kind).eps)
     shift = rng.normal(size=dim)
     moved = shift + 2.0 * rows.astype(np.float64)
@@ -57,8 +53,6 @@ def test_the_bits_of_a_row_do_not_depend_on_the_others(rng: np.random.Generator)
 def test_a_matrix_that_does_not_divide_the_rows_is_refused() -> None:
     rows, matrix, out = np.ones((2, 7)), np.eye(3), np.empty((2, 7))
     with pytest.raises(ValueError, match="several times as wide"):
-        map_rows(rows, matrix, out)
-    with pytest.raises(ValueError, match="several times as wide"):
         map_shifted_rows(rows, np.ones(2), np.ones(7), matrix, np.zeros(2, bool), out)
     with pytest.raises(ValueError, match="several times as wide"):
-        map_rows(rows, np.empty((0, 0)), out)
+        map_shifted_rows(rows, np.ones(2), np.ones(7), np.empty((0, 0)), np.zeros(2, bool), out)

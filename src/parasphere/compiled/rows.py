@@ -118,38 +118,6 @@ def count_ids(ids: Any, counts: Any) -> None:
             counts[ids[i]] += 1.0
 
 
-@compiled
-def _map_row(row: Any, matrix: Any, first: Any, mapped: Any, into: Any) -> None:
-    """Write the product of each block of a row with a matrix, in an order that BLAS does not keep to.
-
-    ``first`` and ``into`` are the addresses of ``matrix`` and ``mapped``.
-    """
-    dim = matrix.shape[0]
-    mapped[:] = 0.0
-    for block in range(0, row.shape[0], dim):
-        for j in range(dim):
-            factor = row[block + j]
-            for k in range(0, dim - 7, 8):
-                add_eight_f64(into + 8 * (block + k), first + 8 * (dim * j + k), factor)
-            for k in range(dim & ~7, dim):
-                mapped[block + k] += factor * matrix[j, k]
-
-
-@guarded(rows="f8[n,width]", matrix="f8[dim,dim]", mapped="f8[n,width]")
-@compiled
-def map_rows(rows: Any, matrix: Any, mapped: Any) -> None:
-    """Write the product of each row, or of each of its blocks (facets), with a matrix."""
-    _check_blocks(rows.shape[1], matrix.shape[0])
-    for i in range(rows.shape[0]):
-        _map_row(rows[i], matrix, address(matrix), mapped[i], address(mapped) + 8 * rows.shape[1] * i)
-
-
-@compiled
-def _check_blocks(width: Any, dim: Any) -> None:
-    if dim < 1 or width % dim != 0:
-        raise ValueError("rows must be as wide as the matrix, or several times as wide")
-
-
 @guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", otherwise="f8[width]", out="f[n,width]")
 @compiled
 def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: Any) -> None:
@@ -157,9 +125,16 @@ def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: 
     width = rows.shape[1]
     moved = np.empty(width, np.float64)
     for i in range(rows.shape[0]):
-        for j in range(width):
+        even, odd = 0.0, 0.0  # two partial sums: the compiler may not reorder additions
+        for j in range(0, width - 1, 2):
             moved[j] = shift[j] + factors[i] * rows[i, j]
-        length = _length(moved)
+            moved[j + 1] = shift[j + 1] + factors[i] * rows[i, j + 1]
+            even += moved[j] * moved[j]
+            odd += moved[j + 1] * moved[j + 1]
+        if width & 1:
+            moved[width - 1] = shift[width - 1] + factors[i] * rows[i, width - 1]
+            even += moved[width - 1] * moved[width - 1]
+        length = (even + odd) ** 0.5
         for j in range(width):
             out[i, j] = moved[j] / length if length > 0.0 else otherwise[j]
 
@@ -167,51 +142,31 @@ def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: 
 @guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", matrix="f8[dim,dim]?", silent="b1[n]", out="f[n,width]")
 @compiled
 def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: Any, out: Any) -> None:
-    """Write ``factor * row - shift``, times a matrix if there is one, for each row; 0 for those that are silent."""
+    """Write ``factor * row - shift`` for each row, times a matrix if there is one; 0 for those that are silent.
+
+    A row may have several blocks (facets), each of which is multiplied. BLAS would not keep to one order of additions.
+    """
     width = rows.shape[1]
-    if matrix is not None:
-        _check_blocks(width, matrix.shape[0])
-    moved, mapped = np.empty(width, np.float64), np.empty(width, np.float64)
+    moved = np.empty(width, np.float64)
+    mapped = np.empty(width, np.float64)
     for i in range(rows.shape[0]):
-        if silent[i]:
-            out[i] = 0.0
-            continue
         for j in range(width):
-            moved[j] = rows[i, j] * factors[i] - shift[j]
-        if matrix is None:
+            moved[j] = 0.0 if silent[i] else rows[i, j] * factors[i] - shift[j]
+        if matrix is None:  # known when this is compiled
             out[i] = moved
         else:
-            _map_row(moved, matrix, address(matrix), mapped, address(mapped))
+            dim = matrix.shape[0]
+            if dim < 1 or width % dim != 0:
+                raise ValueError("rows must be as wide as the matrix, or several times as wide")
+            mapped[:] = 0.0
+            into, first = address(mapped), address(matrix)
+            for j in range(width):
+                row, block = j % dim, j - j % dim
+                for k in range(0, dim - 7, 8):
+                    add_eight_f64(into + 8 * (block + k), first + 8 * (dim * row + k), moved[j])
+                for k in range(dim & ~7, dim):
+                    mapped[block + k] += moved[j] * matrix[row, k]
             out[i] = mapped
-
-
-@guarded(rows="f[n,dim]", out="f[n,dim]")
-@compiled
-def divide_by_length(rows: Any, out: Any) -> None:
-    """Write each row divided by its length, computed in float64; rows of zeros stay."""
-    dim = rows.shape[1]
-    row = np.empty(dim, np.float64)
-    for i in range(rows.shape[0]):
-        for j in range(dim):
-            row[j] = rows[i, j]
-        length = _length(row)
-        for j in range(dim):
-            out[i, j] = row[j] / length if length > 0.0 else 0.0
-
-
-@compiled
-def _length(row: Any) -> Any:
-    """Return the length of a row of float64; a fixed number of partial sums lets the compiler use wide registers."""
-    dim = row.shape[0]
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for j in range(0, dim - 3, 4):
-        a += row[j] * row[j]
-        b += row[j + 1] * row[j + 1]
-        c += row[j + 2] * row[j + 2]
-        d += row[j + 3] * row[j + 3]
-    for j in range(dim & ~3, dim):
-        a += row[j] * row[j]
-    return ((a + b) + (c + d)) ** 0.5
 
 
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.rows import divide_by_length, map_rows, map_shifted_rows
+from ..compiled.rows import map_shifted_rows, unit_combinations
 from ..features import Bags
 from ..sphere import bessel, vmf
 from . import equations
@@ -202,8 +202,11 @@ def mapped(rows: Floats, whitening: Floats | None) -> Floats:
     """Return rows times the whitening; with facets, block by block."""
     if whitening is None:
         return rows
+    n_rows, width = rows.shape
     result = np.empty(rows.shape)
-    map_rows(np.ascontiguousarray(rows), whitening, result)
+    map_shifted_rows(
+        np.ascontiguousarray(rows), np.ones(n_rows), np.zeros(width), whitening, np.zeros(n_rows, bool), result
+    )
     return result
 
 
@@ -218,6 +221,6 @@ def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _divided(rows: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    result = np.empty(rows.shape, dtype)
-    divide_by_length(np.ascontiguousarray(rows), result)
+    result, nothing = np.empty(rows.shape, dtype), np.zeros(rows.shape[1])
+    unit_combinations(np.ascontiguousarray(rows), np.ones(len(rows)), nothing, nothing, result)
     return result
