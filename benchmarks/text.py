@@ -26,7 +26,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
 
-from parasphere import Bags, WordVectors, count_matrix, datasets
+from parasphere import WordVectors, count_matrix, datasets
 from parasphere import Tokenizer as Words
 from parasphere.compiled.rows import sum_rows
 from parasphere.features import Reader
@@ -108,7 +108,7 @@ def run() -> dict[str, Any]:
     vectors = WordVectors.load(GLOVE)
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
     column = pa.array(texts, pa.large_string())
-    bags = Bags.from_texts(texts, vectors)
+    bags = Reader(vectors).read(texts)
     keyed = KeyedVectors(vectors.dim)
     keyed.add_vectors(vectors.vocabulary.words, np.array(vectors.matrix))
     model = static_model(vectors)
@@ -122,9 +122,9 @@ def run() -> dict[str, Any]:
     count_words = [word for word in vectors.vocabulary.words if word.isalpha()][:50_000]
     small = WordVectors.from_arrays(count_words, np.ones((len(count_words), 2), np.float32)).vocabulary
     seconds = {
-        "parasphere": best(lambda: Bags.from_texts(texts, vectors), 7),
-        "parasphere, from an Arrow column": best(lambda: Bags.from_texts(column, vectors), 7),
-        "parasphere, two threads": best(lambda: Bags.from_texts(texts, vectors, n_jobs=2), 7),
+        "parasphere": best(lambda: Reader(vectors).read(texts), 7),
+        "parasphere, from an Arrow column": best(lambda: Reader(vectors).read(column), 7),
+        "parasphere, two threads": best(lambda: Reader(vectors).read(texts, n_jobs=2), 7),
         "read the text and gather the rows, no more": floor(vectors, column),
         "scikit-learn CountVectorizer + sparse product": best(lambda: scikit_learn(vectors, texts), 2),
         "gensim simple_preprocess + mean": best(lambda: gensim_mean(keyed, texts), 2),
@@ -150,10 +150,11 @@ def _cosine(a: NDArray[Any], b: NDArray[Any]) -> float:
 READER = """
 import resource, sys, time
 from pathlib import Path
-from parasphere import Bags, WordVectors
+from parasphere import WordVectors
+from parasphere.features import Reader
 vectors = WordVectors.load("glove-6b-50d")
 start = time.perf_counter()
-bags = Bags.from_texts(Path(sys.argv[1]), vectors)
+bags = Reader(vectors).read(Path(sys.argv[1]))
 print(len(bags), time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
 

@@ -25,9 +25,7 @@ def test_no_dependency_is_named_twice() -> None:
 
 
 def test_errors_name_extras_that_exist() -> None:
-    named = {
-        extra for text in SOURCES.values() for extra in re.findall(r'MissingExtraError\(\s*"[^"]+", "([^"]+)"', text)
-    }
+    named = {extra for text in SOURCES.values() for extra in re.findall(r'import_extra\(\s*"[^"]+", "([^"]+)"', text)}
     assert named
     assert named <= set(PROJECT["optional-dependencies"])
 

@@ -1,5 +1,8 @@
 """Errors and warnings. Messages say where the fault is, what is wrong, and what is expected."""
 
+from importlib import import_module
+from typing import Any
+
 
 class ParasphereError(ValueError):
     """An input that cannot be used; the message names the file, line or document."""
@@ -38,3 +41,27 @@ class MissingExtraError(ImportError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'parasphere[{extra}]'")
+
+
+def import_extra(module: str, extra: str, purpose: str) -> Any:
+    """Import a module of an optional library, or raise a :class:`MissingExtraError`.
+
+    Parameters
+    ----------
+    module : str
+        The module, such as "gensim.models".
+    extra : str
+        The extra of this package that installs it.
+    purpose : str
+        What needs it; the message begins with it.
+
+    Examples
+    --------
+    >>> import_extra("bm26s.index", "experiments", "BM26")
+    Traceback (most recent call last):
+    parasphere.errors.MissingExtraError: BM26 needs bm26s, which is not installed: pip install 'parasphere[experiments]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(module.split(".")[0].replace("_", "-"), extra, purpose) from error

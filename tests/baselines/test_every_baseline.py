@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
-from parasphere import Bags, CorpusError, JointVectors, StoreError, Tokenizer, WordVectors
+from parasphere import CorpusError, JointVectors, StoreError, Tokenizer, WordVectors
 from parasphere.baselines import (
     BagOfWords,
     FastSent,
@@ -35,7 +35,7 @@ from parasphere.baselines import (
     UnsupervisedSIF,
     WeightedMean,
 )
-from parasphere.features import held_texts
+from parasphere.features import Reader, held_texts
 
 WATER = ["sea", "ship", "sail", "wave", "harbour"]
 LAND = ["field", "plough", "barn", "horse", "meadow"]
@@ -218,7 +218,7 @@ def test_the_mean_of_unit_vectors() -> None:
     texts, half = ["The cat; the cat ran", "dogs ran", ""], 0.5**0.5
     expected = [[2 / 3, half / 3, half / 3], [0, (1 + half) / 2, half / 2], [0, 0, 0]]
     np.testing.assert_allclose(mean.transform(texts), expected, atol=1e-7)
-    np.testing.assert_array_equal(mean.transform(Bags.from_texts(texts, vectors)), mean.transform(texts))
+    np.testing.assert_array_equal(mean.transform(Reader(vectors).read(texts)), mean.transform(texts))
     assert mean.get_feature_names_out().tolist() == ["meanofvectors0", "meanofvectors1", "meanofvectors2"]
 
 

@@ -15,10 +15,10 @@ from scipy import sparse
 
 import parasphere
 from parasphere import Bags, CorpusError, MovMF, SphericalParagraphModel, WordVectors
-from parasphere.compiled.layout import LayoutError, layout
+from parasphere.compiled.layout import LayoutError, fitting, layout
 from parasphere.compiled.rows import sum_lifted_rows, sum_rows
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.features import Facets
+from parasphere.features import Facets, Reader
 from parasphere.text import Vocabulary, string_buffers
 
 WORDS = ["north", "east", "west", "up"]
@@ -57,13 +57,18 @@ def honest(door: Any) -> dict[tuple[str, str | None], Any]:
     return arrays
 
 
-def call(door: Any, arrays: dict[tuple[str, str | None], Any]) -> None:
+def by_argument(arrays: dict[tuple[str, str | None], Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for (name, field), array in arrays.items():
         if field is None:
             arguments[name] = array
         else:
             setattr(arguments.setdefault(name, SimpleNamespace()), field, array)
+    return arguments
+
+
+def call(door: Any, arrays: dict[tuple[str, str | None], Any]) -> None:
+    arguments = by_argument(arrays)
     door(*(arguments.get(name) for name in inspect.signature(door.__wrapped__).parameters))
 
 
@@ -96,6 +101,26 @@ def test_no_door_lets_through_what_does_not_fit(name: str) -> None:
                 continue
             with pytest.raises(LayoutError, match="must"):
                 call(door, arrays | {argument: lie})
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_what_fits_is_not_checked_twice(name: str) -> None:
+    door = DOORS[name]
+    arrays = honest(door)
+    assert door.fits(*by_argument(arrays).values())
+    for argument, due in layouts(door).items():
+        assert door.fits(*by_argument(arrays | {argument: None}).values()) == due.optional
+
+
+@pytest.mark.parametrize("first", [None, 2, 3])
+@pytest.mark.parametrize("second", [None, 2, 3])
+@pytest.mark.parametrize("third", [2, 3])
+def test_a_size_that_an_optional_array_brings_binds_the_others(
+    first: int | None, second: int | None, third: int
+) -> None:
+    sizes = [first, second, third]
+    fits = fitting(x="f8[n]?", y="f8[n]?", z="f8[n]")(*(None if size is None else np.zeros(size) for size in sizes))
+    assert fits == (len({size for size in sizes if size is not None}) == 1)
 
 
 def test_every_loop_that_takes_addresses_is_behind_a_door() -> None:
@@ -142,11 +167,11 @@ def some_vectors(dim: int = 3) -> WordVectors:
 
 def test_word_vectors_of_any_layout_add_up_alike() -> None:
     vectors = some_vectors(12)
-    expected = Bags.from_texts(TEXTS, vectors).sums
+    expected = Reader(vectors).read(TEXTS).sums
     rows = vectors.matrix
     for matrix in (np.asfortranarray(rows), strided(rows), rows.astype(np.float64), rows.astype(">f4"), rows.tolist()):
         again = WordVectors(vectors.vocabulary, matrix, strided(vectors.norms))
-        np.testing.assert_array_equal(Bags.from_texts(TEXTS, again).sums, expected)
+        np.testing.assert_array_equal(Reader(again).read(TEXTS).sums, expected)
         assert again.matrix.dtype == np.float32
         assert not again.matrix.flags.writeable
 
@@ -194,7 +219,7 @@ def test_words_cannot_be_changed_and_are_utf8() -> None:
 
 
 def test_bags_of_any_layout_and_bags_that_lie() -> None:
-    bags = Bags.from_texts(TEXTS, some_vectors(), dtype=np.float64)
+    bags = Reader(some_vectors(), dtype=np.float64).read(TEXTS)
     model = SphericalParagraphModel(None, tol=1e-2).fit(bags)
     odd = Bags(np.asfortranarray(bags.sums), strided(bags.lengths), bags.squared_norms, bags.unknown)
     np.testing.assert_array_equal(model.transform(odd), model.transform(bags))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from parasphere import Bags, Tokenizer, Vocabulary, WordVectors, count_matrix, count_words, datasets
+from parasphere import Tokenizer, Vocabulary, WordVectors, count_matrix, count_words, datasets
+from parasphere.features import Reader
 from parasphere.text.stopwords import ENGLISH
 
 NEWS = Path(os.environ.get("SCIKIT_LEARN_DATA", "absent"), "20news-bydate_py3.pkz")
@@ -90,7 +91,7 @@ def test_words_and_sums_are_scikit_learns_on_real_texts() -> None:
     rng = np.random.default_rng(0)
     vectors = WordVectors.from_arrays(vocabulary.words, rng.normal(size=(len(vocabulary), 20)))
     np.testing.assert_allclose(
-        Bags.from_texts(texts, vectors, dtype=np.float64, n_jobs=2).sums,
+        Reader(vectors, dtype=np.float64).read(texts, n_jobs=2).sums,
         theirs.astype(np.float64) @ vectors.matrix.astype(np.float64),
         rtol=1e-9, atol=1e-9,
     )  # fmt: skip

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import Bags, CorpusError, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, WordVectors, datasets
 from parasphere.baselines import BagOfWords
 from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, dataset_from, protocol
 from parasphere.experiments.protocol import Fold, Options, evaluate, folds, summarise
+from parasphere.features import Reader
 from parasphere.model.estimator import GLOVE
 
 NEWS = Path(os.environ.get("SCIKIT_LEARN_DATA", "absent"), "20news-bydate_py3.pkz")
@@ -119,7 +120,7 @@ def test_an_encoder_sees_the_training_texts_only_unless_transductive() -> None:
 @pytest.mark.parametrize("transductive", [False, True])
 def test_bags_cut_into_folds_give_what_the_texts_give(transductive: bool) -> None:
     corpus = planted()
-    bags = Bags.from_texts(corpus.texts, vectors(), tokenizer=Tokenizer())
+    bags = Reader(vectors(), tokenizer=Tokenizer()).read(corpus.texts)
     for fold in folds(corpus)[:3]:
         texts = [corpus.texts[i] for i in fold.train]
         # Directions: the metric of offsets is that of the whole corpus, whichever of its bags are selected.

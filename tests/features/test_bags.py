@@ -35,7 +35,7 @@ def reference(text: str, vectors: WordVectors, weights: NDArray[np.float64]) -> 
 def test_bags_are_sums_in_the_order_of_the_words(corpus: list[str], dim: int, weighted: bool) -> None:
     vectors = some_vectors(dim)
     weights = np.linspace(0.1, 2, len(WORDS)) if weighted else np.ones(len(WORDS))
-    result = Bags.from_texts(corpus, vectors, weights=weights if weighted else None, dtype=np.float64)
+    result = Reader(vectors, weights=weights if weighted else None, dtype=np.float64).read(corpus)
     expected = np.array([reference(text, vectors, weights) for text in corpus]).reshape(-1, dim)
     assert np.array_equal(result.sums, expected)  # to the bit: the same additions in the same order
     known = [[vectors.vocabulary.index(w) for w in text.split() if w in vectors] for text in corpus]
@@ -52,21 +52,21 @@ def same_bits(a: Bags, b: Bags) -> bool:
 @given(texts, st.integers(1, 200), st.sampled_from([1, 2, 3]), st.sampled_from([np.float32, np.float64]))
 def test_bits_depend_on_neither_threads_nor_batches(corpus: list[str], step: int, jobs: int, dtype: type) -> None:
     vectors = some_vectors(50)
-    whole = Bags.from_texts(corpus, vectors, dtype=dtype)
+    whole = Reader(vectors, dtype=dtype).read(corpus)
     before, reader.STEP_BYTES = reader.STEP_BYTES, step
     try:
-        split = Bags.from_texts(corpus, vectors, dtype=dtype, n_jobs=jobs, block_bytes=step)
+        split = Reader(vectors, dtype=dtype).read(corpus, n_jobs=jobs, block_bytes=step)
     finally:
         reader.STEP_BYTES = before
     assert same_bits(whole, split)
     if corpus:
-        assert same_bits(whole, Bags.concatenate([Bags.from_texts([text], vectors, dtype=dtype) for text in corpus]))
+        assert same_bits(whole, Bags.concatenate([Reader(vectors, dtype=dtype).read([text]) for text in corpus]))
 
 
 def test_float32_sums_are_rounded_once() -> None:
     vectors = some_vectors(20)
-    exact = Bags.from_texts(["north east up " * 5000], vectors, dtype=np.float64)
-    kept = Bags.from_texts(["north east up " * 5000], vectors)
+    exact = Reader(vectors, dtype=np.float64).read(["north east up " * 5000])
+    kept = Reader(vectors).read(["north east up " * 5000])
     assert kept.sums.dtype == np.float32
     assert np.array_equal(kept.sums, exact.sums.astype(np.float32))
 
@@ -74,7 +74,7 @@ def test_float32_sums_are_rounded_once() -> None:
 def test_a_million_words_add_up(rng: np.random.Generator) -> None:
     vectors = some_vectors(3)
     rows = rng.integers(len(WORDS), size=1_000_000)
-    result = Bags.from_texts([" ".join(WORDS[row] for row in rows)], vectors, dtype=np.float64)
+    result = Reader(vectors, dtype=np.float64).read([" ".join(WORDS[row] for row in rows)])
     counts = np.bincount(rows)
     np.testing.assert_allclose(result.sums[0], counts @ vectors.matrix.astype(np.float64), rtol=1e-11)
     assert result.lengths[0] == 1_000_000
@@ -82,26 +82,26 @@ def test_a_million_words_add_up(rng: np.random.Generator) -> None:
 
 def test_token_lists_and_callables_give_the_same_bags() -> None:
     vectors = some_vectors(5)
-    plain = Bags.from_texts(["north east", "", "south nowhere"], vectors)
-    assert same_bits(plain, Bags.from_texts([["north", "east"], [], ["south", "nowhere"]], vectors))
-    assert same_bits(plain, Bags.from_texts(["north east", "", "south nowhere"], vectors, tokenizer=str.split))
+    plain = Reader(vectors).read(["north east", "", "south nowhere"])
+    assert same_bits(plain, Reader(vectors).read([["north", "east"], [], ["south", "nowhere"]]))
+    assert same_bits(plain, Reader(vectors, tokenizer=str.split).read(["north east", "", "south nowhere"]))
 
 
 def test_stop_words_count_nowhere() -> None:
-    result = Bags.from_texts(["north of east"], some_vectors(3), tokenizer=Tokenizer(stop_words=["of", "north"]))
+    result = Reader(some_vectors(3), tokenizer=Tokenizer(stop_words=["of", "north"])).read(["north of east"])
     assert (result.lengths[0], result.unknown[0]) == (1, 0)
 
 
 def test_an_empty_text_and_an_empty_corpus() -> None:
     vectors = some_vectors(4)
-    nothing = Bags.from_texts(["", "1234 !"], vectors)
+    nothing = Reader(vectors).read(["", "1234 !"])
     assert not nothing.sums.any()
     assert nothing.lengths.tolist() == nothing.unknown.tolist() == [0, 0]
-    assert Bags.from_texts([], vectors).sums.shape == (0, 4)
+    assert Reader(vectors).read([]).sums.shape == (0, 4)
 
 
 def test_slices_masks_and_concatenation() -> None:
-    whole = Bags.from_texts(["north", "east", "up up"], some_vectors(4))
+    whole = Reader(some_vectors(4)).read(["north", "east", "up up"])
     assert same_bits(whole, Bags.concatenate([whole[:1], whole[1:]]))
     assert whole[np.array([True, False, True])].lengths.tolist() == [1, 2]
     assert whole[[2, 0]].lengths.tolist() == [2, 1]
@@ -111,7 +111,7 @@ def test_slices_masks_and_concatenation() -> None:
 
 
 def test_saved_bags_are_mapped(tmp_path: Path) -> None:
-    whole = Bags.from_texts(["north", "east up"], some_vectors(4))
+    whole = Reader(some_vectors(4)).read(["north", "east up"])
     whole.save(tmp_path / "bags")
     again = Bags.load(tmp_path / "bags")
     assert same_bits(whole, again)
@@ -123,7 +123,7 @@ def test_labels_and_ids_come_along(tmp_path: Path) -> None:
     path.write_text("id,text,label\n1,north,a\n2,east,b\n")
     ((block, result),) = Reader(some_vectors(3), Tokenizer()).stream(path, label="label", id="id")
     assert (block.labels.to_pylist(), block.ids.to_pylist(), len(result)) == (["a", "b"], ["1", "2"], 2)
-    assert same_bits(result, Bags.from_texts(column(["north", "east"]), some_vectors(3)))
+    assert same_bits(result, Reader(some_vectors(3)).read(column(["north", "east"])))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,9 @@ def test_labels_and_ids_come_along(tmp_path: Path) -> None:
     ],
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
+    made = {name: value for name, value in options.items() if name != "n_jobs"}
     with pytest.raises(ValueError, match=message):
-        Bags.from_texts(["north"], some_vectors(3), **options)  # type: ignore[arg-type]
+        Reader(some_vectors(3), **made).read(["north"], options.get("n_jobs"))  # type: ignore[arg-type]
 
 
 def test_shapes_must_agree() -> None:
@@ -159,12 +160,12 @@ def test_bags_are_the_sums_of_their_parts(n_facets: int) -> None:
         assert bags.squared_weights[i] == pytest.approx(sum(weight**2 for _, weight, _ in parts))
         total = sum((weight * row for _, weight, row in parts), np.zeros(4 * n_facets))
         np.testing.assert_allclose(bags.sums[i], total, atol=1e-12)
-    plain = Bags.from_texts(texts, vectors)
+    plain = Reader(vectors).read(texts)
     np.testing.assert_array_equal(plain.squared_weights, plain.lengths)
 
 
 def test_bags_with_missing_numbers_are_damaged(tmp_path: Path) -> None:
-    Bags.from_texts(["north north east", "up"], some_vectors(4)).save(tmp_path / "bags")
+    Reader(some_vectors(4)).read(["north north east", "up"]).save(tmp_path / "bags")
     arrays, meta = storage.load(tmp_path / "bags", "bags")
     kept = {name: np.array(array) for name, array in arrays.items() if name != "squared_weights"}
     storage.save(tmp_path / "bags", "bags", kept, meta)

@@ -8,7 +8,6 @@ import pytest
 from commands import typed
 
 from parasphere import (
-    Bags,
     CoverageWarning,
     JointVectors,
     ParasphereWarning,
@@ -17,6 +16,7 @@ from parasphere import (
     WordVectors,
 )
 from parasphere.baselines import MeanOfVectors
+from parasphere.features import Reader
 
 KNOWN = ["north", "east", "west"]
 TEXTS = ["north foreign words", "east alien", "west north words"] * 10  # 40 of 80 words are known
@@ -43,7 +43,7 @@ def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path
             read(TEXTS)
         assert len(caught) == 1
     with pytest.warns(CoverageWarning, match=told):
-        bags = Bags.from_texts(TEXTS, vectors, tokenizer=Tokenizer())
+        bags = Reader(vectors, tokenizer=Tokenizer()).read(TEXTS)
     model.fit(bags)  # was told when they were read
     with pytest.warns(CoverageWarning, match=told):
         MeanOfVectors(vectors).fit_transform(TEXTS)
@@ -67,9 +67,9 @@ def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
         SphericalParagraphModel(vectors, tol=0.1).fit(CHINESE)
     for text in ("ฉันชอบกินแอปเปิ้ล", "ຂ້ອຍມັກກິນ", "ខ្ញុំចូលចិត្ត", "ကျွန်တော်ကြိုက်တယ်", "わたしはりんごがすきです"):
         with pytest.warns(CoverageWarning, match="without spaces"):
-            Bags.from_texts([text] * 60, vectors)
+            Reader(vectors).read([text] * 60)
     with pytest.warns(CoverageWarning, match="Other vectors may have them"):
-        Bags.from_texts(["나는 사과를 좋아한다", "мне нравятся яблоки"] * 20, vectors)
+        Reader(vectors).read(["나는 사과를 좋아한다", "мне нравятся яблоки"] * 20)
     # a tokenizer that segments, here into characters, makes words of them, which can be learned
     model = SphericalParagraphModel(JointVectors(4, start=None, epochs=2), tokenizer=list, tol=0.1).fit(CHINESE)
     assert "喜" in model.vectors_
@@ -77,7 +77,7 @@ def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
 
 def test_a_long_unknown_word_is_cut_short(vectors: WordVectors) -> None:
     with pytest.warns(CoverageWarning, match=rf"unknown are {'x' * 29}…, \.\.\. "):
-        Bags.from_texts(["x" * 500] * 60, vectors)
+        Reader(vectors).read(["x" * 500] * 60)
 
 
 def test_the_command_line_warns_once_and_names_its_own_remedy(tmp_path: Path, vectors: WordVectors) -> None:

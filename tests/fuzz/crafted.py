@@ -30,6 +30,7 @@ from parasphere.baselines.fastsent import FastSent
 from parasphere.baselines.lda import TopicsLDA
 from parasphere.baselines.movmf import MovMFTopics
 from parasphere.baselines.pv import ParagraphVectors
+from parasphere.features import Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]
@@ -71,7 +72,7 @@ def _use_model(model: Any) -> None:
 def _use_vectors(vectors: Any) -> None:
     vectors.nearest("north", 3)
     vectors.coverage(ASKED)
-    Bags.from_texts(ASKED, vectors)
+    Reader(vectors).read(ASKED)
     assert len(vectors.words) == len(vectors)
 
 
@@ -121,7 +122,7 @@ TARGETS: dict[str, Target] = {
     "joint": _learner(_joint()),
     "word2vec": _learner(Word2Vec(4, min_count=1, epochs=1)),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
-    "bags": Target(lambda folder: Bags.from_texts(TEXTS, _vectors()).save(folder), Bags.load, _use_bags),
+    "bags": Target(lambda folder: Reader(_vectors()).read(TEXTS).save(folder), Bags.load, _use_bags),
     "movmf": _of_rows(MovMF(2, random_state=0)),
     "admixture": _of_rows(SphericalAdmixture(2, random_state=0)),
     "tfidf": _encoder(tfidf.TfIdf((1, 2))),

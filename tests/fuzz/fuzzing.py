@@ -38,10 +38,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parasphere import Bags, Tokenizer, WordVectors, storage
+from parasphere import Tokenizer, WordVectors, storage
 from parasphere.compiled.rows import sum_rows
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, CoverageWarning, ParasphereError, StoreError, VectorsError
+from parasphere.features import Reader
 from parasphere.vectors import formats
 
 Target = Callable[[Random, Path], None]
@@ -263,8 +264,8 @@ def sums_of_texts(random: Random, _folder: Path) -> None:
     texts = ["".join(random.choices([*LETTERS, *words, " "], k=random.randint(0, 60))) for _ in range(5)]
     weights = np.array([random.choice([0.0, 0.5, 3.0]) for _ in words])
     warnings.simplefilter("ignore", CoverageWarning)
-    bags = Bags.from_texts(texts, vectors, tokenizer=Tokenizer(), weights=weights, dtype=np.float64)
-    plain = Bags.from_texts([Tokenizer()(text) for text in texts], vectors, weights=weights, dtype=np.float64)
+    bags = Reader(vectors, tokenizer=Tokenizer(), weights=weights, dtype=np.float64).read(texts)
+    plain = Reader(vectors, weights=weights, dtype=np.float64).read([Tokenizer()(text) for text in texts])
     for text, total, length, unknown, same in zip(
         texts, bags.sums, bags.lengths, bags.unknown, plain.sums, strict=True
     ):

@@ -303,8 +303,9 @@ def test_directions_are_unit_and_the_prior_where_words_cancel(dtype: type) -> No
     prior = Prior(axis(4), 2.0, 0.5, 0.0)
     sums = np.array([[0, 0, 0, 0], [-1, 0, 0, 0], [0, 3, 0, 0], [1e6, -1e6, 0, 1]], dtype)
     directions = equations.directions(sums, np.array([5.0, 2.0, 1.0, 1e8]), prior)
-    assert directions.dtype == np.float64
-    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-15)
+    assert directions.dtype == dtype
+    lengths = np.linalg.norm(directions.astype(np.float64), axis=1)
+    np.testing.assert_allclose(lengths, 1.0, rtol=1e-15 if dtype is np.float64 else 1e-7)
     assert np.array_equal(directions[:2], [axis(4), axis(4)])  # no words; words that cancel the prior
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CorpusError, MissingExtraError
+from ..errors import CorpusError, import_extra
 from .sentences import Sentences
 
 END, UNKNOWN, SPECIAL = 0, 1, 2  # rows of the embedding before those of words
@@ -20,11 +20,7 @@ POOL = 64  # batches whose sentences are sorted by length together
 
 def torch_for(purpose: str) -> Any:
     """Import torch; raise an error that names the extra if it is missing."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "torch", purpose) from None
-    return torch
+    return import_extra("torch", "torch", purpose)
 
 
 def check_device(device: str) -> Any:

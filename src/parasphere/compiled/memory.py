@@ -105,18 +105,21 @@ def _add_to_eight(builder: Any, total: Any, added: Any) -> None:
     builder.store(builder.fadd(builder.load(pointer, align=8), added), pointer, align=8)
 
 
-@_intrinsic
-def add_eight(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
-    """Add eight float32, times a weight, to eight float64."""
+def _weighted_adder(kind: Any) -> Any:
+    """Return a compiled function that adds eight numbers of a kind, times a weight, to eight float64."""
 
-    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        first = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), arguments[2], ir.IntType(32)(0))
-        weights = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
-        row = _eight(builder, arguments[1], ir.FloatType())
-        _add_to_eight(builder, arguments[0], builder.fmul(row, weights))
-        return context.get_dummy_value()
+    @_intrinsic
+    def add(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            first = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), arguments[2], ir.IntType(32)(0))
+            weights = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
+            row = _eight(builder, arguments[1], kind)
+            _add_to_eight(builder, arguments[0], builder.fmul(row, weights))
+            return context.get_dummy_value()
 
-    return types.none(total, row, types.float64), build
+        return types.none(total, row, types.float64), build
+
+    return add
 
 
 def _product_adder(kind: Any) -> Any:
@@ -135,6 +138,8 @@ def _product_adder(kind: Any) -> Any:
     return add
 
 
+add_eight = _weighted_adder(ir.FloatType())
+add_eight_f64 = _weighted_adder(ir.DoubleType())
 add_products_f32 = _product_adder(ir.FloatType())
 add_products_f64 = _product_adder(ir.DoubleType())
 read_u8 = _reader(types.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .jit import compiled
 from .layout import guarded
-from .memory import add_eight, add_products_f32, add_products_f64, address, prefetch
+from .memory import add_eight, add_eight_f64, add_products_f32, add_products_f64, address, prefetch
 
 AHEAD = 12  # how many words ahead rows are prefetched
 STRETCH = 4096  # rows per partial sum
@@ -118,17 +118,55 @@ def count_ids(ids: Any, counts: Any) -> None:
             counts[ids[i]] += 1.0
 
 
-@guarded(rows="f8[n,dim]", matrix="f8[dim,dim]", mapped="f8[n,dim]")
+@guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", otherwise="f8[width]", out="f[n,width]")
 @compiled
-def map_rows(rows: Any, matrix: Any, mapped: Any) -> None:
-    """Write the product of each row with a matrix, whose bits do not depend on the other rows, unlike those of BLAS."""
-    dim = matrix.shape[0]
+def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: Any) -> None:
+    """Write ``shift + factor * row``, divided by its length, for each row; ``otherwise`` where that is 0."""
+    width = rows.shape[1]
+    moved = np.empty(width, np.float64)
     for i in range(rows.shape[0]):
-        mapped[i] = 0.0
-        for j in range(dim):
-            factor = rows[i, j]
-            for k in range(dim):
-                mapped[i, k] += factor * matrix[j, k]
+        even, odd = 0.0, 0.0  # two partial sums: the compiler may not reorder additions
+        for j in range(0, width - 1, 2):
+            moved[j] = shift[j] + factors[i] * rows[i, j]
+            moved[j + 1] = shift[j + 1] + factors[i] * rows[i, j + 1]
+            even += moved[j] * moved[j]
+            odd += moved[j + 1] * moved[j + 1]
+        if width & 1:
+            moved[width - 1] = shift[width - 1] + factors[i] * rows[i, width - 1]
+            even += moved[width - 1] * moved[width - 1]
+        length = (even + odd) ** 0.5
+        for j in range(width):
+            out[i, j] = moved[j] / length if length > 0.0 else otherwise[j]
+
+
+@guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", matrix="f8[dim,dim]?", silent="b1[n]", out="f[n,width]")
+@compiled
+def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: Any, out: Any) -> None:
+    """Write ``factor * row - shift`` for each row, times a matrix if there is one; 0 for those that are silent.
+
+    A row may have several blocks (facets), each of which is multiplied. BLAS would not keep to one order of additions.
+    """
+    width = rows.shape[1]
+    moved = np.empty(width, np.float64)
+    mapped = np.empty(width, np.float64)
+    for i in range(rows.shape[0]):
+        for j in range(width):
+            moved[j] = 0.0 if silent[i] else rows[i, j] * factors[i] - shift[j]
+        if matrix is None:  # known when this is compiled
+            out[i] = moved
+        else:
+            dim = matrix.shape[0]
+            if dim < 1 or width % dim != 0:
+                raise ValueError("rows must be as wide as the matrix, or several times as wide")
+            mapped[:] = 0.0
+            into, first = address(mapped), address(matrix)
+            for j in range(width):
+                row, block = j % dim, j - j % dim
+                for k in range(0, dim - 7, 8):
+                    add_eight_f64(into + 8 * (block + k), first + 8 * (dim * row + k), moved[j])
+                for k in range(dim & ~7, dim):
+                    mapped[block + k] += moved[j] * matrix[row, k]
+            out[i] = mapped
 
 
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ..errors import CorpusError, MissingExtraError
+from ..errors import CorpusError, import_extra
 from .dataset import Dataset
 
 # The paper's three subsets of 20 Newsgroups, after Banerjee and Basu (2007).
@@ -116,11 +116,7 @@ def _raw(corpus: Any, names: list[str]) -> list[str]:
 
 
 def _nltk(name: str, title: str, facts: str) -> Any:
-    try:
-        import nltk.corpus
-    except ImportError:
-        raise MissingExtraError("nltk", "corpora", f"reading {title}") from None
-    corpus = getattr(nltk.corpus, name)
+    corpus = getattr(import_extra("nltk.corpus", "corpora", f"reading {title}"), name)
     try:
         corpus.fileids()
     except LookupError:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import MissingExtraError
+from ..errors import import_extra
 from ..plots.maps import MARKERS
 from . import published
 from .published import Cell, Comparison, Condition
@@ -77,12 +77,10 @@ def draw_dimensions(panels: Mapping[str, Panel], titles: Mapping[str, str], kind
     kind : {"png", "svg"}, default="png"
         A PNG file, or an ``<svg>`` element for a page that defines the colours ``--ink`` and ``--line``.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "drawing the report's figure") from error
+    mpl = import_extra("matplotlib", "plots", "drawing the report's figure")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     settings: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _INK)
     encoders = dict.fromkeys(encoder for panel in panels.values() for group in panel.values() for encoder in group)
     names = {name: titles[name] if len(titles[name]) <= 32 else titles[name][:31] + "…" for name in encoders}

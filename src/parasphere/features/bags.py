@@ -3,24 +3,27 @@
 They are a sufficient statistic of the model: once a corpus has been read, its words are not needed again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import storage
-from ..compiled import check_layouts
+from ..compiled import check_layouts, fitting
 from ..errors import ParasphereError, StoreError
 from ..storage import storable
-from ..text import AnyTokenizer, Tokenizer
-from ..vectors import WordVectors
 from .scatter import Scatter
 
 KIND = "bags"
-_COLUMNS = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
+_LAYOUTS = {
+    "sums": "f[docs,dim]", "lengths": "f8[docs]", "squared_norms": "f8[docs]", "unknown": "i8[docs]",
+    "squared_weights": "f8[docs]",
+}  # fmt: skip
+_COLUMNS = tuple(_LAYOUTS)
+_fit = fitting(**_LAYOUTS)
 
 
 @storable(KIND)
@@ -53,8 +56,9 @@ class Bags:
     Examples
     --------
     >>> from parasphere import WordVectors
+    >>> from parasphere.features import Reader
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
-    >>> bags = Bags.from_texts(["North, north and east", ""], vectors)
+    >>> bags = Reader(vectors).read(["North, north and east", ""])
     >>> bags.sums
     array([[1., 2.],
            [0., 0.]], dtype=float32)
@@ -70,9 +74,9 @@ class Bags:
     reader: Any = field(default=None, compare=False, repr=False)
     scatter: Scatter | None = field(default=None, compare=False, repr=False)
 
-    reader_type: ClassVar[Callable[..., Any]]  # Reader: its module builds on this one, and sets it
-
     def __post_init__(self) -> None:
+        if _fit(self.sums, self.lengths, self.squared_norms, self.unknown, self.squared_weights):
+            return
         for name in _COLUMNS:
             given: Any = getattr(self, name)
             array = np.array(self.lengths) if given is None else np.asanyarray(given)
@@ -84,8 +88,7 @@ class Bags:
             raise ValueError(f"bags need sums (n_docs, dim) and one number per document in the others, not {shapes}")
         if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
             raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
-        columns = dict.fromkeys(("lengths", "squared_norms", "squared_weights"), "f8[docs]")
-        check_layouts(self._columns(), {"sums": "f[docs,dim]", **columns, "unknown": "i8[docs]"})
+        check_layouts(self._columns(), _LAYOUTS)
 
     def check_numbers(self) -> None:
         """Raise unless the numbers are possible: sums finite and of the given squared norms, nothing negative."""
@@ -105,46 +108,6 @@ class Bags:
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in _COLUMNS}
-
-    @classmethod
-    def from_texts(
-        cls,
-        source: Any,
-        vectors: WordVectors,
-        *,
-        tokenizer: AnyTokenizer | None = None,
-        weights: ArrayLike | None = None,
-        dtype: DTypeLike = np.float32,
-        n_jobs: int | None = None,
-        **columns: Any,
-    ) -> "Bags":
-        """Read a corpus into bags.
-
-        Parameters
-        ----------
-        source : texts, token lists, columns or path
-            Anything that :func:`parasphere.corpus.blocks` accepts.
-        vectors : WordVectors
-        tokenizer : Tokenizer or callable, default=None
-            Splits texts into words. None finds runs of Unicode letters and lower-cases them.
-        weights : (n_words,) array, default=None
-            Weight of each word of ``vectors``, not negative; None weights all words equally.
-        dtype : {float32, float64}, default=float32
-            Type of the sums, which are computed in float64 (see :class:`parasphere.features.Reader`).
-        n_jobs : int, default=None
-            Number of threads; None is 1, -1 is one per core.
-        **columns
-            Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
-
-        Returns
-        -------
-        Bags
-            One entry per document, in the order of the source, without ``scatter``, which takes another fifth of the
-            time: :meth:`SphericalParagraphModel.read` finds it too.
-        """
-        tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        bags: Bags = cls.reader_type(vectors, tokenizer, weights=weights, dtype=dtype).read(source, n_jobs, **columns)
-        return bags
 
     @classmethod
     def from_rows(cls, rows: ArrayLike) -> "Bags":

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, Options
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..text import AnyTokenizer
 from ..vectors import WordVectors, is_learner, resolve
@@ -105,7 +105,6 @@ class DocumentInputs:
         if "reader_" not in vars(self):
             self._validate_params()  # type: ignore[attr-defined]
             return self._new_reader(None)
-        check_is_fitted(self)
         if self.reader_ is None:
             raise ValueError("this model was fitted to numbers and cannot read texts; fit it to texts")
         return self.reader_

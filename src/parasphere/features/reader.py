@@ -18,7 +18,7 @@ from ..compiled.rows import count_ids, sum_lifted_rows, sum_rows
 from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError, VectorsError
 from ..storage import storable
-from ..text import AnyTokenizer, Lookup, string_buffers
+from ..text import AnyTokenizer, Lookup, Tokenizer, string_buffers
 from ..vectors import WordVectors
 from .bags import Bags
 from .coverage import Known
@@ -39,10 +39,10 @@ class Reader:
     Parameters
     ----------
     vectors : WordVectors
-    tokenizer : Tokenizer or callable
-        Splits texts into words.
+    tokenizer : Tokenizer or callable, default=None
+        Splits texts into words. None finds runs of Unicode letters and lower-cases them.
     weights : (n_words,) array, default=None
-        Weight of each word; None weights all words equally.
+        Weight of each word, not negative; None weights all words equally.
     facets : Facets, default=None
         The facets of the words. The sums are then those of lifted vectors, (n_docs, n_facets * dim).
     dtype : {float32, float64}, default=float32
@@ -51,10 +51,9 @@ class Reader:
 
     Examples
     --------
-    >>> from parasphere import Tokenizer
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
-    >>> for block, bags in Reader(vectors, Tokenizer()).stream(corpus, label="label"):
+    >>> for block, bags in Reader(vectors).stream(corpus, label="label"):
     ...     print(block.labels.to_pylist(), bags.lengths)
     ['n', 'e'] [1. 1.]
     """
@@ -62,13 +61,14 @@ class Reader:
     def __init__(
         self,
         vectors: WordVectors,
-        tokenizer: AnyTokenizer,
+        tokenizer: AnyTokenizer | None = None,
         *,
         weights: ArrayLike | None = None,
         facets: Facets | None = None,
         dtype: DTypeLike = np.float32,
     ) -> None:
-        self.vectors, self.tokenizer, self.facets = vectors, tokenizer, facets
+        self.vectors, self.facets = vectors, facets
+        self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         n_words = len(vectors)
         if facets is not None and (len(facets.starts) - 1, facets.centres.shape[1]) != (n_words, vectors.dim):
             raise VectorsError(
@@ -96,7 +96,17 @@ class Reader:
         return self.vectors.dim * self.n_facets
 
     def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
-        """Read a corpus into bags; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
+        """Read a corpus into bags, one entry per document, without the scatter of its words.
+
+        Parameters
+        ----------
+        texts : texts, token lists, columns or path
+            Anything that :func:`parasphere.corpus.blocks` accepts.
+        n_jobs : int, default=None
+            Number of threads; None is 1, -1 is one per core.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
+        """
         if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
             return self._read_few(strings(texts), n_jobs)
         parts = self.stream(as_texts(texts), n_jobs, **columns)
@@ -131,31 +141,36 @@ class Reader:
 
     def bags(self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
         """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
+        threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
-        steps = list(pairwise(_steps(texts)))
+        steps = _steps(texts)
+        if len(steps) == 2:
+            self._fill(bags, texts, counts, counting)
+            return bags
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
-            whole = end - begin == len(texts)
-            ids, ends = self.lookup.ids(texts if whole else texts[begin:end])
-            part = bags if whole else bags[begin:end]
-            if counts is not None:
-                with counting:
-                    count_ids(ids, counts)
-            into: tuple[Any, ...] = (part.sums, part.lengths, part.squared_norms, part.unknown, part.squared_weights)
-            if self.facets is None:
-                sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
-            else:
-                sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
+            self._fill(bags[begin:end], texts[begin:end], counts, counting)
 
-        threads = n_threads(n_jobs)
-        if threads == 1 or len(steps) == 1:
-            for step in steps:
+        if threads == 1:
+            for step in pairwise(steps):
                 fill(step)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(fill, steps))
+                list(pool.map(fill, pairwise(steps)))
         return bags
+
+    def _fill(self, bags: Bags, texts: pa.Array, counts: NDArray[np.float64] | None, counting: Lock) -> None:
+        """Write the numbers of some texts to bags that have room for them."""
+        ids, ends = self.lookup.ids(texts)
+        if counts is not None:
+            with counting:
+                count_ids(ids, counts)
+        into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
+        if self.facets is None:
+            sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
+        else:
+            sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
         """Yield each known word or phrase of a text, its weight, and its vector, (dim,): the terms of the sum."""
@@ -167,14 +182,9 @@ class Reader:
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags of this reader with uninitialised numbers."""
-        kinds: dict[str, Any] = {
-            "lengths": float,
-            "squared_norms": float,
-            "unknown": np.int64,
-            "squared_weights": float,
-        }
-        columns: dict[str, Any] = {name: np.empty(n_docs, kind) for name, kind in kinds.items()}
-        return Bags(np.empty((n_docs, self.dim), self.dtype), **columns, reader=self)
+        lengths, squared_norms, squared_weights = np.empty((3, n_docs))
+        sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
+        return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
     def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
         known, bags = Known(self.lookup), self.bags(texts, n_jobs)
@@ -205,9 +215,6 @@ class Reader:
         return {name: value for name, value in vars(self).items() if name != "lookup"}
 
 
-Bags.reader_type = Reader
-
-
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``: None is 1, -1 one per core."""
     if n_jobs is None:
@@ -219,6 +226,8 @@ def n_threads(n_jobs: int | None) -> int:
 
 def _steps(texts: pa.Array) -> list[int]:
     """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
+    if texts.nbytes <= STEP_BYTES:
+        return [0, len(texts)]
     if pa.types.is_large_list(texts.type):
         offsets = np.asarray(texts.offsets) * 8  # about the bytes of a token
     else:

@@ -19,7 +19,7 @@ from ..errors import ParasphereError
 from ..storage import storable
 
 Floats = NDArray[np.float64]
-ROWS = 8192  # rows that are widened to float64 at a time
+ROWS = 1024  # rows that are widened to float64 at a time: they stay in the cache
 # Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.
 # Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point; CISI
 # had been seen by then (results/README.md).
@@ -94,8 +94,9 @@ class Scatter:
 def _products(rows: NDArray[Any], used: NDArray[np.int64], weights: Floats, dim: int) -> Floats:
     """Return the sum of the outer products of some rows, or of their blocks of ``dim``, times their weights."""
     total = np.zeros((dim, dim))
+    roots = np.sqrt(weights)[:, None]
     for begin in range(0, len(used), ROWS):
         part = slice(begin, begin + ROWS)
-        blocks = rows[used[part]].astype(np.float64).reshape(-1, dim)
-        total += (blocks * np.repeat(weights[part], len(blocks) // len(used[part]))[:, None]).T @ blocks
+        blocks = (rows[used[part]] * roots[part]).reshape(-1, dim)  # in float64, as the roots are
+        total += blocks.T @ blocks  # of an array with itself: BLAS computes half of it
     return total

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MissingExtraError, ParasphereError
+from ..errors import ParasphereError, import_extra
 
 CANDIDATES = 64  # per query, at least: their exact scores decide, so that more are never worse
 
@@ -43,8 +43,4 @@ class Graph:
 
 
 def _usearch() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError as error:
-        raise MissingExtraError("usearch", "search", "approximate search") from error
-    return Index
+    return import_extra("usearch.index", "search", "approximate search").Index

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..compiled import check_layouts
-from ..errors import MissingExtraError, ParasphereError
+from ..errors import ParasphereError, import_extra
 from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
@@ -244,10 +244,7 @@ def moved(array: Any, device: str | None) -> Array:
     """Return an array on a torch device, or as it is."""
     if device is None:
         return array
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "torch", f"device={device!r}") from None
+    torch = import_extra("torch", "torch", f"device={device!r}")
     array = np.ascontiguousarray(array)
     return torch.asarray(array if array.flags.writeable else array.copy(), device=device)
 

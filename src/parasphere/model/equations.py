@@ -32,7 +32,7 @@ from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
 from ..compiled import check_layouts
-from ..compiled.rows import project, weighted_sum
+from ..compiled.rows import project, unit_combinations, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Array, apply, order_of
@@ -122,12 +122,18 @@ def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) 
 
 def e_step(documents: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     """Return the posterior for given word concentrations ``kappa``, (n_docs,)."""
+    concentration = concentrations(documents, kappa, prior)
+    ratio = apply(bessel.quotient, concentration, order_of(dim))
+    pull = ratio * (prior.concentration * documents.along + kappa * documents.squared_norms)
+    return Step(concentration, ratio, pull)
+
+
+def concentrations(documents: Statistics, kappa: Array, prior: Prior) -> Array:
+    """Return kappa' = |eta|, (n_docs,), for given word concentrations ``kappa``, (n_docs,)."""
     along, squared, _ = documents
     k0 = prior.concentration
     # |eta|^2, which rounding may push below zero where the words cancel the prior
-    concentration = (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(0.0) ** 0.5
-    ratio = apply(bessel.quotient, concentration, order_of(dim))
-    return Step(concentration, ratio, ratio * (k0 * along + kappa * squared))
+    return (k0 * k0 + 2.0 * k0 * kappa * along + kappa * kappa * squared).clip(0.0) ** 0.5
 
 
 def update(documents: Statistics, step: Step, prior: Prior, dim: int) -> Array:
@@ -206,11 +212,10 @@ def cosine_of_pairs(agreement: float, pairs: float) -> float:
 
 
 def directions(sums: Array, kappa: Array, prior: Prior) -> Array:
-    """Return the posterior directions mu', (n_docs, dim) float64; mu0 where the words cancel the prior."""
-    xp = array_namespace(kappa)
-    eta = prior.concentration * prior.mean_direction + kappa[:, None] * xp.astype(sums, xp.float64)
-    norm = xp.sqrt(xp.sum(eta * eta, axis=1))[:, None]
-    return xp.where(norm > 0.0, eta / xp.where(norm > 0.0, norm, xp.ones_like(norm)), prior.mean_direction)
+    """Return the posterior directions mu', (n_docs, dim), in the type of the sums; mu0 where words cancel the prior."""
+    result = np.empty_like(sums)
+    unit_combinations(sums, kappa, prior.concentration * prior.mean_direction, prior.mean_direction, result)
+    return result
 
 
 def products(sums: Array, direction: Array) -> Array:

@@ -1,21 +1,20 @@
 """Posteriors: the directions of documents, and how certain they are."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.rows import map_rows
+from ..compiled.rows import map_shifted_rows, unit_combinations
 from ..features import Bags
-from ..sphere import vmf
+from ..sphere import bessel, vmf
 from . import equations
 from .equations import Prior
 
 Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
-IN_CACHE = 1 << 18  # numbers of directions that are computed at a time
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
     kappa = equations.solve(documents, prior, bags.dim)
     step = equations.e_step(documents, kappa, prior, bags.dim)
     return Posterior(
-        direction=_directions(bags, kappa, prior),
+        direction=equations.directions(bags.sums, kappa, prior),
         concentration=step.concentration,
         word_concentration=kappa,
         length=bags.lengths,
@@ -170,58 +169,58 @@ def check_space(space: str) -> None:
 def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
     """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    return _directions(bags, equations.solve(documents, prior, bags.dim), prior)
+    directions: NDArray[Any] = equations.directions(bags.sums, equations.solve(documents, prior, bags.dim), prior)
+    return directions
 
 
 def offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
     """Return the offset of each document, (n_docs, dim), in the type of the sums, without the rest of the posterior."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
-    concentration = equations.e_step(documents, kappa, prior, bags.dim).concentration
-    lengths = np.asarray(vmf.mean_length(concentration, bags.dim))
-    return offsets(_directions(bags, kappa, prior), lengths, bags.lengths * kappa == 0, prior, whitening)
+    concentration = equations.concentrations(documents, kappa, prior)
+    lengths = bessel.apply(bessel.mean_length, concentration, bessel.order_of(bags.dim))
+    return offsets(equations.directions(bags.sums, kappa, prior), lengths, bags.lengths * kappa == 0, prior, whitening)
 
 
 def offsets(
     directions: NDArray[Any], mean_lengths: Floats, silent: NDArray[np.bool_], prior: Prior, whitening: Floats | None
 ) -> NDArray[Any]:
     """Return the offsets of documents, in the type of their directions; 0 for those that say nothing."""
-    dim = directions.shape[1]
-    common = float(vmf.mean_length(prior.concentration, dim)) * prior.mean_direction
+    common = _mean_length(float(prior.concentration), directions.shape[1]) * prior.mean_direction
     result = np.empty_like(directions)
-    step = max(1, IN_CACHE // dim)
-    for part in (slice(begin, begin + step) for begin in range(0, len(directions), step)):
-        moved = directions[part].astype(np.float64) * mean_lengths[part, None] - common
-        result[part] = mapped(moved, whitening)
-    result[silent] = 0.0
+    map_shifted_rows(directions, mean_lengths, common, whitening, silent, result)
     return result
+
+
+@lru_cache(maxsize=64)
+def _mean_length(concentration: float, dim: int) -> float:
+    """Return the mean length of one concentration: that of a prior is the same at every call."""
+    return float(vmf.mean_length(concentration, dim))
 
 
 def mapped(rows: Floats, whitening: Floats | None) -> Floats:
     """Return rows times the whitening; with facets, block by block."""
     if whitening is None:
         return rows
-    blocks = np.ascontiguousarray(rows.reshape(-1, len(whitening)))
-    result = np.empty_like(blocks)
-    map_rows(blocks, whitening, result)
-    return result.reshape(rows.shape)
+    n_rows, width = rows.shape
+    result = np.empty(rows.shape)
+    map_shifted_rows(
+        np.ascontiguousarray(rows), np.ones(n_rows), np.zeros(width), whitening, np.zeros(n_rows, bool), result
+    )
+    return result
 
 
 def unit_rows(rows: NDArray[np.floating]) -> Floats:
     """Return rows divided by their lengths, in float64; rows of zeros stay."""
-    rows = rows.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
+    return _divided(rows, np.float64)
 
 
 def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
     """Return :func:`unit_rows` in the type of the rows."""
-    return unit_rows(rows).astype(rows.dtype)
+    return _divided(rows, rows.dtype)
 
 
-def _directions(bags: Bags, kappa: Floats, prior: Prior) -> NDArray[Any]:
-    directions = np.empty(bags.sums.shape, bags.sums.dtype)
-    step = max(1, IN_CACHE // bags.dim)
-    for part in (slice(begin, begin + step) for begin in range(0, len(bags), step)):
-        directions[part] = equations.directions(bags.sums[part], kappa[part], prior)
-    return directions
+def _divided(rows: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    result, nothing = np.empty(rows.shape, dtype), np.zeros(rows.shape[1])
+    unit_combinations(np.ascontiguousarray(rows), np.ones(len(rows)), nothing, nothing, result)
+    return result

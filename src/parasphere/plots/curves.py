@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ..errors import MissingExtraError, ParasphereError
+from ..errors import ParasphereError, import_extra
 
 INK, FAINT = "#222222", "#e2e2e2"
 PANEL = (3.6, 2.7)  # inches
@@ -63,12 +63,10 @@ def draw_curves(
                 )
     if not panels:
         raise ParasphereError("there are no panels to draw; give at least one")
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "drawing curves") from error
+    mpl = import_extra("matplotlib", "plots", "drawing curves")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     columns = min(BESIDE, len(panels))
     rows = math.ceil(len(panels) / columns)
     colours: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import MissingExtraError, ParasphereError
+from ..errors import ParasphereError, import_extra
 from ..printable import visible
 from ..storage import write_file
 
@@ -256,12 +256,10 @@ def _apart(centres: Floats, sizes: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _picture(scene: _Scene, kind: str) -> bytes:
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "drawing a map") from error
+    mpl = import_extra("matplotlib", "plots", "drawing a map")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     low, high = np.minimum(0, scene.points.min(axis=0)), np.maximum(0, scene.points.max(axis=0))
     span = float((high - low).max()) or 0.02
     half = np.maximum(high - low, [span * 0.8, span * 0.7]) * 0.53  # the frame has the documents' proportions

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from ..corpus import strings
 from .phrases import join_phrases, phrase_table
-from .scanning import STOP, ids_of_texts
+from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, split_texts, string_buffers
-from .vocabulary import Vocabulary
-from .word_table import ids_of_words
+from .vocabulary import Vocabulary, table_of
+from .word_table import WordTable, ids_of_words
 
 
 class Lookup:
@@ -38,19 +38,20 @@ class Lookup:
     def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, *, phrases: bool = True) -> None:
         self.vocabulary = vocabulary
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        self._words = vocabulary
-        self._names = vocabulary.rows
+        self._folding = self.tokenizer.folding if isinstance(self.tokenizer, Tokenizer) else None
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
-            self._words, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+            self._table, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+        else:
+            self._table, self._names = vocabulary.table, vocabulary.rows
         self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
 
     def ids(self, texts: pa.Array) -> WordIds:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
         if pa.types.is_large_list(texts.type):
             return self._ids_of_lists(texts)
-        if not isinstance(self.tokenizer, Tokenizer):
+        if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
-        return self._with_phrases(self._ids(texts, self.tokenizer))[0]
+        return self._with_phrases(self._ids(texts, self._folding))[0]
 
     def units(self, text: str) -> list[tuple[str, int]]:
         """Return the words and phrases of a text in order, each with its row or -1."""
@@ -72,11 +73,11 @@ class Lookup:
         count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
 
-    def _ids(self, texts: pa.Array, tokenizer: Tokenizer) -> WordIds:
+    def _ids(self, texts: pa.Array, folding: Folding) -> WordIds:
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        count = ids_of_texts(data, offsets, tokenizer.folding, self._words.table, self._names, ids, ends)
+        count = ids_of_texts(data, offsets, folding, self._table, self._names, ids, ends)
         return WordIds(ids[:count], ends)
 
     def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
@@ -88,18 +89,17 @@ class Lookup:
         return WordIds(ids, begins[1:] - begins[0])
 
 
-def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Return a vocabulary extended by the stop words, and the id of each of its rows, which is STOP for those."""
-    stop = sorted(stop_words)
-    rows = vocabulary.get_many(stop)
-    new = [word for word, row in zip(stop, rows, strict=True) if row < 0]
-    extended = vocabulary
-    if new:
-        data, offsets = string_buffers(pa.array(new, pa.large_string()))
-        extended = Vocabulary.from_buffers(
-            np.concatenate([vocabulary.data, data[: offsets[-1]]]),
-            np.concatenate([vocabulary.offsets, vocabulary.offsets[-1] + offsets[1:]]),
-        )
-    names = np.concatenate([vocabulary.rows, np.full(len(new), STOP, np.int32)])
-    names[rows[rows >= 0]] = STOP
-    return extended, names
+def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> tuple[WordTable, NDArray[np.int32]]:
+    """Return the table of a vocabulary extended by the stop words, and the id of each row, which is STOP for those."""
+    data, offsets = string_buffers(pa.array(sorted(stop_words), pa.large_string()))
+    n_words, size = len(vocabulary), vocabulary.offsets[-1]
+    table, repeats = table_of(
+        np.concatenate([vocabulary.data[:size], data[: offsets[-1]]]),
+        np.concatenate([vocabulary.offsets, size + offsets[1:]]),
+    )
+    if (repeats[:n_words] >= 0).any():
+        vocabulary.table  # noqa: B018  (raises, and names the word)
+    stop = repeats[n_words:]  # the rows of the stop words that the vocabulary has
+    names = np.concatenate([vocabulary.rows, np.full(len(stop), STOP, np.int32)])
+    names[stop[stop >= 0]] = STOP
+    return table, names

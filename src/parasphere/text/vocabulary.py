@@ -70,7 +70,7 @@ class Vocabulary:
     @cached_property
     def table(self) -> WordTable:
         """The hash table that compiled code searches."""
-        table, repeats = _table(self.data, self.offsets)
+        table, repeats = table_of(self.data, self.offsets)
         repeated = np.flatnonzero(repeats >= 0)
         if len(repeated):
             second = int(repeated[0])
@@ -155,11 +155,12 @@ class Vocabulary:
 
 def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a mask, (n_words,), of the rows whose word occurs in no earlier row."""
-    _, repeats = _table(data, offsets)
+    _, repeats = table_of(data, offsets)
     return np.asarray(repeats < 0)
 
 
-def _table(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:
+def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:
+    """Return the table of words, and for each row the earlier row with the same word, or -1, (n_words,)."""
     data, offsets = _checked(data, offsets)
     lengths = np.diff(offsets)
     chunks = np.empty(int(((lengths + 7) // 8).sum()), np.uint64)

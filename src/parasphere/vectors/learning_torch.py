@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MissingExtraError
+from ..errors import import_extra
 from .learning_loop import KAPPA, KAPPA0, SLOPE, SLOPE0, SQUARE, SQUARE0, Cutting
 
 BATCH = 256  # pieces
@@ -62,10 +62,7 @@ class Device:
     """Learning on the torch device of a name; :meth:`learn` changes the arrays of a ``Learning``."""
 
     def __init__(self, learning: Any, device: str) -> None:
-        try:
-            import torch
-        except ImportError:
-            raise MissingExtraError("torch", "torch", f"device={device!r}") from None
+        torch = import_extra("torch", "torch", f"device={device!r}")
         self.torch, self.learning = torch, learning
         try:
             self.device = torch.zeros(1, device=device).device

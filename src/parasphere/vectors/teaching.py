@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import MissingExtraError, VectorsError
+from ..errors import VectorsError, import_extra
 from ..progress import progress
 from ..storage import Checkpoint
 from ..text import Vocabulary
@@ -238,10 +238,7 @@ class Teaching:
 
 def torch_on(device: str) -> tuple[Any, Any]:
     """Return the module torch, and the device of a name."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "torch", "TaughtVectors") from None
+    torch = import_extra("torch", "torch", "TaughtVectors")
     try:
         return torch, torch.zeros(1, device=device).device
     except (RuntimeError, AssertionError) as error:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from ..corpus import blocks
-from ..errors import MissingExtraError, VectorsError
+from ..errors import VectorsError, import_extra
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer, split_texts
 from .learning_texts import seed_of
@@ -111,13 +111,10 @@ class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         self._validate_params()
-        try:
-            from gensim.models import Word2Vec as Gensim
-        except ImportError:
-            raise MissingExtraError("gensim", "gensim", "Word2Vec") from None
+        gensim = import_extra("gensim.models", "gensim", "Word2Vec")
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
         sentences = _Sentences(X, self.tokenizer_)
-        model = Gensim(
+        model = gensim.Word2Vec(
             vector_size=self.dim, window=self.window, negative=self.negative, min_count=self.min_count,
             sample=self.sample, epochs=self.epochs, sg=int(self.skip_gram), alpha=self.rate,
             seed=seed_of(self.random_state), workers=self.n_jobs,

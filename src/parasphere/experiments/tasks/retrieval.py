@@ -6,7 +6,6 @@ at 100, by the library ``ir_measures``, over the queries that have judgements; a
 
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...datasets import Collection, collection
-from ...errors import MissingExtraError
+from ...errors import import_extra
 from ..significance import bootstrap_interval
 from .rivals import comparer
 
@@ -72,10 +71,7 @@ def ranking(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 def measured(data: Collection, ranked: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, Any]:
     """Return the mean over queries of each measure, the values of nDCG@10 per query, and its 95 % interval."""
-    try:
-        library = import_module("ir_measures")
-    except ImportError:
-        raise MissingExtraError("ir-measures", "experiments", "measuring retrieval") from None
+    library = import_extra("ir_measures", "experiments", "measuring retrieval")
     run = {
         query: {data.ids[place]: float(score) for place, score in zip(places, values, strict=True)}
         for query, places, values in zip(data.query_ids, ranked, scores, strict=True)

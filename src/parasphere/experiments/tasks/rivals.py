@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 
 from ...corpus import strings
-from ...errors import MissingExtraError, ParasphereError
+from ...errors import ParasphereError, import_extra
 from ...text import Tokenizer, Vocabulary, count_matrix, count_words
 from ...vectors import WordVectors
 
@@ -92,10 +92,7 @@ class BM25(BaseEstimator):  # type: ignore[misc]
 
     def index(self, texts: list[str]) -> Self:
         """Index texts, by their own frequencies."""
-        try:
-            bm25s = import_module("bm25s")
-        except ImportError:
-            raise MissingExtraError("bm25s", "experiments", "BM25") from None
+        bm25s = import_extra("bm25s", "experiments", "BM25")
         self.index_ = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
         self.index_.index(self._split(texts), show_progress=False)
         return self

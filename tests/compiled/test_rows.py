@@ -1,0 +1,58 @@
+"""The loops over the rows of a matrix, compared with numpy: any width, with and without facets, either type."""
+
+import numpy as np
+import pytest
+
+from parasphere.compiled.rows import map_shifted_rows, unit_combinations
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(("dim", "blocks"), [(1, 1), (3, 2), (8, 1), (13, 3), (50, 1)])
+def test_shifted_rows_times_a_matrix(rng: np.random.Generator, dim: int, blocks: int, kind: type) -> None:
+    rows = rng.normal(size=(4, blocks * dim)).astype(kind)
+    factors, shift, matrix = rng.uniform(size=4), rng.normal(size=blocks * dim), rng.normal(size=(dim, dim))
+    silent = np.array([False, True, False, False])
+    moved = rows * factors[:, None] - shift
+    expected = (moved.reshape(4, blocks, dim) @ matrix).reshape(rows.shape)
+    expected[1] = 0
+    out = np.empty_like(rows)
+    map_shifted_rows(rows, factors, shift, matrix, silent, out)
+    np.testing.assert_allclose(
+        out, expected, rtol=1e-5 if kind is np.float32 else 1e-12, atol=1e-5 * np.finfo(kind).eps
+    )
+    map_shifted_rows(rows, factors, shift, None, silent, out)
+    assert np.array_equal(out, np.where(silent[:, None], 0, moved).astype(kind))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("dim", [1, 2, 7, 50])
+def test_rows_of_unit_length(rng: np.random.Generator, dim: int, kind: type) -> None:
+    rows = rng.normal(size=(3, dim)).astype(kind)
+    rows[1] = 0
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    out = np.empty_like(rows)
+    unit_combinations(rows, np.ones(3), np.zeros(dim), np.zeros(dim), out)
+    np.testing.assert_allclose(out, rows / np.where(lengths > 0, lengths, 1), rtol=4 * np.finfo(kind).eps)
+    shift = rng.normal(size=dim)
+    moved = shift + 2.0 * rows.astype(np.float64)
+    unit_combinations(rows, np.full(3, 2.0), shift, shift, out)
+    np.testing.assert_allclose(
+        out, moved / np.linalg.norm(moved, axis=1, keepdims=True), rtol=4 * np.finfo(kind).eps, atol=1e-300
+    )
+
+
+def test_the_bits_of_a_row_do_not_depend_on_the_others(rng: np.random.Generator) -> None:
+    rows, shift, matrix = rng.normal(size=(9, 24)), rng.normal(size=24), rng.normal(size=(12, 12))
+    factors, silent, whole, alone = rng.uniform(size=9), np.zeros(9, bool), np.empty((9, 24)), np.empty((1, 24))
+    map_shifted_rows(rows, factors, shift, matrix, silent, whole)
+    for i in range(9):
+        map_shifted_rows(rows[i : i + 1], factors[i : i + 1], shift, matrix, silent[:1], alone)
+        assert np.array_equal(alone[0], whole[i])
+
+
+def test_a_matrix_that_does_not_divide_the_rows_is_refused() -> None:
+    rows, matrix, out = np.ones((2, 7)), np.eye(3), np.empty((2, 7))
+    with pytest.raises(ValueError, match="several times as wide"):
+        map_shifted_rows(rows, np.ones(2), np.ones(7), matrix, np.zeros(2, bool), out)
+    with pytest.raises(ValueError, match="several times as wide"):
+        map_shifted_rows(rows, np.ones(2), np.ones(7), np.empty((0, 0)), np.zeros(2, bool), out)
