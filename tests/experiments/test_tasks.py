@@ -17,7 +17,8 @@ from parasphere.datasets import Collection, Dataset
 from parasphere.experiments.report import ANALYSIS, read_tasks, write_tasks
 from parasphere.experiments.significance import bootstrap_interval, randomisation
 from parasphere.experiments.tasks import SYSTEMS, clustering, retrieval, run_tasks, sts
-from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
+from parasphere.experiments.pieces import ComposedVectors, MeanOfPieces
+from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed
 from parasphere.experiments.tasks.systems import Given, System, named_systems
 from parasphere.experiments.tasks.tables import markdown, tables
 
@@ -204,10 +205,10 @@ def test_an_index_is_ranked_as_it_is_searched() -> None:
 
 @needs_llama
 def test_wordllama_sums_pieces() -> None:
-    composed = composed_vectors(["Aerodynamics of harbours", "wave"])
+    composed = ComposedVectors("wordllama").fit(["Aerodynamics of harbours", "wave"]).vectors_
     assert set(composed.words) == {"aerodynamics", "of", "harbours", "wave"}
     assert composed.weights is not None
-    means = WordLlama().fit().transform(["wave of harbours", "wave", ""])
+    means = MeanOfPieces("wordllama").fit().transform(["wave of harbours", "wave", ""])
     weights = dict(zip(composed.words, composed.weights, strict=True))
     rows = {word: composed[word].astype(float) * weight for word, weight in weights.items()}
     whole = rows["wave"] + rows["of"] + rows["harbours"]  # the pieces of a text are those of its words
@@ -246,7 +247,7 @@ def test_topics_are_clusters() -> None:
     names = [*TOPICS] * 20
     corpus = Dataset("c", [sentence(rng, name) for name in names], np.arange(60) % 3, [*TOPICS], names, "ours", "")
     built = SYSTEMS["nmf"].build
-    facts, arrays = clustering.evaluate(lambda seed: built(Given(None, corpus.texts, 3, seed)), corpus, topics=True)
+    facts, arrays = clustering.evaluate(lambda seed: built(Given(None, 3, seed)), corpus, topics=True)
     assert set(facts["clusterings"]) == set(arrays) == {"largest topic"}
     assert min(facts["clusterings"]["largest topic"]["nmi"]) > 0.9
 

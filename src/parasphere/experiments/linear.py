@@ -26,7 +26,6 @@ MAX_CONJUGATE = 50
 FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
-ENOUGH_WORSE = 2
 PRECISION = 1e-7  # relative gains below this are rounding
 
 
@@ -119,7 +118,7 @@ class Choice(NamedTuple):
 
 
 def choose_cost(
-    features: Features, labels: Ints, costs: tuple[float, ...], parts: Sequence[tuple[Ints, Ints]]
+    features: Features, labels: Ints, costs: tuple[float, ...], parts: Sequence[tuple[Ints, Ints]], patience: int = 2
 ) -> Choice:
     """Fit machines whose C is chosen by cross-validation.
 
@@ -128,10 +127,11 @@ def choose_cost(
     features : DenseFeatures or SparseFeatures
     labels : (n,) int array
     costs : floats
-        Candidates for C, ascending; of equally accurate ones the first is chosen. The search ends after two in a row
-        that are worse than the best so far: a large C takes longest.
+        Candidates for C, ascending; of equally accurate ones the first is chosen.
     parts : sequence of (train, test)
         Positions of the training and of the test documents of each fold.
+    patience : int, default=2
+        The search ends after so many candidates in a row that are worse than the best so far: a large C takes longest.
     """
     known, codes = np.unique(labels, return_inverse=True)
     signs = np.where(codes[:, None] == np.arange(len(known)), np.float32(1), np.float32(-1))
@@ -148,7 +148,7 @@ def choose_cost(
         scores = np.split(features.scores(found[-1]), len(parts), axis=1)
         hits = (decided(one[test]) == codes[test] for one, (_, test) in zip(scores, parts, strict=True))
         right.append(sum(int(hit.sum()) for hit in hits))
-        if len(right) > ENOUGH_WORSE and max(right[-ENOUGH_WORSE:]) < max(right):
+        if len(right) > patience and max(right[-patience:]) < max(right):
             break
     best = int(np.argmax(right))
     near = np.mean(np.split(found[best], len(parts), axis=1), axis=0)  # of the folds' machines

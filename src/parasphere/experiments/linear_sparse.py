@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from .linear import ARMIJO, FORCING, MAX_CONJUGATE, MAX_NEWTON, SMALLEST_STEP, TOL, LinearMachines
+from .linear import ARMIJO, FORCING, MAX_CONJUGATE, MAX_NEWTON, SMALLEST_STEP, LinearMachines
 
 Floats = NDArray[np.float64]
 GRAM = 16  # K is kept if it has no more entries than so many times the non-zero features
-COLUMNS = 24  # machines at a time: their weights, one per feature, are held in memory
+COLUMNS = 8  # machines at a time: with more, their weights, one per feature, leave the processor's cache
+TOL = 1e-4  # of the gradient, by liblinear's rule: scikit-learn's default
 TINY = np.finfo(np.float64).tiny
 
 

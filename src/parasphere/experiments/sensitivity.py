@@ -14,8 +14,8 @@ from ..text import Tokenizer
 from ..vectors import Word2Vec, WordVectors
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder, on_vectors_seeded
+from .page import number, signed
 from .protocol import Options
-from .report import number, signed
 from .run import Run, provenance, run_plan
 
 DATASETS = ("20news-same", "subj", "mr")
