@@ -153,21 +153,7 @@ def run_all(
         "made", the provenance, and "runs", one dict per run; JSON-able.
     """
     options = Options(classifier, transductive, seed)
-    chosen, left_out = named_encoders(encoders)
-    for name, reason in left_out.items():
-        warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=2)
-    corpora = _corpora(datasets)
-    by_dim = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
-    sizes = list(by_dim or dims or DIMS)
-    plan = [
-        Run(encoder, corpus, dim, by_dim[dim] if encoder.needs_vectors else None, options, seed + number)
-        for corpus, everywhere in corpora
-        for encoder in chosen
-        for dim in _dims(encoder, sizes, everywhere=everywhere)
-        for number in range(seeds if encoder.seeded else 1)
-    ]
-    if not plan:
-        raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
+    plan = plan_runs(encoders, datasets, dims, vectors, options, seeds)
     if cached_only:
         folder = results_folder(cache_folder)
         plan = [run for run in plan if recall(folder / run.key) is not None]
@@ -175,6 +161,29 @@ def run_all(
             raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
     return {"made": provenance(plan, command or "parasphere.experiments.run_all(...)"), "runs": runs}
+
+
+def plan_runs(
+    encoders: Iterable[str], datasets: Iterable[str | Dataset], dims: Sequence[int] | None, vectors: Any,
+    options: Options, seeds: int,
+) -> list[Run]:  # fmt: skip
+    """Return the runs that :func:`run_all` computes; its parameters are the same."""
+    chosen, left_out = named_encoders(encoders)
+    for name, reason in left_out.items():
+        warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=3)
+    corpora = _corpora(datasets)
+    by_dim = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
+    sizes = list(by_dim or dims or DIMS)
+    plan = [
+        Run(encoder, corpus, dim, by_dim[dim] if encoder.needs_vectors else None, options, options.seed + number)
+        for corpus, everywhere in corpora
+        for encoder in chosen
+        for dim in _dims(encoder, sizes, everywhere=everywhere)
+        for number in range(seeds if encoder.seeded else 1)
+    ]
+    if not plan:
+        raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
+    return plan
 
 
 def run_plan(

@@ -125,7 +125,7 @@ def _clustering(runs: Runs) -> TaskTable:
     note = (
         "As many clusters as labels, which nothing is fitted to: normalised mutual information and adjusted Rand "
         "index, in per cent, mean and standard deviation over five seeds. Encoders are fitted once, or with each "
-        "seed if their vectors depend on it; k-means and movMF keep the best of ten starts. Messages of 20 "
+        "seed if their vectors depend on it; k-means keeps the best of ten starts, movMF of five. Messages of 20 "
         "Newsgroups are without headers."
     )
     return _table("Clustering", note, single, columns)
