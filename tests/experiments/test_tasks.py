@@ -14,10 +14,10 @@ from commands import typed
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.baselines import TfIdf
 from parasphere.datasets import Collection, Dataset
+from parasphere.experiments.pieces import ComposedVectors, MeanOfPieces
 from parasphere.experiments.report import ANALYSIS, read_tasks, write_tasks
 from parasphere.experiments.significance import bootstrap_interval, randomisation
 from parasphere.experiments.tasks import SYSTEMS, clustering, retrieval, run_tasks, sts
-from parasphere.experiments.pieces import ComposedVectors, MeanOfPieces
 from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed
 from parasphere.experiments.tasks.systems import Given, System, named_systems
 from parasphere.experiments.tasks.tables import markdown, tables

@@ -43,7 +43,9 @@ def readme(comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None
     if best := beyond.table(comparison):
         blocks += ["## The best of SPM beside its rivals", beyond.CAPTION, "\n".join(best)]
     if tasks is not None:
-        blocks += ["## The tasks", overall.CAPTION, overall.markdown(overall.lines(comparison, tasks))]
+        blocks += ["## The tasks", task_tables.SHORT, task_tables.short(tasks, plain)]
+        if means := overall.lines(comparison, tasks):
+            blocks += [overall.CAPTION, overall.markdown(means)]
     if figure:
         blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
     said = conclusions(comparison, tasks)

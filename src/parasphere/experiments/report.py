@@ -226,7 +226,7 @@ def _page(comparison: Comparison, figure: str, tasks: Mapping[str, Any] | None) 
         "styles": figures.styles(comparison.encoders),
         "tasks": []
         if tasks is None
-        else [table._asdict() for table in [_overall(comparison, tasks), *task_tables.tables(tasks)]],
+        else [table._asdict() for table in [*_overall(comparison, tasks), *task_tables.tables(tasks)]],
         "tasks_made": {} if tasks is None else page.spelled(tasks["made"]),
     }
     content = json.dumps(data, allow_nan=False, ensure_ascii=False, default=lambda array: array.tolist())
@@ -237,10 +237,11 @@ def _page(comparison: Comparison, figure: str, tasks: Mapping[str, Any] | None) 
     return re.sub("DATA|FIGURE", lambda match: parts[match[0]], template).encode()
 
 
-def _overall(comparison: Comparison, tasks: Mapping[str, Any]) -> task_tables.TaskTable:
-    lines = overall.lines(comparison, tasks)
-    rows = [[line.title, "", *map(number, line.values)] for line in lines]
-    return task_tables.TaskTable("All tasks", overall.CAPTION, ["system", "", *overall.COLUMNS], rows, [])
+def _overall(comparison: Comparison, tasks: Mapping[str, Any]) -> list[task_tables.TaskTable]:
+    rows = [[line.title, "", *map(number, line.values)] for line in overall.lines(comparison, tasks)]
+    if not rows:
+        return []
+    return [task_tables.TaskTable("All tasks", overall.CAPTION, ["system", "", *overall.COLUMNS], rows, [])]
 
 
 def _shown(table: Table) -> dict[str, Any]:
