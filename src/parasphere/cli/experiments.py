@@ -234,7 +234,7 @@ def sensitivity(
     vectors: Annotated[
         list[str], Option("--vectors", "-v", help="Word vectors to compare, the usual ones first; may be repeated.")
     ] = [GLOVE],  # noqa: B006
-    datasets: Annotated[str, Option(help="Names separated by commas.")] = "20news-same,subj,mr",
+    datasets: Annotated[str, Option(help="Names separated by commas.")] = "20news-same,20news-same-folds,subj,mr",
     jobs: options.Jobs = -1,
     folder: Annotated[Path, Option("--out", "-o", help="Folder of sensitivity.md.")] = Path("results"),
 ) -> None:

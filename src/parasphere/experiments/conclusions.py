@@ -22,7 +22,7 @@ def _best(claims: list[Claim]) -> str:
         mine = [claim for claim in claims if claim.rival == rival]
         if mine:
             parts.append(f"compared with {name} it is {_sorted_out(mine)}")
-    return f"**SPM and tf-idf side by side are the best of SPM**: {'; '.join(parts)}." if parts else ""
+    return f"**SPM and tf-idf side by side**: {'; '.join(parts)}." if parts else ""
 
 
 def _sorted_out(claims: list[Claim]) -> str:
@@ -45,7 +45,7 @@ def _paper(comparison: Comparison) -> str:
             verdicts[dataset.endswith(FOLDS)].setdefault(verdict, []).append(published.title(dataset))
     if not verdicts[False]:
         return ""
-    said = f"**SPM on given vectors does not reach all of the paper**: {_verdicts(verdicts[False])}"
+    said = f"**SPM on given vectors, beside the paper**: {_verdicts(verdicts[False])}"
     if verdicts[True]:
         said += f". With 20 Newsgroups in ten random folds instead of the split by date: {_verdicts(verdicts[True])}"
     return said + ". [Analysis](analysis.md) tells what explains the differences, and what is left."
@@ -71,7 +71,7 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
             f"on single sentences it is {theirs - ours:.1f} points below MiniLM (STS: {ours:.1f}, {theirs:.1f})"
         )
     marks = tables.marks([run for run in (tasks or {"runs": []})["runs"] if run["task"] == "retrieval"])
-    for system, name in (("spm", "alone"), ("index", "with BM25 beside it")):
+    for system, name in (("spm", "alone"), ("index", "together with BM25")):
         mine = {dataset: run for (one, dataset), run in found.items() if one == system and run["task"] == "retrieval"}
         groups: dict[str, list[str]] = {}
         for dataset, run in mine.items():
@@ -82,7 +82,7 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
             parts.append(
                 f"{name} it is " + ", ".join(f"{verdict} on {listed(names)}" for verdict, names in groups.items())
             )
-    return f"**The default model compares texts fast, not best**: {'; '.join(parts)}." if parts else ""
+    return f"**The default model, comparing texts**: {'; '.join(parts)}." if parts else ""
 
 
 def listed(names: Iterable[str]) -> str:
