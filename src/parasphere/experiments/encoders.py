@@ -153,7 +153,7 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
     return FeatureUnion([("spm", joint), ("tfidf", best_tfidf())], transformer_weights=weights, n_jobs=1)
 
 
-STARTS = 5  # of mixtures and admixtures, of which the best is kept
+STARTS = {"movmf": 5, "sam": 2}  # of which the best is kept; one of SAM takes as long as four of movMF
 _alone = partial(Encoder, needs_vectors=False, by_dim=False)
 _spherical = partial(Encoder, kind="spherical")
 _table = partial(_alone, libraries=("wordllama", "tokenizers", "safetensors"))
@@ -187,8 +187,8 @@ _ENTRIES = (
     _alone("nmf", "NMF", _on_counts(baselines.NonnegativeFactors)),
     _alone("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex), seeded=True),
     Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",), seeded=True),
-    _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics, n_init=STARTS), seeded=True),
-    _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics, n_init=STARTS), seeded=True),
+    _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics, n_init=STARTS["movmf"]), seeded=True),
+    _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics, n_init=STARTS["sam"]), seeded=True),
     Encoder("cbow", "cBow", _on_vectors(baselines.MeanOfVectors), fixed=True),
     Encoder("wavg", "idf-weighted mean", _on_vectors(baselines.WeightedMean), by_dim=False),
     Encoder("sif", "SIF", _on_vectors(baselines.SmoothInverseFrequency), by_dim=False),
