@@ -1,5 +1,6 @@
 """All experiments by one command: what is planned, that it resumes, and what the committed results say."""
 
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,7 @@ def test_a_corpus_in_folds() -> None:
 
 def test_the_committed_page_is_that_of_the_committed_results(tmp_path: Path) -> None:
     results, tasks = read_results(ROOT / "results"), read_tasks(ROOT / "results")
+    shutil.copy(ROOT / "results" / "analysis.md", tmp_path)
     write_report(results, tmp_path)
     assert tasks is not None
     write_tasks(tasks, tmp_path)

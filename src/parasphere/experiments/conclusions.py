@@ -48,7 +48,7 @@ def _paper(comparison: Comparison) -> str:
     said = f"**SPM on given vectors, beside the paper**: {_verdicts(verdicts[False])}"
     if verdicts[True]:
         said += f". With 20 Newsgroups in ten random folds instead of the split by date: {_verdicts(verdicts[True])}"
-    return said + ". [Analysis](analysis.md) tells what explains the differences, and what is left."
+    return said + "."
 
 
 def _verdicts(found: Mapping[str, list[str]]) -> str:

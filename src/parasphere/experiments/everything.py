@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ class Everything:
     def run(self, command: str, say: Callable[[str], None]) -> None:
         """Run what is left, and write the report; after each part, so that an interruption costs little."""
         if self.text is not None and not self.quick:
-            train_missing(self.text, say)
+            train_missing(self.text, self.vectors.replace("{dim}", "300"), say)
         plan = self.plan()
         results = {"made": provenance(plan, command), "runs": run_plan(plan, self.cache, self.jobs)}
         write_report(results, self.folder)
@@ -171,19 +172,21 @@ def spelled(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours" if minutes >= 100 else f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
-def train_missing(text: Path, say: Callable[[str], None]) -> None:
-    """Train FastSent and skip-thought on ordered text, each with its defaults, unless it was trained before."""
+def train_missing(text: Path, vectors: str, say: Callable[[str], None]) -> None:
+    """Train FastSent and skip-thought on ordered text, as ``docs/training.md`` does, unless they were trained before.
+
+    Skip-thought needs a GPU: on a CPU it would take days, and is left out.
+    """
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
-    device = "cpu"
-    if find_spec("torch") is not None:
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    models: dict[str, Any] = {"fastsent": baselines.FastSent(100), "skip-thought": baselines.SkipThought(device=device)}
+    models: dict[str, Any] = {"fastsent": baselines.FastSent(100)}
+    if find_spec("torch") is not None and import_module("torch").cuda.is_available():
+        models["skip-thought"] = baselines.SkipThought(
+            word_dim=300, batch_size=512, learning_rate=8e-4, vectors=vectors, device="cuda", precision="float16"
+        )
     for name, model in models.items():
         if ENCODERS[name].missing() is not None:
-            say(f"training {name} on {text.name}: this may take hours")
+            say(f"training {name} on {text.name}: this takes minutes to hours")
             model.fit(text).save(trained_folder(name))
 
 

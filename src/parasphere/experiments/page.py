@@ -20,10 +20,16 @@ DONE = (
     "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent and the "
     "interval; our best is bold; – was not run, or is not in the paper."
 )
+ANALYSIS = (
+    "[The analysis](analysis.md) tells what explains the differences from the paper, what is left, and how settings "
+    "were chosen."
+)
 MADE = ("command", "commit", "date", "machine", "vectors")
 
 
-def readme(comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None, dimensions: str) -> str:
+def readme(
+    comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None, dimensions: str, analysis: bool = False
+) -> str:
     """Return the page.
 
     Parameters
@@ -36,6 +42,8 @@ def readme(comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None
         The results of the tasks that measure similarity.
     dimensions : str
         The heading of the tables: classifier and dimension.
+    analysis : bool, default=False
+        Whether there is an ``analysis.md`` beside the page.
     """
     blocks = [TITLE, DONE]
     for table in comparison.tables(comparison.conditions[0]):
@@ -51,6 +59,8 @@ def readme(comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None
     said = conclusions(comparison, tasks)
     if said:
         blocks += ["## Conclusions", "\n".join(f"{place}. {one}" for place, one in enumerate(said, 1))]
+    if analysis:
+        blocks.append(ANALYSIS)
     blocks += ["## How this was made", provenance(comparison.made), _rest(tasks)]
     return "\n\n".join(blocks) + "\n"
 

@@ -48,7 +48,8 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     comparison = Comparison(results)
     panels = figures.panels(comparison)
     titles = comparison.titles
-    readme = page.readme(comparison, bool(panels), tasks, _heading(comparison, comparison.conditions[0]))
+    heading = _heading(comparison, comparison.conditions[0])
+    readme = page.readme(comparison, bool(panels), tasks, heading, (folder / "analysis.md").is_file())
     drawing = figures.draw_dimensions(panels, titles, "svg").decode() if panels else ""
     contents = {
         "results.json": _pack(results).encode("ascii"),
