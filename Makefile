@@ -15,7 +15,12 @@ export PARASPHERE_TEST_VECTORS ?= $(abspath $(DATA)/vectors)
 VECTORS ?= $(DATA)/vectors/word2vec-wikipedia-{dim}d.bin.gz
 endif
 VECTORS ?= glove-6b-50d
+OUT ?= reproduced
+ifneq ($(wildcard $(DATA)/tasks),)
+export PARASPHERE_TASKS ?= $(abspath $(DATA)/tasks)
+endif
 ifneq ($(wildcard $(DATA)/text),)
+REPRODUCE ?= --text $(DATA)/text/wikipedia-ordered.txt.xz
 export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
 endif
 
@@ -45,8 +50,8 @@ bench: .venv/installed-bench ## speed and memory compared with peers; writes ben
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.readme
 
-reproduce: .venv/installed-experiments ## the paper's experiments; writes results/ (needs the corpora)
-	$(BIN)/parasphere reproduce --vectors '$(VECTORS)'
+reproduce: .venv/installed-experiments ## all experiments, into OUT=reproduced, resumable; QUICK=1: the main tables
+	$(BIN)/parasphere reproduce-all --vectors '$(VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
 
 clean: ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,24 +12,26 @@ from typing import Any
 from benchmarks.duplicates import similarity_table
 from parasphere.experiments import published
 from parasphere.experiments.report import read_results
+from parasphere.experiments.seeds import merged
 
 HERE = Path(__file__).parent
 ENCODERS = {
     "spm": "`SphericalParagraphModel(vectors)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
-    "spm-union": "the same, `dim=300`, and tf-idf (`FeatureUnion`)", "tfidf-best": "tf-idf of words and pairs",
-    "tfidf": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
+    "union": "the same, `dim=300`, and tf-idf (`FeatureUnion`)", "tfidf-best": "tf-idf of words and pairs",
+    "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
 TASKS = {
     "stsb-test": "STS benchmark, Spearman", "cranfield": "Cranfield, nDCG@10", "cisi": "CISI, nDCG@10",
     "stackoverflow": "StackOverflow, NMI", "searchsnippets": "SearchSnippets, NMI", "20news": "20 Newsgroups, NMI",
 }  # fmt: skip
+LEARNED = ("spm-joint", "index-joint")  # whose vectors are those of the texts, whatever learning started from
 GLOVE_100 = "glove.6B.100d.subset.txt.gz"
 SYSTEMS = {
     ("spm", "english-128"): "`SphericalParagraphModel()`, 128-d",
     ("index", "english-128"): "the same, with BM25 (`model.index`)",
-    ("spm-joint", "glove-6b-50d"): "`SphericalParagraphModel(JointVectors(dim=300))`",
-    ("index-joint", "glove-6b-50d"): "the same, with BM25 (`model.index`)",
+    ("spm-joint", None): "`SphericalParagraphModel(JointVectors(dim=300))`",
+    ("index-joint", None): "the same, with BM25 (`model.index`)",
     ("spm-wordllama", None): "SPM, WordLlama's words, 256-d",
     ("index-wordllama", None): "the same, with BM25",
     ("spm", GLOVE_100): "SPM, GloVe 100-d", ("usif", GLOVE_100): "uSIF, GloVe 100-d",
@@ -39,13 +41,18 @@ SYSTEMS = {
 }  # fmt: skip
 
 
-def main() -> None:
-    for page, name, text in (
+def blocks() -> list[tuple[str, str, str]]:
+    """Return the tables: the page that each is on, its name there, and its text."""
+    return [
         ("README.md", "speed", _speeds(_result("text"))),
         ("README.md", "accuracy", _accuracies()),
         ("README.md", "similarity", _similarities()),
         ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
-    ):
+    ]
+
+
+def main() -> None:
+    for page, name, text in blocks():
         path = HERE.parent / page
         before, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
         _, _, after = rest.partition(f"<!-- /{name} -->")
@@ -57,7 +64,9 @@ def _accuracies() -> str:
 
     Encoders that were run in several dimensions are shown in 50. "–" stands for corpora that were not run.
     """
-    runs = sorted(read_results(HERE.parent / "results")["runs"], key=lambda run: run["dim"] == published.DIMENSION)
+    runs = sorted(
+        merged(read_results(HERE.parent / "results")["runs"]), key=lambda run: run["dim"] == published.DIMENSION
+    )
     by_name = {(run["encoder"], run["dataset"]): run for run in runs}
     rows = [["SPM in the paper", "50", *(f"{published.in_table('spm', name):.1f}" for name in published.DATASETS)]]
     for encoder, title in ENCODERS.items():
@@ -73,6 +82,7 @@ def _similarities() -> str:
     """Return the README's table of the tasks that compare texts, from the committed results."""
     runs = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
     found = {(run["system"], run["vectors"], run["dataset"]): run for run in runs}
+    found |= {(run["system"], None, run["dataset"]): run for run in runs if run["system"] in LEARNED}
     rows = []
     for (system, vectors), title in SYSTEMS.items():
         row = [found.get((system, vectors, dataset)) for dataset in TASKS]

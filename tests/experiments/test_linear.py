@@ -1,16 +1,19 @@
 """Linear machines of a whole grid at once, beside liblinear one by one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import make_classification
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from parasphere.experiments import protocol
-from parasphere.experiments.linear import LinearMachines, choose_cost, decided, fit_machines, turned
-from parasphere.experiments.protocol import Options, choose
+from parasphere.experiments.linear import DenseFeatures, LinearMachines, choose_cost, decided, fit_machines, turned
+from parasphere.experiments.linear_sparse import SparseFeatures
+from parasphere.experiments.protocol import LINEAR_C, SPARSE_C, Options, choose
 
 
 def made(n: int, d: int, n_labels: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -69,18 +72,51 @@ def test_a_document_without_a_sign_is_not_learned_from() -> None:
     np.testing.assert_allclose(whole, part, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_labels", [2, 3])
-def test_the_same_machine_as_liblinear_is_chosen(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_machine_as_liblinear_is_chosen(n_labels: int, kind: Any) -> None:
     features, labels = made(400, 60, n_labels)
+    features = kind(features)
     names = np.array([4, 7, 9])[labels]  # labels are told as they are, not by their place
     known, unknown = slice(0, 300), slice(300, None)
-    theirs, their_choice = choose(features[known], names[known], Options())
-    monkeypatch.setattr(protocol, "MANY", 50)
     ours, our_choice = choose(features[known], names[known], Options())
-    assert our_choice == their_choice
-    assert type(ours) is not type(theirs)
-    agreed = ours.predict(features[unknown]) == theirs.predict(features[unknown])
+    inner = StratifiedKFold(3, shuffle=True, random_state=0)
+    costs = SPARSE_C if sparse.issparse(features) else LINEAR_C
+    grid = GridSearchCV(LinearSVC(dual=False, tol=1e-6), {"C": costs}, cv=inner).fit(features[known], names[known])
+    assert our_choice["C"] == grid.best_params_["C"]
+    assert our_choice["inner"] == pytest.approx(grid.best_score_, abs=0.004)
+    agreed = ours.predict(features[unknown]) == grid.predict(features[unknown])
     assert agreed.mean() >= 0.99
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(2, 4), st.sampled_from([0.001, 1.0, 100.0]), st.integers(0, 1000), st.booleans())
+def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed: int, gram: bool) -> None:
+    rng = np.random.default_rng(seed)
+    features = sparse.random_array((60, 400), density=0.03, rng=rng, format="csr")
+    labels = np.arange(60) % n_labels
+    exact = LinearSVC(C=cost, dual=False, tol=1e-8, max_iter=100_000).fit(features, labels)
+    signs = np.where(labels[:, None] == np.arange(n_labels), 1.0, -1.0)
+    signs = signs[:, 1:] if n_labels == 2 else signs
+    problem = SparseFeatures(features)
+    assert problem.gram is not None
+    if not gram:  # as with more documents
+        problem.gram = None
+    found = problem.fit(signs, np.full(signs.shape[1], cost))
+    machines = problem.machines(found, np.arange(n_labels))
+    np.testing.assert_allclose(machines.scores(features), problem.scores(found), atol=1e-9)
+    for place, column in enumerate(signs.T):
+        least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
+        ours = loss(features, column, cost, machines.weights[:, place], machines.intercepts[place])
+        assert ours <= least * (1 + 1e-3)
+
+
+def test_a_plateau_does_not_end_the_search() -> None:
+    labels = np.repeat([0, 1], [90, 30])  # where C is small all are taken for the first label
+    features = sparse.csr_array(np.eye(2)[labels] + 0.01 * np.random.default_rng(0).normal(size=(120, 2)))
+    parts = list(StratifiedKFold(3).split(features, labels))
+    choice = choose_cost(SparseFeatures(features), labels, (1e-7, 1e-6, 1e-5, 1.0), parts)
+    assert (choice.cost, choice.right) == (1.0, 1.0)
 
 
 def test_a_tie_is_broken_by_the_smaller_cost() -> None:
@@ -88,8 +124,8 @@ def test_a_tie_is_broken_by_the_smaller_cost() -> None:
     labels = np.repeat([0, 1], 30)
     features = rng.normal(size=(60, 5)) + 20 * labels[:, None]
     parts = list(StratifiedKFold(3).split(features, labels))
-    machines, cost = choose_cost(features - features.mean(0), labels, (0.1, 1.0, 10.0), parts)
-    assert cost == 0.1
+    machines, cost, right = choose_cost(DenseFeatures(features - features.mean(0)), labels, (0.1, 1.0, 10.0), parts)
+    assert (cost, right) == (0.1, 1.0)
     np.testing.assert_array_equal(machines.predict(features - features.mean(0)), labels)
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, WordVectors, datasets
 from parasphere.baselines import BagOfWords
 from parasphere.datasets import Dataset
-from parasphere.experiments import ENCODERS, dataset_from, protocol
+from parasphere.experiments import ENCODERS, dataset_from, linear, protocol
 from parasphere.experiments.protocol import Fold, Options, evaluate, folds, summarise
 from parasphere.features import Reader
 from parasphere.model.estimator import GLOVE
@@ -161,7 +161,7 @@ def test_dense_vectors_are_standardised_by_the_training_part() -> None:
 
 def test_what_did_not_converge_is_counted_and_other_warnings_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = planted(split=True)
-    monkeypatch.setattr(protocol, "MAX_ITER", 1)
+    monkeypatch.setattr(linear, "MAX_NEWTON", 1)
     hasty = evaluate(
         lambda: SphericalParagraphModel(vectors(), max_iter=1, tol=0.0), corpus, folds(corpus)[0], Options()
     )

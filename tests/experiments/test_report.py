@@ -16,8 +16,10 @@ from pages import page_data
 
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.experiments import figures, published
+from parasphere.experiments.page import TITLE, plain
 from parasphere.experiments.published import Comparison, Condition
-from parasphere.experiments.report import ANALYSIS, EXCERPT, _plain, read_results, write_report, write_tasks
+from parasphere.experiments.report import EXCERPT, read_results, write_report, write_tasks
+from parasphere.experiments.seeds import holm
 
 LINEAR = Condition("liblinear", False)
 NASTY = [
@@ -43,7 +45,9 @@ LEVELS = {  # accuracies near those of the prototype
 }  # fmt: skip
 ENCODERS = {  # title, dimension of its own, better than SPM by, texts a second
     "spm": ("SPM", None, 0.0, 3e4), "spm-paper": ("SPM, to the letter", None, -0.002, 2.6e4),
-    "cbow": ("cBow", None, -0.006, 9e4), "bow": ("BoW", 5000, 0.06, 1.4e4), "newcomer": ("New<br>comer", 7, -0.1, 30.0),
+    "cbow": ("cBow", None, -0.006, 9e4), "bow": ("BoW", 5000, 0.06, 1.4e4),
+    "tfidf-best": ("tf-idf, pairs", 9000, 0.02, 1e4), "tfidf-paper": ("tf-idf, words", 9000, 0.01, 1e4),
+    "newcomer": ("New<br>comer", 7, -0.1, 30.0),
 }  # fmt: skip
 
 
@@ -161,8 +165,10 @@ def test_tables_have_the_papers_rows_and_ours(results: dict[str, Any]) -> None:
     assert second.columns == ["Subj", "MR"]
     assert others.columns == ["20news", "my <own>"]
     rows = [row.encoder for row in first.rows]
-    assert rows == [*published.ENCODERS, "spm-paper", "newcomer"]
-    assert [row.encoder for row in others.rows] == ["bow", "cbow", "spm", "spm-paper", "newcomer"]
+    assert rows == [*published.ENCODERS, "spm-paper", "tfidf-best", "tfidf-paper", "newcomer"]
+    assert [row.encoder for row in others.rows] == [
+        "bow", "cbow", "spm", "spm-paper", "tfidf-best", "tfidf-paper", "newcomer"
+    ]  # fmt: skip
     lda, cbow = first.rows[rows.index("lda")], first.rows[rows.index("cbow")]
     assert [cell.paper for cell in lda.cells] == [73.3, 67.5, 56.7, 89.6]
     assert {cell.ours for cell in lda.cells} == {None}
@@ -170,25 +176,49 @@ def test_tables_have_the_papers_rows_and_ours(results: dict[str, Any]) -> None:
     assert cbow.cells[2].paper == 75.9
 
 
-def test_marks_are_against_spm(results: dict[str, Any]) -> None:
-    table = Comparison(results).tables(LINEAR)[0]
+def test_marks_are_against_the_better_tfidf(results: dict[str, Any]) -> None:
+    comparison = Comparison(results)
+    table = comparison.tables(LINEAR)[0]
     cells = {row.encoder: row.cells[0] for row in table.rows}
     assert (cells["bow"].sign, cells["newcomer"].sign) == (1, -1)
-    assert cells["spm"].p is None
+    assert cells["tfidf-best"].p is cells["tfidf-paper"].p is None
+    rival = comparison.rival(LINEAR, "20news-different", 50)
+    assert rival is not None
+    both = [one for one in results["runs"] if one["encoder"] in published.RIVALS]
+    assert rival["accuracy"] == max(one["accuracy"] for one in both if one["dataset"] == "20news-different")
+    plain_p = [comparison.beside(one, 50).p for one in comparison.runs if one["dataset"] in published.TABLE_1_DATASETS]
+    tests = [p for p in plain_p if p is not None]
+    corrected = [cell.p for row in table.rows for cell in row.cells if cell.p is not None]
+    assert sorted(corrected) == pytest.approx(sorted(holm(tests)))
     assert cells["bow"].best
     assert sum(cell.best for cell in cells.values()) == 1
     assert cells["lda"] == published.Cell(73.3)
 
 
-def test_without_spm_the_letter_is_the_reference(results: dict[str, Any]) -> None:
-    results["runs"] = [one for one in results["runs"] if one["encoder"] != "spm"]
+def test_without_tfidf_nobody_is_ahead(results: dict[str, Any]) -> None:
+    results["runs"] = [one for one in results["runs"] if one["encoder"] != "tfidf-best"]
     rows = {row.encoder: row for row in Comparison(results).tables(LINEAR)[0].rows}
     assert rows["bow"].cells[0].p is not None
-    assert rows["spm"].cells[0] == published.Cell(91.8)
-    results["runs"] = [one for one in results["runs"] if one["encoder"] != "spm-paper"]
+    results["runs"] = [one for one in results["runs"] if one["encoder"] != "tfidf-paper"]
     rows = {row.encoder: row for row in Comparison(results).tables(LINEAR)[0].rows}
     assert rows["bow"].cells[0].p is None
-    assert "spm-paper" not in rows
+    assert {cell.sign for row in rows.values() for cell in row.cells} == {0}
+
+
+def test_seeds_are_one_row_and_folds_a_column(rng: np.random.Generator, tmp_path: Path) -> None:
+    runs = [run(rng, "spm", "20news-same", encoder_seed=seed) for seed in range(5)]
+    runs += [run(rng, "tfidf-best", "20news-same"), run(rng, "spm", "20news-same") | {"dataset": "20news-same-folds"}]
+    comparison = Comparison({"made": made(), "runs": runs})
+    (table,) = comparison.tables(LINEAR)
+    assert table.columns[-1] == "same, folds"
+    cell = next(row.cells[2] for row in table.rows if row.encoder == "spm")
+    assert cell.ours == pytest.approx(100 * np.mean([one["accuracy"] for one in runs[:5]]))
+    assert cell.low is not None
+    assert cell.low < cell.ours
+    assert cell.p is not None
+    assert [row.cells[-1].paper for row in table.rows if row.encoder == "spm"] == [70.0]
+    write_report({"made": made(), "runs": runs}, tmp_path)
+    assert read_results(tmp_path)["runs"] == runs
 
 
 def test_verdicts(rng: np.random.Generator) -> None:
@@ -202,7 +232,8 @@ def test_verdicts(rng: np.random.Generator) -> None:
 
 def test_the_experiments_own_vectors_stand_in_the_tables(rng: np.random.Generator) -> None:
     wrong, right = run(rng, "spm", "mr", vectors="other"), run(rng, "spm", "mr")
-    for runs in ([wrong, right], [right, wrong]):
+    tfidf = run(rng, "tfidf-best", "mr")
+    for runs in ([wrong, right, tfidf], [right, wrong, tfidf]):
         comparison = Comparison({"made": made(), "runs": runs})
         assert comparison.get(LINEAR, "spm", "mr", 50) is right
         assert comparison.beside(wrong, 50).ours == 100 * wrong["accuracy"]  # which is listed, and tested
@@ -255,10 +286,11 @@ def test_the_text_says_the_numbers(results: dict[str, Any], written: Path) -> No
     spm = next(one for one in results["runs"] if (one["encoder"], one["dataset"]) == ("spm", "20news-same"))
     text = (written / "README.md").read_text("utf-8")
     ours = 100 * spm["accuracy"]
-    assert f"70.0 / {ours:.1f} / −{70 - ours:.1f}<br>" in text
-    assert re.search(rf"- SPM · same · 50 dimensions: paper 70\.0, ours {ours:.1f} \(.*\), difference −", text)
-    assert "| LDA | – | 73.3 / – / – | 67.5 / – / – | 56.7 / – / – | 89.6 / – / – |" in text
-    assert "75.9 / – / –" in text  # the run that is missing
+    assert re.search(rf"70\.0 / {ours:.1f} ▼<br>", text)
+    said = page_data(written / "report.html")["said"]["below"]
+    assert any(one.startswith(f"SPM · same · 50 dimensions: paper 70.0, ours {ours:.1f} (") for one in said)
+    assert "| LDA | – | 73.3 / – | 67.5 / – | 56.7 / – | 89.6 / – |" in text
+    assert "75.9 / –" in text  # the run that is missing
     assert "▲" in text
     assert "▼" in text
     assert "(figure-dimensions.png)" in text
@@ -269,25 +301,14 @@ def test_the_text_says_the_numbers(results: dict[str, Any], written: Path) -> No
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_is_written_by_hand_survives(results: dict[str, Any], tmp_path: Path) -> None:
+def test_a_page_that_would_be_lost_is_not_touched(results: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("my notes")
+    with pytest.raises(ParasphereError, match="would be lost: move it"):
+        write_report(results, tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["my notes"]
+    (tmp_path / "README.md").write_text(TITLE + ", of another day")
     write_report(results, tmp_path)
-    readme = tmp_path / "README.md"
-    assert "No analysis yet" in readme.read_text("utf-8")
-    written = "\n\nThe *vectors* explain 2 points: \\1 <b>é</b>\n\n| a | b |\n\n"
-    before, _, rest = readme.read_text("utf-8").partition(ANALYSIS[0])
-    readme.write_text(before + ANALYSIS[0] + written + ANALYSIS[1] + rest.partition(ANALYSIS[1])[2], "utf-8")
-    for _ in range(2):
-        write_report(results, tmp_path)
-        assert ANALYSIS[0] + written + ANALYSIS[1] in readme.read_text("utf-8")
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("text", ["my notes", ANALYSIS[0] + " lost", ANALYSIS[1] + ANALYSIS[0], 2 * "".join(ANALYSIS)])
-def test_a_text_that_would_be_lost_is_not_touched(results: dict[str, Any], tmp_path: Path, text: str) -> None:
-    (tmp_path / "README.md").write_text(text)
-    with pytest.raises(ParasphereError, match="must occur once"):
-        write_report(results, tmp_path)
-    assert [path.read_text() for path in tmp_path.iterdir()] == [text]
+    assert "another day" not in (tmp_path / "README.md").read_text()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -296,10 +317,10 @@ def test_one_encoder_on_a_corpus_of_ones_own(rng: np.random.Generator, tmp_path:
     one = run(rng, "newcomer", "my <own>", folds=None, correct=None, certain=None)
     write_report({"made": made() | {"vectors": {}}, "runs": [one]}, tmp_path)
     text = (tmp_path / "README.md").read_text("utf-8")
-    assert "The paper has no result for anything that was run." in text
+    assert page_data(tmp_path / "report.html")["summary"] == "The paper has no result for anything that was run."
     assert "Table 1" not in text
     assert r"New\<br\>comer" in text
-    assert re.search(r"– / \*\*\d\d\.\d\*\* / –<br>\d\d\.\d to \d\d\.\d", text)
+    assert re.search(r"– / \*\*\d\d\.\d\*\*<br>\d\d\.\d to \d\d\.\d", text)
     assert "figure-dimensions" not in text
     assert not (tmp_path / "figure-dimensions.png").exists()
 
@@ -309,7 +330,7 @@ def test_the_least_that_a_run_can_have(rng: np.random.Generator, tmp_path: Path)
     nothing = dict.fromkeys(["folds", "correct", "n_test", "n_train", "confusion", "label_names", "certain", "C"])
     nothing |= dict.fromkeys(["fit_seconds", "transform_seconds", "texts_per_second", "macro_f1", "dimensions", "dim"])
     write_report({"made": {}, "runs": [run(rng, "spm", "mr") | nothing]}, tmp_path)
-    assert re.search(r"75\.0 / \*\*\d\d\.\d\*\* / −\d\.\d \|", (tmp_path / "README.md").read_text("utf-8"))
+    assert re.search(r"75\.0 / \*\*\d\d\.\d\*\* \|", (tmp_path / "README.md").read_text("utf-8"))
     assert not (tmp_path / "figure-dimensions.png").exists()
 
 
@@ -317,15 +338,15 @@ def test_the_least_that_a_run_can_have(rng: np.random.Generator, tmp_path: Path)
 def test_two_conditions(rng: np.random.Generator, tmp_path: Path) -> None:
     other = run(rng, "spm", "mr", classifier="libsvm-rbf", transductive=True)
     write_report({"made": made(), "runs": [run(rng, "spm", "mr"), other]}, tmp_path)
-    text = (tmp_path / "README.md").read_text("utf-8")
-    assert text.count("## Table 2") == 2
-    assert "SVM with an RBF kernel (libsvm); encoders fitted to all texts, without their labels (transductive)" in text
-    assert len(page_data(tmp_path / "report.html")["conditions"]) == 2
+    assert (tmp_path / "README.md").read_text("utf-8").count("## Table 2") == 1
+    names = [one["name"] for one in page_data(tmp_path / "report.html")["conditions"]]
+    assert len(names) == 2
+    assert "SVM with an RBF kernel (libsvm); encoders fitted to all texts, without their labels" in names[1]
 
 
 @pytest.mark.parametrize("text", ["a|b", "<b>", "`x`", "a_b *c*", "[x](y)", "&lt;", "# no", "two\nlines"])
 def test_markdown_takes_nothing_for_markup(text: str) -> None:
-    found = _plain(text)
+    found = plain(text)
     assert not re.search(r"(?<!\\)[|<>`*_\[\]#&]", found)
     assert "\n" not in found
 
@@ -338,7 +359,7 @@ def test_the_figure_has_the_papers_bars_and_ours(results: dict[str, Any]) -> Non
     assert list(panels) == ["Subj", "MR"]
     assert list(panels["MR"]) == [50, 100, 300]
     bars = panels["MR"][300]
-    assert list(bars) == ["lsi", "lda", "cbow", "pv-dbow", "pv-dm", "spm", "spm-paper", "newcomer"]
+    assert list(bars) == ["lsi", "lda", "cbow", "pv-dbow", "pv-dm", "spm", "spm-paper", *list(ENCODERS)[-3:]]
     assert (bars["spm"].paper, bars["lda"].paper, bars["lda"].ours) == (79.1, 65.2, None)
     assert bars["spm-paper"].paper is None  # it stands beside SPM's
     assert bars["newcomer"].ours is None  # which was run in 50 dimensions alone
@@ -442,7 +463,7 @@ def test_a_browser_shows_the_page(results: dict[str, Any], written: Path, tmp_pa
     assert seen["sort"] == "ascending"
     assert seen["said"] == sum(int(re.findall(r"\((\d+)\)", text)[0]) for text in seen["folded"]) > 0
     assert "fits not converged" in seen["text"]
-    assert all(tip.startswith("against SPM: p = ") for tip in seen["tips"])
+    assert all(tip.startswith("against the better tf-idf: p = ") for tip in seen["tips"])
 
 
 def similarity_tasks() -> dict[str, Any]:
@@ -458,7 +479,7 @@ def similarity_tasks() -> dict[str, Any]:
 
 
 TASK_READER = """<script>
-const table = document.querySelector("#tasks table"), button = table.querySelectorAll("th button")[3];
+const table = [...document.querySelectorAll("#tasks table")].at(-1), button = table.querySelectorAll("th button")[3];
 const column = () => [...table.tBodies[0].rows].map((row) => row.cells[3].textContent);
 const seen = { headings: [...document.querySelectorAll("#tasks h3")].map((h) => h.textContent), first: column() };
 button.click(); button.click(); seen.rising = column();
@@ -474,10 +495,9 @@ def test_tasks_stand_beside_the_paper(results: dict[str, Any], tmp_path: Path) -
     before = (tmp_path / "README.md").read_text("utf-8")
     write_tasks(similarity_tasks(), tmp_path)
     after = (tmp_path / "README.md").read_text("utf-8")
-    assert "## Semantic textual similarity" in after
-    assert "| tf-idf | – | 70.0 (50.0 to 90.0) | 6,000 |" in after
+    assert "## The tasks" not in before
+    assert "| tf-idf | – | 70.0 |" in after
     assert "<script>" not in after
-    assert after.count("- command:") == 1 + before.count("- command:")
     write_report(results, tmp_path)  # the tasks stay
     assert (tmp_path / "README.md").read_text("utf-8") == after
 
@@ -487,7 +507,7 @@ def test_a_browser_shows_the_tasks(results: dict[str, Any], tmp_path: Path) -> N
     write_report(results, tmp_path)
     write_tasks(similarity_tasks(), tmp_path)
     seen = shown(tmp_path / "report.html", TASK_READER, tmp_path)
-    assert seen["headings"] == ["Semantic textual similarity"]
+    assert seen["headings"] == ["All tasks", "Semantic textual similarity"]
     assert seen["first"] == ["12,000", "6,000", "4,000"]
     assert seen["rising"] == ["4,000", "6,000", "12,000"]
     assert seen["names"] == [NASTY[0], "tf-idf", "SPM"]

@@ -22,7 +22,7 @@ from parasphere.experiments.report import join_results, read_results, write_repo
 from parasphere.experiments.source import code_version
 
 FOUR = ("spm", "spm-paper", "cbow", "bow")
-TIMES = ("fit_seconds", "transform_seconds", "texts_per_second")
+TIMES = ("fit_seconds", "transform_seconds", "choose_seconds", "texts_per_second")
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_results_are_json_and_complete(tmp_path: Path) -> None:
         assert (one["certain"] is not None) == (one["encoder"] == "spm")
         assert (one["vectors"] is None) == (one["encoder"] == "bow")
         assert len(one["correct"]) == one["n_test"]
-    assert set(results["made"]) == {"command", "date", "machine", "versions", "seed", "code", "vectors"}
+    assert set(results["made"]) == {"command", "commit", "date", "machine", "versions", "seed", "code", "vectors"}
     assert results["made"]["vectors"] == {"6": "vectors"}
 
 
@@ -173,7 +173,7 @@ def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:
-    union = ENCODERS["spm-union"].build(None, 50, 3)
+    union = ENCODERS["union"].build(None, 50, 3)
     joint, tfidf = (part for _, part in union.transformer_list)
     assert (joint.vectors.dim, joint.vectors.random_state, joint.random_state) == (300, 3, 3)
     assert repr(tfidf) == repr(ENCODERS["tfidf-best"].build(None, 50, 0))
@@ -184,7 +184,7 @@ def test_every_parameter_of_every_part_is_in_the_key() -> None:
     corpus, options = planted(split=True), protocol.Options()
 
     def key(**changed: Any) -> str:
-        build = ENCODERS["spm-union"].build
+        build = ENCODERS["union"].build
         entry = Encoder("union", "union", lambda given, dim, seed: build(given, dim, seed).set_params(**changed))
         return run.Run(entry, corpus, 6, vectors(), options).key
 
@@ -270,16 +270,16 @@ def test_the_command_reproduces_the_best_row(app: typer.Typer, tmp_path: Path, m
     monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(run, "load", lambda name: replace(planted(split=True), name=name))
     vectors().write(tmp_path / "v.txt")
-    command = ["reproduce", "--encoders", "spm-union,tfidf-best", "--datasets", "20news-same", "--vectors",
+    command = ["reproduce", "--encoders", "union,tfidf-best", "--datasets", "20news-same", "--vectors",
                tmp_path / "v.txt", "--jobs", 1, "--out", tmp_path / "results", "--json"]  # fmt: skip
     done = CliRunner().invoke(app, [str(part) for part in command])
     assert done.exit_code == 0, done.output
     union, tfidf = json.loads(done.output)
-    assert [union["encoder"], tfidf["encoder"]] == ["spm-union", "tfidf-best"]
+    assert [union["encoder"], tfidf["encoder"]] == ["union", "tfidf-best"]
     assert union["dimensions"] == 300 + tfidf["dimensions"]
     assert union["accuracy"] > 0.8
     readme = (tmp_path / "results" / "README.md").read_text(encoding="utf-8")
-    assert f"| same | {100 * union['accuracy']:.1f} (" in readme.partition("## Beyond the paper")[2]
+    assert f"| same | {100 * union['accuracy']:.1f} (" in readme.partition("## The best of SPM beside its rivals")[2]
 
 
 def test_the_command_on_a_corpus_of_ones_own(app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from parasphere.experiments.sensitivity import CHANGES, TRAINED, Change, investi
 
 def test_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = planted(split=True)
-    monkeypatch.setattr(sensitivity, "load", lambda _name: corpus)
+    monkeypatch.setattr(sensitivity, "corpus", lambda _name: corpus)
     monkeypatch.setattr(sensitivity, "CHANGES", [change for change in CHANGES if change.name == "RBF kernel"])
     usual = vectors()
     same = WordVectors.from_arrays(usual.words, np.ones(usual.matrix.shape), name="same")
@@ -41,7 +41,7 @@ def test_every_change_changes_something() -> None:
 def test_headers_are_kept_where_there_are_any(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     corpus = planted(split=True)
     asked = []
-    monkeypatch.setattr(sensitivity, "load", lambda _name: corpus)
+    monkeypatch.setattr(sensitivity, "corpus", lambda _name: corpus)
     monkeypatch.setattr(sensitivity, "newsgroups", lambda name, headers: asked.append((name, headers)) or corpus)
     monkeypatch.setattr(sensitivity, "CHANGES", [Change("the texts", "headers kept", headers=True)])
     study = investigate({"usual": vectors()}, ["20news-same", "mr"], cache_folder=tmp_path, jobs=1)

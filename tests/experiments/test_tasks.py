@@ -12,12 +12,13 @@ import pytest
 from commands import typed
 
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.baselines import TfIdf
+from parasphere.baselines import LatentSemanticIndex, TfIdf
 from parasphere.datasets import Collection, Dataset
-from parasphere.experiments.report import ANALYSIS, read_tasks, write_tasks
+from parasphere.experiments.pieces import ComposedVectors, MeanOfPieces
+from parasphere.experiments.report import read_tasks, write_tasks
 from parasphere.experiments.significance import bootstrap_interval, randomisation
 from parasphere.experiments.tasks import SYSTEMS, clustering, retrieval, run_tasks, sts
-from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
+from parasphere.experiments.tasks.rivals import BM25, Cosine, Hybrid, Indexed
 from parasphere.experiments.tasks.systems import Given, System, named_systems
 from parasphere.experiments.tasks.tables import markdown, tables
 
@@ -204,12 +205,12 @@ def test_an_index_is_ranked_as_it_is_searched() -> None:
 
 @needs_llama
 def test_wordllama_sums_pieces() -> None:
-    composed = composed_vectors(["Aerodynamics of harbours", "wave"])
-    assert set(composed.words) == {"aerodynamics", "of", "harbours", "wave"}
+    composed = ComposedVectors("wordllama").fit(["Aerodynamics of harbours", "wave"]).vectors_
+    assert {"aerodynamics", "of", "harbours", "wave"} < set(composed.words)
     assert composed.weights is not None
-    means = WordLlama().fit().transform(["wave of harbours", "wave", ""])
+    means = MeanOfPieces("wordllama").fit().transform(["wave of harbours", "wave", ""])
     weights = dict(zip(composed.words, composed.weights, strict=True))
-    rows = {word: composed[word].astype(float) * weight for word, weight in weights.items()}
+    rows = {word: composed[word].astype(float) * weights[word] for word in ("wave", "of", "harbours")}
     whole = rows["wave"] + rows["of"] + rows["harbours"]  # the pieces of a text are those of its words
     np.testing.assert_allclose(means[0] / np.linalg.norm(means[0]), whole / np.linalg.norm(whole), atol=1e-5)
     np.testing.assert_allclose(means[1], rows["wave"], atol=1e-5)
@@ -246,7 +247,7 @@ def test_topics_are_clusters() -> None:
     names = [*TOPICS] * 20
     corpus = Dataset("c", [sentence(rng, name) for name in names], np.arange(60) % 3, [*TOPICS], names, "ours", "")
     built = SYSTEMS["nmf"].build
-    facts, arrays = clustering.evaluate(lambda seed: built(Given(None, corpus.texts, 3, seed)), corpus, topics=True)
+    facts, arrays = clustering.evaluate(lambda seed: built(Given(None, 3, seed)), corpus, topics=True)
     assert set(facts["clusterings"]) == set(arrays) == {"largest topic"}
     assert min(facts["clusterings"]["largest topic"]["nmi"]) > 0.9
 
@@ -324,9 +325,28 @@ def test_the_report_has_the_tasks(results: dict[str, Any], tmp_path: Path) -> No
     text = (tmp_path / "README.md").read_text()
     for heading in ("## Semantic textual similarity", "## Retrieval", "## Clustering", "`made by hand`"):
         assert heading in text
-    (tmp_path / "README.md").write_text(text.replace(ANALYSIS[0], f"{ANALYSIS[0]}\nOur thoughts."))
     write_tasks(results, tmp_path)
-    assert "Our thoughts." in (tmp_path / "README.md").read_text()
+    assert (tmp_path / "README.md").read_text() == text
+    (tmp_path / "README.md").write_text("Our thoughts.")
+    with pytest.raises(ParasphereError, match="would be lost"):
+        write_tasks(results, tmp_path)
+
+
+def test_seeds_are_averaged(data: Path) -> None:
+    pairs, collection = sts.load("stsb-dev", data), retrieval.load("cranfield", data)
+
+    def build(seed: int) -> Any:
+        return LatentSemanticIndex(1 + seed)  # differs with the seed for certain
+
+    facts, _ = sts.evaluate(build, pairs, (0, 1))
+    alone = [sts.evaluate(build, pairs, (seed,))[0] for seed in (0, 1)]
+    assert facts["by_seed"] == [one["spearman"] for one in alone]
+    assert facts["spearman"] == pytest.approx(np.mean(facts["by_seed"]))
+    assert facts["interval"][0] < facts["spearman"] < facts["interval"][1]
+    facts, _ = retrieval.evaluate(build, collection, (0, 1))
+    alone = [retrieval.evaluate(build, collection, (seed,))[0] for seed in (0, 1)]
+    assert facts["ndcg"] == pytest.approx(np.mean([one["ndcg"] for one in alone]))
+    assert facts["ndcg_by_query"] == pytest.approx(np.mean([one["ndcg_by_query"] for one in alone], axis=0), abs=1e-5)
 
 
 # The command

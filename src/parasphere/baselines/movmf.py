@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from ..errors import CorpusError, ParasphereError
@@ -35,7 +36,7 @@ class SphericalTopics(WeightedCounts):
         rows = self._fit_weighted(X, idf=self.weighting == "tfidf")
         if rows.shape[1] < 2:
             raise CorpusError("directions need at least two words; the training texts, within max_words, have one")
-        self.model_ = self._new_model().fit(rows)
+        self.model_ = self._fitted_model(rows)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -44,8 +45,8 @@ class SphericalTopics(WeightedCounts):
         return np.asarray(self.model_.transform(rows)) if rows.shape[0] else np.empty((0, self._n_features_out))
 
     @abstractmethod
-    def _new_model(self) -> MovMF | SphericalAdmixture:
-        """Return the unfitted model of directions."""
+    def _fitted_model(self, rows: sparse.csr_array) -> MovMF | SphericalAdmixture:
+        """Return the model of directions, fitted to rows, (n_docs, n_words)."""
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -126,8 +127,9 @@ class MovMFTopics(SphericalTopics):
 
     model_: MovMF = field(init=False)
 
-    def _new_model(self) -> MovMF:
-        return MovMF(
+    def _fitted_model(self, rows: sparse.csr_array) -> MovMF:
+        model = MovMF(
             self.n_topics, kappa=self.kappa, max_kappa=self.max_kappa, n_init=self.n_init, max_iter=self.max_iter,
             tol=self.tol, random_state=self.random_state, verbose=self.verbose,
         )  # fmt: skip
+        return model.fit(rows)

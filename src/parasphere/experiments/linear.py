@@ -11,7 +11,7 @@ Hessian nearly diagonal, so conjugate gradients with a diagonal preconditioner n
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ MAX_CONJUGATE = 50
 FORCING = 0.1  # how exactly a Newton step is solved for
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-4
-ENOUGH_WORSE = 2
 PRECISION = 1e-7  # relative gains below this are rounding
 
 
@@ -59,36 +58,81 @@ class LinearMachines(NamedTuple):
         Sorted.
     """
 
-    weights: Floats
-    intercepts: Floats
+    weights: NDArray[Any]
+    intercepts: NDArray[Any]
     labels: Ints
 
-    def scores(self, features: NDArray[np.float64]) -> Floats:
-        """Return the scores of each row, (n, n_machines)."""
-        scores: Floats = np.asarray(features, np.float32) @ self.weights + self.intercepts
-        return scores
+    def scores(self, features: Any) -> NDArray[Any]:
+        """Return the scores of each row of dense or sparse features, (n, n_machines)."""
+        return np.asarray(features.astype(self.weights.dtype) @ self.weights + self.intercepts)
 
-    def predict(self, features: NDArray[np.float64]) -> Ints:
+    def predict(self, features: Any) -> Ints:
         """Return the label of each row, (n,)."""
         return self.labels[decided(self.scores(features))]
 
 
-def choose_cost(
-    features: NDArray[np.float64], labels: Ints, costs: tuple[float, ...], parts: Sequence[tuple[Ints, Ints]]
-) -> tuple[LinearMachines, float]:
-    """Fit machines whose C is chosen by cross-validation.
+class Features(Protocol):
+    """Features of documents that machines can be fitted to; what is found is an array with one column per machine."""
+
+    def fit(self, signs: Any, costs: Any, start: Any = None) -> Any:
+        """Fit machines, as :func:`fit_machines` does."""
+
+    def scores(self, found: Any) -> Any:
+        """Return the scores of all documents, (n, n_machines)."""
+
+    def machines(self, found: Any, labels: Ints) -> LinearMachines:
+        """Return the machines as weights of the features."""
+
+
+class DenseFeatures:
+    """Dense features of documents, and the machines on them.
 
     Parameters
     ----------
     features : (n, n_features) array
+    """
+
+    def __init__(self, features: NDArray[np.float64]) -> None:
+        self.matrix, self.axes = turned(features)
+
+    def fit(self, signs: Floats, costs: Floats, start: Floats | None = None) -> Floats:
+        """Return the weights of the axes, (n_axes + 1, n_machines); see :func:`fit_machines`."""
+        return fit_machines(self.matrix, signs, costs, start)
+
+    def scores(self, found: Floats) -> Floats:
+        """Return the scores of all documents, (n, n_machines)."""
+        scores: Floats = self.matrix @ found
+        return scores
+
+    def machines(self, found: Floats, labels: Ints) -> LinearMachines:
+        """Return the machines as weights of the features."""
+        return LinearMachines(self.axes @ found[:-1], found[-1], labels)
+
+
+class Choice(NamedTuple):
+    """Fitted machines, their C, and the share of documents that were right in the cross-validation."""
+
+    machines: LinearMachines
+    cost: float
+    right: float
+
+
+def choose_cost(
+    features: Features, labels: Ints, costs: tuple[float, ...], parts: Sequence[tuple[Ints, Ints]], patience: int = 2
+) -> Choice:
+    """Fit machines whose C is chosen by cross-validation.
+
+    Parameters
+    ----------
+    features : DenseFeatures or SparseFeatures
     labels : (n,) int array
     costs : floats
-        Candidates for C, ascending; of equally accurate ones the first is chosen. The search ends after two in a row
-        that are worse than the best so far: a large C takes longest.
+        Candidates for C, ascending; of equally accurate ones the first is chosen.
     parts : sequence of (train, test)
         Positions of the training and of the test documents of each fold.
+    patience : int, default=2
+        The search ends after so many candidates in a row that are worse than the best so far: a large C takes longest.
     """
-    matrix, axes = turned(features)
     known, codes = np.unique(labels, return_inverse=True)
     signs = np.where(codes[:, None] == np.arange(len(known)), np.float32(1), np.float32(-1))
     signs = signs[:, 1:] if len(known) == 2 else signs
@@ -97,20 +141,22 @@ def choose_cost(
     for place, (_, test) in enumerate(parts):
         hidden[test, place * n_machines : (place + 1) * n_machines] = 0
     right: list[int] = []
-    weights = None
+    found: list[Any] = []
     for cost in costs:
-        weights = fit_machines(matrix, hidden, np.full(hidden.shape[1], cost, np.float32), weights)
-        scores = np.split(matrix @ weights, len(parts), axis=1)
+        every = np.full(hidden.shape[1], cost, np.float32)
+        found.append(features.fit(hidden, every, found[-1] if found else None))
+        scores = np.split(features.scores(found[-1]), len(parts), axis=1)
         hits = (decided(one[test]) == codes[test] for one, (_, test) in zip(scores, parts, strict=True))
         right.append(sum(int(hit.sum()) for hit in hits))
-        if len(right) - 1 - int(np.argmax(right)) >= ENOUGH_WORSE:
+        if len(right) > patience and max(right[-patience:]) < max(right):
             break
-    best = costs[int(np.argmax(right))]
-    weights = fit_machines(matrix, signs, np.full(n_machines, best, np.float32))
-    return LinearMachines(axes @ weights[:-1], weights[-1], known), best
+    best = int(np.argmax(right))
+    near = np.mean(np.split(found[best], len(parts), axis=1), axis=0)  # of the folds' machines
+    final = features.fit(signs, np.full(n_machines, costs[best], np.float32), near)
+    return Choice(features.machines(final, known), costs[best], right[best] / len(labels))
 
 
-def decided(scores: Floats) -> Ints:
+def decided(scores: NDArray[Any]) -> Ints:
     """Return the position of the predicted label, given scores (n, n_machines)."""
     return (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(1)
 

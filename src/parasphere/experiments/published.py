@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from ..errors import ParasphereError
-from . import significance
+from . import seeds
 
 _PRINTED: dict[str, Any] = json.loads(resources.files(__package__).joinpath("published.json").read_text("utf-8"))
 # The paper's names of the corpora and of the encoders, in the order of its tables.
@@ -26,8 +26,21 @@ DIMENSIONS: list[int] = _PRINTED["figure 2: dimensions"]
 DIMENSION = 50  # of the paper's Tables 1 and 2, where the dimension can be chosen
 SAME = {"spm-paper": "spm", "uni-skip": "skip-thought"}  # encoders whose results have another name
 FIXED = ("bow", "fastsent", "skip-thought")  # encoders of a fixed dimension: 5,000 words, up to 100, and 2,400
-REFERENCE = ("spm", "spm-paper")  # the others are tested against the first of these that was run
+RIVALS = ("tfidf-best", "tfidf-paper")  # all others are tested against the better of these, on each corpus
+FOLDS = "-folds"  # after the name of a corpus whose published split is not used
 LEVEL = 0.05
+
+
+def title(dataset: str) -> str:
+    """Return the paper's name of a corpus.
+
+    Examples
+    --------
+    >>> title("20news-same"), title("20news-same-folds"), title("my own")
+    ('same', 'same, folds', 'my own')
+    """
+    plain = dataset.removesuffix(FOLDS)
+    return DATASETS.get(plain, plain) + (", folds" if plain != dataset else "")
 
 
 def in_table(encoder: str, dataset: str) -> float | None:
@@ -35,12 +48,12 @@ def in_table(encoder: str, dataset: str) -> float | None:
 
     Examples
     --------
-    >>> in_table("spm", "mr"), in_table("spm-paper", "20news-same"), in_table("bow", "my own")
+    >>> in_table("spm", "mr"), in_table("spm-paper", "20news-same-folds"), in_table("bow", "my own")
     (75.0, 70.0, None)
     """
     same = SAME.get(encoder, encoder)
     row = TABLE_1[same] + TABLE_2[same] if same in ENCODERS else []
-    return dict(zip(DATASETS, row, strict=False)).get(dataset)
+    return dict(zip(DATASETS, row, strict=False)).get(dataset.removesuffix(FOLDS))
 
 
 def in_figure(encoder: str, dataset: str, dim: int | None) -> float | None:
@@ -79,7 +92,9 @@ def accuracy(encoder: str, dataset: str, dim: int | None) -> float | None:
 class Cell(NamedTuple):
     """One encoder on one corpus: the paper's accuracy, and ours with its interval, in per cent.
 
-    ``p`` is that of the paired test against SPM; ``sign`` is 1 if ours is significantly above SPM, -1 if below.
+    ``p`` is that of the paired test against the better tf-idf, and ``lead`` the sign of the difference. In a table p is
+    corrected for the number of tests in it, and ``sign`` is 1 if ours is ahead of the better tf-idf, -1 if behind, and
+    0 if they are level.
     """
 
     paper: float | None
@@ -87,6 +102,7 @@ class Cell(NamedTuple):
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    lead: int = 0
     sign: int = 0
     best: bool = False
 
@@ -131,12 +147,13 @@ class Condition(NamedTuple):
 class Comparison:
     """Runs by condition, encoder, corpus and dimension, and the tables that they fill.
 
-    Of runs that differ only in their word vectors, the tables show the one with the vectors that ``made`` names.
+    Runs that differ only in their seed are one, with the mean of their accuracies. Of runs that differ only in their
+    word vectors, the tables show the one with the vectors that ``made`` names.
     """
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         self.made: Mapping[str, Any] = results["made"]
-        self.runs: Sequence[Mapping[str, Any]] = results["runs"]
+        self.runs: Sequence[Mapping[str, Any]] = seeds.merged(results["runs"])
         if not self.runs:
             raise ParasphereError("no runs to report")
         self._by_dim: dict[tuple[Condition, str, str], dict[int | None, Mapping[str, Any]]] = {}
@@ -151,7 +168,7 @@ class Comparison:
         self.conditions = list(dict.fromkeys(map(self.condition, self.runs)))
         self.datasets = list(dict.fromkeys(run["dataset"] for run in self.runs))
         self.titles = {**ENCODERS, **{run["encoder"]: run["title"] for run in self.runs}}
-        order = dict.fromkeys([*ENCODERS, *REFERENCE, *self.titles])
+        order = dict.fromkeys([*ENCODERS, "spm", "spm-paper", *self.titles])
         self.encoders = [encoder for encoder in order if encoder in self.titles]
 
     @staticmethod
@@ -173,29 +190,34 @@ class Comparison:
         return None if dim in dims else by_dim[min(by_dim, key=lambda d: d or 0)]
 
     def beside(self, run: Mapping[str, Any], dim: int | None) -> Cell:
-        """Return the cell of a run: the paper's accuracy beside it, and a test against SPM of this dimension."""
+        """Return the cell of a run: the paper's accuracy beside it, and a test against the better tf-idf."""
         condition, dataset = self.condition(run), run["dataset"]
-        interval = significance.of_run(run)
+        interval = seeds.interval(run)
         low, high = (None, None) if interval is None else (100 * interval.low, 100 * interval.high)
         cell = Cell(accuracy(run["encoder"], dataset, run["dim"]), 100 * run["accuracy"], low, high)
-        runs = (self.get(condition, other, dataset, dim) for other in REFERENCE)
-        reference = next((other for other in runs if other is not None), run)
-        test = None if reference is run else significance.of_runs(run, reference)
+        rival = self.rival(condition, dataset, dim)
+        test = None if rival is None or run["encoder"] in RIVALS else seeds.compare(run, rival)
         if test is None:
             return cell
-        return cell._replace(p=test.p, sign=0 if test.p >= LEVEL else 1 if test.statistic > 0 else -1)
+        return cell._replace(p=test.p, lead=(test.statistic > 0) - (test.statistic < 0))
+
+    def rival(self, condition: Condition, dataset: str, dim: int | None) -> Mapping[str, Any] | None:
+        """Return the run of the better tf-idf on a corpus; None if neither was run."""
+        runs = [run for name in RIVALS if (run := self.get(condition, name, dataset, dim)) is not None]
+        return max(runs, key=lambda run: float(run["accuracy"]), default=None)
 
     def tables(self, condition: Condition) -> list[Table]:
         """Return Tables 1 and 2, and one of other corpora, each if any of it was run."""
         run = [d for d in self.datasets if any((c, e) == (condition, d) for c, _, e in self._by_dim)]
+        folded = {d: title(d) for d in run if d.endswith(FOLDS) and d.removesuffix(FOLDS) in TABLE_1_DATASETS}
         groups = {
-            "Table 1: topical classification": TABLE_1_DATASETS,
+            "Table 1: topical classification": TABLE_1_DATASETS | folded,
             "Table 2: sentiment analysis": TABLE_2_DATASETS,
-            "Other corpora": {d: d for d in run if d not in DATASETS},
+            "Other corpora": {d: title(d) for d in run if d not in DATASETS and d not in folded},
         }
-        return [self._table(condition, title, group) for title, group in groups.items() if set(group) & set(run)]
+        return [self._table(condition, name, group) for name, group in groups.items() if set(group) & set(run)]
 
-    def _table(self, condition: Condition, title: str, datasets: Mapping[str, str]) -> Table:
+    def _table(self, condition: Condition, heading: str, datasets: Mapping[str, str]) -> Table:
         dim, rows = self.dim(condition), []
         best = [0.0] * len(datasets)
         for encoder in self.encoders:
@@ -208,7 +230,7 @@ class Comparison:
                 best = [max(most, cell.ours or 0.0) for most, cell in zip(best, cells, strict=True)]
         for row in rows:
             row.cells[:] = [c._replace(best=c.ours == most) for c, most in zip(row.cells, best, strict=True)]
-        return Table(title, list(datasets.values()), rows)
+        return Table(heading, list(datasets.values()), _corrected(rows))
 
     def verdicts(self) -> dict[str, list[tuple[Mapping[str, Any], Cell]]]:
         """Return every run that the paper has too, by verdict, the largest differences first."""
@@ -221,3 +243,14 @@ class Comparison:
         for cells in verdicts.values():
             cells.sort(key=lambda pair: -abs(pair[1].difference or 0.0))
         return verdicts
+
+
+def _corrected(rows: list[Row]) -> list[Row]:
+    """Correct the p-values of a table for their number, by Holm's method, and tell who is ahead."""
+    values = iter(seeds.holm([cell.p for row in rows for cell in row.cells if cell.p is not None]))
+    for row in rows:
+        for place, cell in enumerate(row.cells):
+            if cell.p is not None:
+                p = next(values)
+                row.cells[place] = cell._replace(p=p, sign=cell.lead if p < LEVEL else 0)
+    return rows

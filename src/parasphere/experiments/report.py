@@ -12,20 +12,21 @@ import numpy as np
 
 from ..errors import ParasphereError
 from ..storage import replacing, write_file
-from . import beyond, figures, published
-from .published import Cell, Comparison, Condition, Table
+from . import figures, overall, page, published
+from .page import number, signed
+from .published import Comparison, Condition, Table
+from .seeds import SAME
 from .tasks import tables as task_tables
 
-ANALYSIS = ("<!-- analysis -->", "<!-- /analysis -->")
-INVITATION = "\n_No analysis yet. Text between the two markers is kept by the next run._\n"
 EXCERPT = 600  # characters shown per text
 
 _CLASSIFIERS = {"liblinear": "linear SVM (liblinear)", "libsvm-rbf": "SVM with an RBF kernel (libsvm)"}
 _FITTED = ("the training texts alone", "all texts, without their labels (transductive)")
 _TESTS = (
-    "95 % intervals: Wilson's on a split, the corrected resampled one (Nadeau and Bengio) on folds. Paired tests "
-    "against SPM at p < 0.05, not corrected for their number: McNemar's exact one on a split, the corrected resampled "
-    "t-test on folds."
+    "95 % intervals: with one seed Wilson's on a split and the corrected resampled one (Nadeau and Bengio) on folds;"
+    " with several the sum of the variances of documents (or folds) and of seeds. Paired tests against the better "
+    "tf-idf at p < 0.05: McNemar's exact one on a split, the corrected resampled t-test on folds, and with seeds a "
+    "t-test by the same sum; corrected for the number of tests in the table by Holm's method."
 )
 
 
@@ -37,16 +38,18 @@ def write_report(results: Mapping[str, Any], folder: str | Path) -> None:
     results : mapping
         "made", the provenance, and "runs", one mapping per run, as :func:`~parasphere.experiments.run_all` returns.
     folder : path
-        Text in its ``README.md`` between ``<!-- analysis -->`` and ``<!-- /analysis -->`` is kept. The figure is drawn
-        for Subj, MR and corpora that were run in more than one dimension; if there are none, the figure of an earlier
-        report is removed. The tasks of its ``tasks.json`` (:func:`write_tasks`), if there is one, are in the report.
+        A ``README.md`` in it that no report wrote is an error. The figure is drawn for Subj, MR and corpora that were
+        run in more than one dimension; if there are none, the figure of an earlier report is removed. The tasks of its
+        ``tasks.json`` (:func:`write_tasks`), if there is one, are in the report.
     """
     folder = Path(folder)
+    _check_page(folder / "README.md")
     tasks = read_tasks(folder)
     comparison = Comparison(results)
     panels = figures.panels(comparison)
     titles = comparison.titles
-    readme = _readme(comparison, bool(panels), _analysis(folder / "README.md"), tasks)
+    heading = _heading(comparison, comparison.conditions[0])
+    readme = page.readme(comparison, bool(panels), tasks, heading, (folder / "analysis.md").is_file())
     drawing = figures.draw_dimensions(panels, titles, "svg").decode() if panels else ""
     contents = {
         "results.json": _pack(results).encode("ascii"),
@@ -73,19 +76,12 @@ def write_tasks(tasks: Mapping[str, Any], folder: str | Path) -> None:
         As in :func:`write_report`.
     """
     folder = Path(folder)
-    analysis = _analysis(folder / "README.md")
+    _check_page(folder / "README.md")
     write_file(folder / "tasks.json", _pack(tasks).encode("ascii"))
     if (folder / "results.json").is_file():
         write_report(read_results(folder), folder)
         return
-    blocks = ["# Spherical Paragraph Model: tasks that measure similarity", *_tasks(tasks)]
-    blocks += [
-        "## Analysis",
-        f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}",
-        "## How this was made",
-        _provenance(tasks["made"]),
-    ]
-    write_file(folder / "README.md", ("\n\n".join(blocks) + "\n").encode("utf-8", "replace"))
+    write_file(folder / "README.md", page.tasks_alone(tasks).encode("utf-8", "replace"))
 
 
 def read_tasks(folder: str | Path) -> dict[str, Any] | None:
@@ -115,8 +111,8 @@ def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         raise ParasphereError("nothing to join: name at least one folder with results")
     made = [part["made"] for part in parts]
     if len({one["seed"] for one in made}) > 1:
-        raise ParasphereError("results of different seeds cannot stand in one report")
-    joined = _joined(parts, ("encoder", "dataset", "dim", "vectors", "classifier", "transductive"))
+        raise ParasphereError("results of different seeds of folds cannot stand in one report")
+    joined = _joined(parts, (*SAME, "encoder_seed"))
     joined["made"]["seed"] = made[0]["seed"]
     joined["made"]["vectors"] = {dim: name for one in made for dim, name in one["vectors"].items()}
     return joined
@@ -133,13 +129,14 @@ def _joined(parts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     """Return the first run of each configuration, given by the fields that name it, and where all come from."""
     runs: dict[tuple[Any, ...], Any] = {}
     for run in (run for part in parts for run in part["runs"]):
-        runs.setdefault(tuple(run[name] for name in names), run)
+        runs.setdefault(tuple(run.get(name) for name in names), run)
     made = [part["made"] for part in parts]
     joined = {
         "command": " and ".join(dict.fromkeys(part for one in made for part in one["command"].split(" and "))),
         "date": max(one["date"] for one in made),
         "machine": " and ".join(dict.fromkeys(part for one in made for part in one["machine"].split(" and "))),
         "versions": {name: number for one in made for name, number in one["versions"].items()},
+        "commit": " and ".join(dict.fromkeys(str(one.get("commit")) for one in made)),
         "code": ", ".join(dict.fromkeys(part for one in made for part in one["code"].split(", "))),
     }
     return {"made": joined, "runs": list(runs.values())}
@@ -167,19 +164,6 @@ def _pack(results: Mapping[str, Any]) -> str:
     return f'{{\n"made": {lines(results["made"])},\n"runs": [\n' + ",\n".join(runs) + "\n]\n}\n"
 
 
-def number(value: float | None) -> str:
-    """Return a number, or a dash."""
-    return "–" if value is None else f"{value:.1f}"
-
-
-def signed(value: float | None) -> str:
-    """Return a difference with its sign, and 0.0 without one."""
-    if value is None:
-        return "–"
-    text = f"{value:+.1f}"
-    return "0.0" if float(text) == 0 else text.replace("-", "−")
-
-
 def _condition(condition: Condition) -> str:
     classifier = _CLASSIFIERS.get(condition.classifier, condition.classifier)
     return f"{classifier}; encoders fitted to {_FITTED[condition.transductive]}"
@@ -198,7 +182,7 @@ def _sentences(comparison: Comparison) -> dict[str, list[str]]:
         sentences[verdict] = []
         for run, cell in pairs:
             fixed = run["dim"] is None or run["encoder"] in published.FIXED
-            where = [run["title"], published.DATASETS[run["dataset"]], "" if fixed else f"{run['dim']} dimensions"]
+            where = [run["title"], published.title(run["dataset"]), "" if fixed else f"{run['dim']} dimensions"]
             where += [_condition(comparison.condition(run))] if len(comparison.conditions) > 1 else []
             interval = "" if cell.low is None else f" ({number(cell.low)} to {number(cell.high)})"
             sentences[verdict].append(
@@ -219,97 +203,19 @@ def _summary(said: Mapping[str, list[str]]) -> str:
     )
 
 
-def _analysis(path: Path) -> str:
-    """Return the text between the markers, or an invitation to write one."""
-    begin, end = ANALYSIS
-    text = path.read_text("utf-8") if path.exists() else begin + INVITATION + end
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(end) < text.index(begin):
+def _check_page(path: Path) -> None:
+    """Raise if a page would be lost that no report wrote."""
+    if path.exists() and not path.read_text("utf-8").startswith(page.TITLE):
         raise ParasphereError(
-            f"{path} is rewritten except for the text between {begin} and {end}, and each of these must occur once. "
-            "Put them around the text to keep, or remove the file."
+            f"{path} is not the page of a report, which begins with {page.TITLE!r}, and would be lost: move it, or "
+            "name another folder."
         )
-    return text.partition(begin)[2].partition(end)[0]
-
-
-def _readme(comparison: Comparison, figure: bool, analysis: str, tasks: Mapping[str, Any] | None) -> str:
-    said = _sentences(comparison)
-    blocks = [
-        "# Spherical Paragraph Model: the paper's experiments, and ours",
-        "This page, except for the analysis, is written by the command at its end. [report.html](report.html) adds "
-        "times, confusion matrices, and the most and least certain documents; [results.json](results.json) has every "
-        "number.",
-        "Each cell: the paper's accuracy / ours / difference, in per cent, and the 95 % interval of ours. **Bold**: "
-        "our best. ▲ above SPM, ▼ below SPM in a paired test. –: not run, or not in the paper.",
-    ]
-    for condition in comparison.conditions:
-        for table in comparison.tables(condition):
-            blocks += [f"## {table.title}", _plain(_heading(comparison, condition)), _markdown(table)]
-    blocks.append(_TESTS)
-    if best := beyond.table(comparison):
-        blocks += ["## Beyond the paper", beyond.CAPTION, "\n".join(best)]
-    if figure:
-        blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
-    blocks += [] if tasks is None else _tasks(tasks)
-    blocks += ["## Differences from the paper", _summary(said)]
-    headings = {"below": "Below, by more than", "above": "Above, by more than", "near": "Within"}
-    for verdict, heading in headings.items():
-        if said[verdict]:
-            blocks += [f"### {heading} the interval", "\n".join(f"- {_plain(sentence)}" for sentence in said[verdict])]
-    blocks += ["## Analysis", f"{ANALYSIS[0]}{analysis}{ANALYSIS[1]}", "## How this was made"]
-    blocks.append(_provenance(comparison.made))
-    if tasks is not None:
-        blocks += ["The tasks that measure similarity:", _provenance(tasks["made"])]
-    return "\n\n".join(blocks) + "\n"
-
-
-def _tasks(tasks: Mapping[str, Any]) -> list[str]:
-    """Return the blocks of Markdown that show the tasks."""
-    tables = task_tables.tables(tasks)
-    return [part for table in tables for part in (f"## {table.title}", table.note, task_tables.markdown(table, _plain))]
-
-
-def _provenance(made: Mapping[str, Any]) -> str:
-    spelled = _made(made)
-    code = {name for name in ("command", "code") if "`" not in spelled.get(name, "")}  # to be copied verbatim
-    return "\n".join(f"- {name}: {f'`{text}`' if name in code else _plain(text)}" for name, text in spelled.items())
-
-
-def _markdown(table: Table) -> str:
-    def spell(cell: Cell) -> str:
-        ours = f"**{number(cell.ours)}**" if cell.best else number(cell.ours)
-        mark = {1: " ▲", 0: "", -1: " ▼"}[cell.sign]
-        interval = "" if cell.low is None else f"<br>{number(cell.low)} to {number(cell.high)}"
-        return f"{number(cell.paper)} / {ours}{mark} / {signed(cell.difference)}{interval}"
-
-    lines = [["encoder", "vector", *map(_plain, table.columns)], ["---", "--:", *["---"] * len(table.columns)]]
-    for row in table.rows:
-        dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
-        lines.append([_plain(row.title), dimensions, *map(spell, row.cells)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _made(made: Mapping[str, Any]) -> dict[str, str]:
-    """Return the provenance as strings."""
-    spelled = {
-        name: ", ".join(f"{key}: {item}" for key, item in value.items())
-        if isinstance(value, Mapping)
-        else ", ".join(value)
-        if isinstance(value, list)
-        else value
-        for name, value in made.items()
-    }
-    return {name: str(text) for name, text in spelled.items() if text not in (None, "")}
-
-
-def _plain(text: object) -> str:
-    """Escape whatever Markdown or HTML could take for markup."""
-    return re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", " ".join(str(text).split()))
 
 
 def _page(comparison: Comparison, figure: str, tasks: Mapping[str, Any] | None) -> bytes:
     said = _sentences(comparison)
     data = {
-        "made": _made(comparison.made),
+        "made": page.spelled(comparison.made),
         "tests": _TESTS,
         "summary": _summary(said),
         "said": said,
@@ -319,15 +225,24 @@ def _page(comparison: Comparison, figure: str, tasks: Mapping[str, Any] | None) 
         ],
         "runs": [_listed(comparison, run) for run in comparison.runs],
         "styles": figures.styles(comparison.encoders),
-        "tasks": [] if tasks is None else [table._asdict() for table in task_tables.tables(tasks)],
-        "tasks_made": {} if tasks is None else _made(tasks["made"]),
+        "tasks": []
+        if tasks is None
+        else [table._asdict() for table in [*_overall(comparison, tasks), *task_tables.tables(tasks)]],
+        "tasks_made": {} if tasks is None else page.spelled(tasks["made"]),
     }
     content = json.dumps(data, allow_nan=False, ensure_ascii=False, default=lambda array: array.tolist())
     # Without "<", nothing in a text can end the script or be read as markup; lone surrogates are replaced.
     content = content.replace("<", "\\u003c").encode("utf-8", "replace").decode()
-    page = resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
+    template = resources.files(__package__).joinpath("report.html").read_text(encoding="utf-8")
     parts = {"DATA": content, "FIGURE": figure}
-    return re.sub("DATA|FIGURE", lambda match: parts[match[0]], page).encode()
+    return re.sub("DATA|FIGURE", lambda match: parts[match[0]], template).encode()
+
+
+def _overall(comparison: Comparison, tasks: Mapping[str, Any]) -> list[task_tables.TaskTable]:
+    rows = [[line.title, "", *map(number, line.values)] for line in overall.lines(comparison, tasks)]
+    if not rows:
+        return []
+    return [task_tables.TaskTable("All tasks", overall.CAPTION, ["system", "", *overall.COLUMNS], rows, [])]
 
 
 def _shown(table: Table) -> dict[str, Any]:
@@ -350,12 +265,13 @@ def _listed(comparison: Comparison, run: Mapping[str, Any]) -> dict[str, Any]:
         "label_names confusion"
     ).split()
     return {name: run.get(name) for name in names} | {
-        "dataset": published.DATASETS.get(run["dataset"], run["dataset"]),
+        "dataset": published.title(run["dataset"]),
         "condition": _condition(condition),
         "first": condition == first,
         "main": run is comparison.get(first, run["encoder"], run["dataset"], comparison.dim(first)),
         "cell": comparison.beside(run, run["dim"])._asdict(),
         "folds": len(run.get("folds") or ()),
+        "seeds": [100 * one["accuracy"] for one in run.get("by_seed") or [run]],
         "unconverged": sum((run.get("unconverged") or {}).values()),
         "certain": certain,
     }

@@ -38,7 +38,8 @@ from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
 from .identity import classes_of, digest, identity
 from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, encode_all, evaluate, folds, summarise
-from .source import code_version
+from .published import FOLDS
+from .source import code_version, commit
 
 KIND = "experiment"
 ENCODED = "encoded-corpus"
@@ -53,13 +54,14 @@ class LeftOutWarning(ParasphereWarning):
 
 @dataclass(frozen=True)
 class Run:
-    """One encoder on one corpus in one dimension, and the options of the protocol."""
+    """One encoder on one corpus in one dimension, with the options of the protocol and the seed of the encoder."""
 
     encoder: Encoder
     dataset: Dataset
     dim: int
     vectors: WordVectors | None
     options: Options
+    encoder_seed: int = 0
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -68,11 +70,12 @@ class Run:
             "encoder": self.encoder.name, "title": self.encoder.title, "kind": self.encoder.kind,
             "dataset": self.dataset.name, "dim": self.dim, "by_dim": self.encoder.by_dim,
             "vectors": None if self.vectors is None else self.vectors.name, **asdict(self.options),
+            "encoder_seed": self.encoder_seed,
         }  # fmt: skip
 
     def build(self) -> Any:
         """Return the encoder's transformer, unfitted."""
-        return self.encoder.build(self.vectors, self.dim, self.options.seed)
+        return self.encoder.build(self.vectors, self.dim, self.encoder_seed)
 
     @cached_property
     def key(self) -> str:
@@ -106,6 +109,7 @@ def run_all(
     classifier: Classifier = "liblinear",
     transductive: bool = False,
     seed: int = 0,
+    seeds: int = 1,
     cache_folder: str | Path | None = None,
     jobs: int = -1,
     progress: bool = True,
@@ -129,7 +133,9 @@ def run_all(
     transductive : bool, default=False
         Fit encoders to all texts instead of the training texts. They never see labels.
     seed : int, default=0
-        Seed of folds, encoders and classifiers.
+        Seed of folds and classifiers, and the first of encoders.
+    seeds : int, default=1
+        Number of seeds with which encoders run whose vectors depend on the seed.
     cache_folder : path, default=None
         Folder of cached results; by default "experiments" in the user's cache folder.
     jobs : int, default=-1
@@ -147,20 +153,7 @@ def run_all(
         "made", the provenance, and "runs", one dict per run; JSON-able.
     """
     options = Options(classifier, transductive, seed)
-    chosen, left_out = named_encoders(encoders)
-    for name, reason in left_out.items():
-        warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=2)
-    corpora = _corpora(datasets)
-    by_dim = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
-    sizes = list(by_dim or dims or DIMS)
-    plan = [
-        Run(encoder, corpus, dim, by_dim[dim] if encoder.needs_vectors else None, options)
-        for corpus, everywhere in corpora
-        for encoder in chosen
-        for dim in _dims(encoder, sizes, everywhere=everywhere)
-    ]
-    if not plan:
-        raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
+    plan = plan_runs(encoders, datasets, dims, vectors, options, seeds)
     if cached_only:
         folder = results_folder(cache_folder)
         plan = [run for run in plan if recall(folder / run.key) is not None]
@@ -168,6 +161,29 @@ def run_all(
             raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
     return {"made": provenance(plan, command or "parasphere.experiments.run_all(...)"), "runs": runs}
+
+
+def plan_runs(
+    encoders: Iterable[str], datasets: Iterable[str | Dataset], dims: Sequence[int] | None, vectors: Any,
+    options: Options, seeds: int,
+) -> list[Run]:  # fmt: skip
+    """Return the runs that :func:`run_all` computes; its parameters are the same."""
+    chosen, left_out = named_encoders(encoders)
+    for name, reason in left_out.items():
+        warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=3)
+    corpora = _corpora(datasets)
+    by_dim = find_vectors(vectors, dims) if any(encoder.needs_vectors for encoder in chosen) else {}
+    sizes = list(by_dim or dims or DIMS)
+    plan = [
+        Run(encoder, corpus, dim, by_dim[dim] if encoder.needs_vectors else None, options, options.seed + number)
+        for corpus, everywhere in corpora
+        for encoder in chosen
+        for dim in _dims(encoder, sizes, everywhere=everywhere)
+        for number in range(seeds if encoder.seeded else 1)
+    ]
+    if not plan:
+        raise ParasphereError("nothing to run: name at least one encoder that can run here, and at least one corpus")
+    return plan
 
 
 def run_plan(
@@ -196,6 +212,7 @@ def machine_facts(command: str, libraries: Iterable[str]) -> dict[str, Any]:
     versions = {library: version(library) for library in dict.fromkeys(libraries)}
     return {
         "command": command,
+        "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {"parasphere": __version__, "python": platform.python_version(), **versions},
@@ -210,10 +227,18 @@ def results_folder(given: str | Path | None) -> Path:
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
     """Return the corpora, and for each whether it is run in all dimensions."""
     names = [part for name in names for part in (PAPER_DATASETS if isinstance(name, str) and name == "all" else [name])]
-    unknown = [name for name in names if isinstance(name, str) and name not in known_datasets()]
+    unknown = [name for name in names if isinstance(name, str) and name.removesuffix(FOLDS) not in known_datasets()]
     if unknown:
-        raise ParasphereError(f"no corpus is called {unknown[0]!r}; there are: {', '.join(known_datasets())}")
-    return [(load(name), name in FIGURE_2) if isinstance(name, str) else (name, True) for name in names]
+        known = f"{', '.join(known_datasets())}; and each with '{FOLDS}' after it, in folds"
+        raise ParasphereError(f"no corpus is called {unknown[0]!r}; there are: {known}")
+    return [(corpus(name), name in FIGURE_2) if isinstance(name, str) else (name, True) for name in names]
+
+
+def corpus(name: str) -> Dataset:
+    """Load a corpus by its name; with "-folds" after it, without its published split: it is divided into folds."""
+    if not name.endswith(FOLDS):
+        return load(name)
+    return replace(load(name.removesuffix(FOLDS)), name=name, train=None)
 
 
 def _dims(encoder: Encoder, dims: list[int], *, everywhere: bool) -> list[int]:
@@ -245,6 +270,7 @@ def _compute(missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
 
 def _label(run: Run, fold: int, n_folds: int) -> str:
     name = f"{run.encoder.name} · {run.dataset.name} · {run.dim}"
+    name = f"{name}, seed {run.encoder_seed}" if run.encoder.seeded else name
     return name if n_folds == 1 else f"{name}, fold {fold + 1}"
 
 

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import inspect
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +13,22 @@ from types import ModuleType
 
 _PACKAGE = __name__.partition(".")[0]
 _ROOT = Path(__file__).parent.parent
+
+
+@cache
+def commit() -> str | None:
+    """Return the commit of the source, with a plus if files of it were changed since; None outside a repository."""
+    if not (_ROOT.parent.parent / ".git").exists():
+        return None
+    try:
+        head = _git("rev-parse", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--", str(_ROOT)) else "")
+    except (OSError, subprocess.CalledProcessError):  # there is no git, or no commit
+        return None
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=_ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def code_version(*parts: type | ModuleType) -> str:

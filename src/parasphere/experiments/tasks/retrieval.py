@@ -5,7 +5,7 @@ at 100, by the library ``ir_measures``, over the queries that have judgements; a
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ...datasets import Collection, collection
 from ...errors import import_extra
-from ..significance import bootstrap_interval
+from ..seeds import over_seeds
+from ..significance import Interval, bootstrap_interval
 from .rivals import comparer
 
 DATASETS = ("cranfield", "cisi")
@@ -32,35 +33,52 @@ def texts(data: Collection) -> list[str]:
     return data.texts + data.queries
 
 
-def evaluate(build: Callable[[int], Any], data: Collection) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Fit a system, rank the documents, and measure.
+def evaluate(
+    build: Callable[[int], Any], data: Collection, seeds: Sequence[int] = (0,)
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Fit a system with each seed, rank the documents, and measure.
 
     Parameters
     ----------
     build : callable
         Takes a seed and returns an unfitted encoder or comparer.
     data : Collection
+    seeds : sequence of int, default=(0,)
 
     Returns
     -------
     facts : dict
-        The measures, their values per query, and times; JSON-able. ``milliseconds`` is the median over queries of the
-        time from the text of a query to its ranking.
+        Means over seeds of the measures, of their values per query and of times; the interval of nDCG@10 over queries
+        and seeds, and ``by_seed``, nDCG@10 with each seed; JSON-able. ``milliseconds`` is the median over queries of
+        the time from the text of a query to its ranking.
     arrays : dict
-        "ranked", the positions of the best documents per query.
+        "ranked", the positions of the best documents per query, with the first seed.
     """
+    found = [_evaluate(build(seed), data) for seed in seeds]
+    names = ("ndcg", "recall", "fit_seconds", "milliseconds")
+    facts: dict[str, Any] = {name: float(np.mean([one[name] for one, _ in found])) for name in names}
+    by_seed = [one["ndcg"] for one, _ in found]
+    facts |= {
+        "interval": list(over_seeds(by_seed, [Interval(*one["interval"]) for one, _ in found])),
+        "by_seed": by_seed,
+        "ndcg_by_query": np.mean([one["ndcg_by_query"] for one, _ in found], axis=0).round(6).tolist(),
+        "n_documents": len(data),
+        "n_queries": len(data.queries),
+    }
+    return facts, {"ranked": found[0][1]}
+
+
+def _evaluate(estimator: Any, data: Collection) -> tuple[dict[str, Any], NDArray[np.int64]]:
     began = time.perf_counter()
-    system: Any = comparer(build(0)).fit(data.texts).index(data.texts)
+    system: Any = comparer(estimator).fit(data.texts).index(data.texts)
     fit_seconds = time.perf_counter() - began
     ranked, scores = ranking(system.scores(data.queries))
     facts = {
         **measured(data, ranked, scores),
-        "n_documents": len(data),
-        "n_queries": len(data.queries),
         "fit_seconds": fit_seconds,
         "milliseconds": 1000 * float(np.median([_timed(system, query) for query in data.queries[:TIMED]])),
     }
-    return facts, {"ranked": ranked}
+    return facts, ranked
 
 
 def ranking(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

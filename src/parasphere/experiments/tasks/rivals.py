@@ -1,29 +1,23 @@
-"""What is compared in the tasks beside the encoders: BM25, hybrids of it, and WordLlama.
+"""What is compared in the tasks beside the encoders: BM25, and hybrids of it.
 
 A *comparer* has ``fit(texts)``; ``similarities(first, second)``, pair by pair; and ``index(texts)``, after which
 ``scores(queries)`` compares every query with every text. Encoders become one by the cosine of their vectors.
 """
 
-from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 from ...corpus import strings
-from ...errors import ParasphereError, import_extra
+from ...errors import import_extra
 from ...text import Tokenizer, Vocabulary, count_matrix, count_words
-from ...vectors import WordVectors
 
 Floats = NDArray[np.float64]
 LEXICAL = Tokenizer(digits=True, stop_words="english")
-PIECES = Tokenizer(digits=True)  # words that are composed of WordLlama's pieces
 
 
 def comparer(estimator: Any) -> BaseEstimator:
@@ -186,62 +180,6 @@ class Indexed(BaseEstimator):  # type: ignore[misc]
         for row, matches in zip(scores, self.index_.search(queries, k=len(self.index_)), strict=True):
             row[[match.position for match in matches]] = [match.score for match in matches]
         return scores
-
-
-class WordLlama(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Texts as the mean of WordLlama's vectors of their pieces (Miller 2024); nothing is learned from the texts."""
-
-    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
-        """Load the table; ``X`` and ``y`` are ignored."""
-        _pieces()
-        return self
-
-    def transform(self, X: list[str]) -> NDArray[np.float32]:
-        """Return the means, (n_texts, 256)."""
-        sums, lengths = _sums(list(X))
-        return np.asarray(sums / np.maximum(lengths, 1)[:, None], np.float32)
-
-
-def composed_vectors(texts: list[str]) -> WordVectors:
-    """Return vectors for the words of texts: sums of WordLlama's vectors of their pieces, with the lengths as weights.
-
-    Words are lower-cased, and their first piece is that of a word that follows a space.
-    """
-    words, _ = count_words(texts, PIECES)
-    sums, _ = _sums(words)
-    lengths = np.linalg.norm(sums, axis=1)
-    kept = np.flatnonzero(lengths > 0)
-    name = "wordllama-256, words composed of pieces"
-    vectors = WordVectors.from_arrays([words[i] for i in kept], sums[kept], name=name)
-    return vectors.with_weights(lengths[kept])
-
-
-def _sums(texts: list[str]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the sums of the vectors of the pieces of texts, and how many each has: (n, 256), (n,)."""
-    table, tokenizer = _pieces()
-    ids = [encoded.ids for encoded in tokenizer.encode_batch(texts, add_special_tokens=False)]
-    lengths = np.array([len(one) for one in ids], np.int64)
-    flat = np.concatenate([np.zeros(0, np.int64), *(np.array(one, np.int64) for one in ids)])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    shape = (len(texts), len(table))
-    counts = sparse.csr_array((np.ones(len(flat)), flat.clip(max=len(table) - 1), starts), shape=shape)
-    return np.asarray(counts @ table), lengths
-
-
-@lru_cache(maxsize=1)
-def _pieces() -> tuple[Floats, Any]:
-    """Return WordLlama's table and its tokenizer, read from the files of its package, which needs not be imported."""
-    found = find_spec("wordllama")
-    if found is None or not found.submodule_search_locations:
-        raise ParasphereError("WordLlama's table is not here; install it with: pip install --no-deps wordllama")
-    folder = Path(found.submodule_search_locations[0])
-    tensors = import_module("safetensors.numpy").load_file(folder / "weights" / "l2_supercat_256.safetensors")
-    (table,) = tensors.values()
-    settings = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
-    tokenizer = import_module("tokenizers").Tokenizer.from_file(str(settings))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return np.asarray(table, np.float64), tokenizer
 
 
 def _standardised(scores: Floats) -> Floats:

@@ -39,6 +39,7 @@ class Trial:
     dataset: str
     data: Any
     vectors: WordVectors | None
+    seeds: int = 1
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -51,13 +52,13 @@ class Trial:
     def build(self, seed: int) -> Any:
         """Return the encoder or comparer of the system, unfitted."""
         labels = getattr(self.data, "label_names", ())
-        return self.system.build(Given(self.vectors, TASKS[self.task].texts(self.data), len(labels), seed))
+        return self.system.build(Given(self.vectors, len(labels), seed))
 
     def evaluate(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the result: facts and arrays."""
         how = {"topics": True} if self.system.topics else {}
         with threadpool_limits(1), counted() as stopped:
-            facts, arrays = TASKS[self.task].evaluate(self.build, self.data, **how)
+            facts, arrays = TASKS[self.task].evaluate(self.build, self.data, range(self.seeds), **how)
         return {**facts, "unconverged": len(stopped)}, arrays
 
     @cached_property
@@ -68,6 +69,7 @@ class Trial:
         facts = {
             "system": identity(estimator),
             "topics": self.system.topics,
+            "seeds": self.seeds,
             "data": [self.dataset, _fingerprint(self.data)],
             "code": code_version(TASKS[self.task], *classes_of(estimator)),
             "libraries": {library: version(library) for library in libraries},
@@ -82,6 +84,7 @@ def run_tasks(
     datasets: Iterable[str] | None = None,
     vectors: Sequence[Any] = (GLOVE,),
     *,
+    seeds: int = 1,
     data_folder: str | Path | None = None,
     cache_folder: str | Path | None = None,
     jobs: int = -1,
@@ -99,7 +102,9 @@ def run_tasks(
     datasets : iterable of str, default=None
         Names of datasets of these tasks; None is all of them.
     vectors : sequence of str, path or WordVectors, default=("glove-6b-50d",)
-        Word vectors; systems that need some are run with each, those that learn start from the first.
+        Word vectors; systems that need some are run with each.
+    seeds : int, default=1
+        Number of seeds with which systems are fitted whose vectors depend on the seed.
     data_folder : path, default=None
         Folder of the data (:mod:`parasphere.datasets.tasks`); None is that of the environment variable
         PARASPHERE_TASKS.
@@ -116,7 +121,7 @@ def run_tasks(
         warnings.warn(f"{name} is left out: {reason}", LeftOutWarning, stacklevel=2)
     loaded = [one if isinstance(one, WordVectors) else WordVectors.load(one) for one in vectors]
     plan = [
-        Trial(task, system, name, data, one)
+        Trial(task, system, name, data, one, seeds if system.seeded else 1)
         for task, name in _datasets(tasks, datasets)
         for data in [TASKS[task].load(name, data_folder)]
         for system in chosen
@@ -156,9 +161,7 @@ def _datasets(tasks: Iterable[str], names: Iterable[str] | None) -> list[tuple[s
 
 
 def _vectors(system: System, loaded: Sequence[WordVectors]) -> Sequence[WordVectors | None]:
-    if not system.needs_vectors:
-        return [None]
-    return loaded if system.every_vectors else loaded[:1]
+    return loaded if system.needs_vectors else [None]
 
 
 def _fingerprint(data: Any) -> str:

