@@ -106,4 +106,3 @@ class Scatter:
         if not np.isfinite(arrays["within"]).all():
             raise ParasphereError("the scatter of words must be finite")
         return cls(np.array(arrays["within"]))
-
