@@ -15,6 +15,7 @@ There are three ways in, by what is known of the terms:
 In the last two, what is rounded is a single row, by itself, and so the result does not depend on the others.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +103,7 @@ class Exact:
 def exact_sum(numbers: NDArray[np.floating[Any]]) -> Exact:
     """Return the exact sum of finite numbers, (n,), or of rows of them, (n, m)."""
     numbers = np.ascontiguousarray(numbers, np.float64)
-    flat = numbers.reshape(len(numbers), -1)
+    flat = numbers.reshape(len(numbers), math.prod(numbers.shape[1:]))
     limbs = np.zeros((ANY[1], flat.shape[1]), np.int64)
     _add_bits(flat.view(np.int64), limbs)
     return Exact(limbs.reshape(ANY[1], *numbers.shape[1:]), ANY[0])

@@ -101,6 +101,14 @@ class Stepwise(Inference):
             self._run = self._run_reader = None
         return finished
 
+    def _fitted(self, run: Run, scatter: Scatter | None, reader: Reader, bags: Bags | None) -> None:
+        """Keep what an engine has learned with these parameters, as ``fit`` does."""
+        self._run = self._run_reader = None
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
+            vars(self).pop(name, None)
+        self.reader_, self.scatter_, self.space_ = reader, scatter, self.space
+        self._keep(run, bags, 4)
+
     def _reader_of_run(self) -> Reader:
         """Return the reader of the EM that is under way, or of the one that begins: made of the parameters."""
         if self._run_reader is None:
