@@ -195,7 +195,7 @@ def _add_bits(bits: Any, limbs: Any) -> None:
             at = exponent - 1075 + 1088
             place, shift = at >> 5, at & 31
             if place > 63:
-                raise ValueError("numbers must be finite, and below 2^986, to be summed")
+                raise ValueError("numbers must be finite, and below 2^1012, to be summed")
             low, high = (digits & 0xFFFFFFFF) << shift, (digits >> 32) << shift
             sign = 1 if bits[i, j] >= 0 else -1
             limbs[place, j] += sign * (low & 0xFFFFFFFF)

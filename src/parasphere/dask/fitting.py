@@ -141,7 +141,7 @@ def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any
             step = len(run.priors)
             tasks = (
                 client.submit(
-                    step_partition, number, names[number], reading, folder, step, before[number], pure=False,
+                    step_partition, number, names[number], reading, folder, step, run.prior, before[number], pure=False,
                     # Where its state is held; but elsewhere rather than not at all.
                     workers=[places[number]], allow_other_workers=True,
                 )

@@ -129,7 +129,12 @@ def submitted(client: Any, function: Any, source: Source, *arguments: Any) -> An
     if hasattr(source.material, "dask"):  # a delayed part of a collection
         from dask.delayed import delayed
 
-        task = delayed(function, pure=False)(source.material, source.number, source.name, *arguments)
+        # Without the graph of the other partitions, which would be sent with each.
+        part: Any = source.material
+        graph = part.dask.cull({part.key})
+        layer = next(name for name, tasks in graph.layers.items() if part.key in tasks)
+        material = type(part)(part.key, graph, layer=layer)
+        task = delayed(function, pure=False)(material, source.number, source.name, *arguments)
         return client.compute(task)
     return client.submit(function, source.material, source.number, source.name, *arguments, pure=False)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import storage
 from ..features import Bags, Reader
-from ..model import CorpusStatistics, Partition, Run
+from ..model import CorpusStatistics, Partition, Prior, Run
 from ..model.em import Start, first_kappa
 from .outcomes import Errors, Outcome, attempt
 
@@ -94,9 +94,11 @@ def read_partition(material: Any, number: int, name: str, reading: Reading) -> O
     return attempt(number, name, reading.errors, work)
 
 
-def step_partition(number: int, name: str, reading: Reading, run: Path, step: int, before: int) -> Outcome:
+def step_partition(
+    number: int, name: str, reading: Reading, run: Path, step: int, prior: Prior, before: int
+) -> Outcome:
     """Return the statistics of a partition under the prior of a step; ``before`` documents are in those before it."""
-    priors = load_run(*storage.load(run, "em-run")).priors[:step]
+    priors = _priors(run, step, prior)
 
     def work() -> tuple[CorpusStatistics, int]:
         total, skip = None, before
@@ -109,6 +111,16 @@ def step_partition(number: int, name: str, reading: Reading, run: Path, step: in
         return total, skip - before  # type: ignore[return-value]
 
     return attempt(number, name, "raise", work)
+
+
+def _priors(run: Path, step: int, last: Prior) -> tuple[Prior, ...]:
+    """Return the priors up to a step, from those that this process had in the step before, or from the checkpoint."""
+    held = _PRIORS.get(run, ())
+    if len(held) < step - 1:
+        held = load_run(*storage.load(run, "em-run")).priors
+    _PRIORS.clear()
+    _PRIORS[run] = priors = (*held[: step - 1], last)
+    return priors
 
 
 def load_run(arrays: Any, meta: Any) -> Run:
@@ -196,3 +208,4 @@ class _Held:
 
 
 _HELD = _Held()
+_PRIORS: dict[Path, tuple[Prior, ...]] = {}
