@@ -35,7 +35,7 @@ def connected(address: str) -> Iterator[Any]:
         raise ParasphereError(
             f'the cluster "{address}" must be the address of a scheduler, or local:N with N workers, at least 1'
         )
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with (
         distributed().LocalCluster(n_workers=int(count) if count else None, **options) as cluster,
         distributed().Client(cluster) as client,
