@@ -27,6 +27,7 @@ pytest.importorskip("distributed", reason="the extra dask")
 
 import dask.bag
 import dask.dataframe
+import psutil
 from distributed import Client, LocalCluster
 
 import parasphere.dask as cluster
@@ -178,55 +179,53 @@ def test_words_are_counted_and_texts_drawn(client: Client, files: Path, tmp_path
 # Whoever dies
 
 
-def pids(client: Client) -> list[int]:
-    with contextlib.suppress(OSError, TimeoutError):
-        return list(client.run(os.getpid, on_error="ignore").values())
-    return []
+def spawned() -> set[int]:
+    """Return the processes of workers below this one."""
+    found = set()
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if any("spawn_main" in word for word in child.cmdline()):
+                found.add(child.pid)
+    return found
 
 
-def murdered(client: Client, when: Callable[[], bool], done: threading.Event) -> list[int]:
-    """Kill a worker as soon as something has happened, and the one that is starting in its place."""
-    killed: list[int] = []
-    before = pids(client)
-    while not when() and not done.is_set():
-        time.sleep(0.002)
-    killed.append(before[0])
-    os.kill(before[0], signal.SIGKILL)
-    deadline = time.monotonic() + 15
-    while time.monotonic() < deadline:
-        fresh = [pid for pid in _children() if pid not in before]
-        if fresh:
-            killed.append(fresh[0])
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(fresh[0], signal.SIGKILL)
-            break
-        time.sleep(0.01)
-    return killed
+class Murderer(threading.Thread):
+    """Kills a worker as soon as something has happened, and then the one that is starting in its place."""
 
+    def __init__(self, victim: int, when: Callable[[], bool]) -> None:
+        super().__init__()
+        self.victim, self.when, self.others = victim, when, spawned()
+        self.killed: list[int] = []
+        self.late = threading.Event()
 
-def _children() -> list[int]:
-    """Return the worker processes below this one: those that multiprocessing has spawned."""
-    import psutil
+    def run(self) -> None:
+        while not self.when() and not self.late.is_set():
+            time.sleep(0.002)
+        if self.late.is_set():
+            return
+        self.kill(self.victim)
+        deadline = time.monotonic() + 15
+        while len(self.killed) < 2 and time.monotonic() < deadline:
+            for pid in spawned() - self.others:
+                self.kill(pid)
+            time.sleep(0.01)
 
-    return [
-        child.pid
-        for child in psutil.Process().children(recursive=True)
-        if any("spawn_main" in word for word in child.cmdline())
-    ]
+    def kill(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            self.killed.append(pid)
 
 
 def while_murdering(client: Client, when: Callable[[], bool], work: Callable[[], Any]) -> Any:
-    done, killed = threading.Event(), []
-    thread = threading.Thread(target=lambda: killed.extend(murdered(client, when, done)))
-    thread.start()
+    client.wait_for_workers(2)
+    murderer = Murderer(next(iter(client.run(os.getpid).values())), when)
+    murderer.start()
     try:
         return work()
     finally:
-        finished_first = not killed
-        done.set()
-        thread.join()
-        assert killed
-        assert not finished_first, "the work was done before a worker was killed"
+        murderer.late.set()
+        murderer.join()
+        assert len(murderer.killed) >= 2, "the work was done before a worker was killed"
 
 
 def slow(text: str) -> list[str]:
@@ -249,7 +248,6 @@ def test_a_worker_is_killed_in_an_iteration(client: Client, files: Path, tmp_pat
     work, options = tmp_path / "work", {"tol": 0.0, "max_iter": 8, "prior_strength": 1.0}
     with pytest.warns(UserWarning, match="max_iter"):
         alone = make(**options).fit(TEXTS)
-    client.wait_for_workers(2)
     with pytest.warns(UserWarning, match="max_iter"):
         model = while_murdering(
             client,
@@ -261,7 +259,6 @@ def test_a_worker_is_killed_in_an_iteration(client: Client, files: Path, tmp_pat
 
 def test_a_worker_is_killed_while_it_writes_vectors(client: Client, files: Path, tmp_path: Path) -> None:
     model = make(tokenizer=slow).fit(TEXTS[:50])
-    client.wait_for_workers(2)
     written = while_murdering(
         client,
         lambda: any((tmp_path / "out").glob("part-*.parquet")),
