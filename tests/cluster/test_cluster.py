@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parasphere
-from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors
+from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors, datasets
 
 pytest.importorskip("distributed", reason="the extra dask")
 
@@ -29,8 +29,11 @@ import dask.bag
 import dask.dataframe
 import psutil
 from distributed import Client, LocalCluster
+from test_docs import DOCS, run_page
+from typer.testing import CliRunner
 
 import parasphere.dask as cluster
+from parasphere.cli import app
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -355,3 +358,35 @@ def test_wrong_arguments_say_what_would_be_right(client: Client, files: Path, tm
     (tmp_path / "bad.parquet").write_bytes(b"")
     with pytest.raises(CorpusError, match="none of the 1 partitions"):
         cluster.fit(make(), tmp_path / "bad.parquet", work=tmp_path / "work", errors="skip")
+
+
+def test_the_page_on_clusters_runs(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = [" ".join(text.split()) for text in datasets.load("docstrings").texts]
+    (tmp_path / "texts").mkdir()
+    for number, part in enumerate(np.array_split(np.array(texts, object), 3)):
+        (tmp_path / "texts" / f"{number}.txt").write_text("\n".join(part) + "\n")
+    names = run_page(DOCS / "cluster.md", {"scheduler:8786": client.scheduler.address})
+    names["client"].close()
+    assert capsys.readouterr().out.startswith(f"{len(texts)} [")
+    assert names["model"].converged_
+
+
+def test_the_command_line(client: Client, files: Path, tmp_path: Path) -> None:
+    VECTORS.save(tmp_path / "vectors")
+    address, corpus, model = client.scheduler.address, str(files / "*"), str(tmp_path / "model")
+    arguments = ["fit", corpus, "--vectors", str(tmp_path / "vectors"), "--tol", "1e-4", "--out", model, "--json"]
+    facts = json.loads(CliRunner().invoke(app, [*arguments, "--cluster", address]).stdout)
+    assert facts["documents"] == sum(map(bool, TEXTS))
+    same(SphericalParagraphModel.load(model), make().fit(TEXTS))
+    out = str(tmp_path / "out")
+    result = CliRunner().invoke(app, ["transform", model, corpus, "--cluster", address, "--out", out, "--json"])
+    assert json.loads(result.stdout) == {"documents": len(TEXTS), "parts": 7, "reused": 0, "folder": out}
+    for wrong, what in (
+        (["fit", "-", "--cluster", address, "--out", str(tmp_path / "m")], "standard input"),
+        (["fit", corpus, "--work", out, "--out", str(tmp_path / "m")], "needs --cluster"),
+        (["transform", model, corpus, "--cluster", address, "--out", "vectors.npy"], "must be a folder"),
+    ):
+        assert what in str(CliRunner().invoke(app, wrong).exception)
