@@ -130,17 +130,17 @@ def test_facets_and_the_start_of_the_paper_split_too() -> None:
 
 
 def test_texts_and_bags_are_read_in_each_step() -> None:
-    whole = SphericalParagraphModel(VECTORS).fit(TEXTS)
-    same(learned(SphericalParagraphModel(VECTORS), [TEXTS[:9], TEXTS[9:]], [1, 0]), whole)
+    whole = SphericalParagraphModel(VECTORS, tol=1e-3).fit(TEXTS)
+    same(learned(SphericalParagraphModel(VECTORS, tol=1e-3), [TEXTS[:9], TEXTS[9:]], [1, 0]), whole)
     bags = whole.read(TEXTS)
-    model = learned(SphericalParagraphModel(VECTORS), [bags[:9], bags[9:]], [1, 0])
+    model = learned(SphericalParagraphModel(VECTORS, tol=1e-3), [bags[:9], bags[9:]], [1, 0])
     same(model, whole)
     assert model.scatter_ is None  # selected bags keep the scatter of all, which must not be counted twice
 
 
 def test_lost_state_is_made_again() -> None:
-    whole = SphericalParagraphModel(VECTORS).fit(TEXTS)
-    model = SphericalParagraphModel(VECTORS)
+    whole = SphericalParagraphModel(VECTORS, tol=1e-3).fit(TEXTS)
+    model = SphericalParagraphModel(VECTORS, tol=1e-3)
     part, finished = model.partition(TEXTS), False
     while not finished:
         assert part.__getstate__()["_reached"] is None

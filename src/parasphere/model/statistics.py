@@ -178,13 +178,14 @@ class Partition:
             kappa = moved((self.first_kappa or solved_kappa)(documents, given), self.device)
             sums, squared, lengths = (moved(column, self.device) for column in columns)
             documents = equations.Statistics(moved(documents.along, self.device), squared, lengths)
-            step = 1
+            way: tuple[Any, ...] = ()
         else:
             sums, squared, lengths = before.sums, before.documents.squared_norms, before.documents.lengths
             kappa = equations.update(before.documents, before.posterior, before.prior, dim)
             documents = equations.statistics(sums, squared, lengths, prior)
-            step = before.step + 1
-        return _Reached(step, prior, sums, documents, kappa, equations.e_step(documents, kappa, prior, dim))
+            way = before.way
+        way = (*way, *_way([given]))
+        return _Reached(len(way), way, prior, sums, documents, kappa, equations.e_step(documents, kappa, prior, dim))
 
     def _mean(self, reached: "_Reached") -> Exact:
         """Return the sum of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
@@ -205,6 +206,7 @@ class _Reached:
     """Where EM is with the documents of a partition."""
 
     step: int
+    way: tuple[Any, ...]
     prior: Prior
     sums: Array
     documents: equations.Statistics
@@ -213,11 +215,14 @@ class _Reached:
 
     def leads_to(self, priors: Sequence[Prior]) -> bool:
         """Tell whether this is a step on the way that EM has taken."""
-        if self.step > len(priors):
+        if self.way != _way(priors[: self.step]):
             return False
-        then = priors[self.step - 1]
-        same = then.concentration == self.prior.concentration and then.cosine == self.prior.cosine
-        return same and np.array_equal(then.mean_direction, on_host(self.prior.mean_direction))
+        return np.array_equal(priors[self.step - 1].mean_direction, on_host(self.prior.mean_direction))
+
+
+def _way(priors: Sequence[Prior]) -> tuple[Any, ...]:
+    """Return what tells the priors of two runs of EM apart: all of them but their directions."""
+    return tuple((prior.concentration, prior.cosine, prior.strength, prior.method) for prior in priors)
 
 
 def solved_kappa(documents: equations.Statistics, prior: Prior) -> Array:
