@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from . import baselines, corpus, datasets
+    from . import baselines, corpus, dask, datasets
     from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
@@ -39,13 +39,13 @@ _NAMES = {
     "vectors": ["JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
+_MODULES = {"baselines": "baselines", "corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
     "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors", "MissingExtraError",
     "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning", "SphericalAdmixture",
     "SphericalParagraphModel", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec",
-    "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "datasets", "vmf",
+    "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "dask", "datasets", "vmf",
 ]  # fmt: skip
 
 

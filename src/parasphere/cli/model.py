@@ -65,6 +65,11 @@ def fit(
     checkpoint: Annotated[
         Path | None, Option(help="Folder for the state of --learn-vectors; the same command resumes from it.")
     ] = None,
+    cluster: options.Cluster = None,
+    work: Annotated[
+        Path | None,
+        Option(help="Folder for the state of --cluster, which all workers see; the same command resumes from it."),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a model to a corpus and save it.
@@ -75,6 +80,7 @@ def fit(
         parasphere fit news.csv --text-column body --out model
         parasphere fit texts.txt --learn-vectors --out model
         zcat texts.txt.gz | parasphere fit - --facets 10 --out model
+        parasphere fit 'texts/*.parquet' --cluster local:4 --out model
     """  # noqa: D301
     from ..corpus import blocks
     from ..model import SphericalParagraphModel
@@ -86,6 +92,8 @@ def fit(
     for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint)):
         if given is not None and not learn:
             raise ParasphereError(f"{name} needs --learn-vectors.")
+    if work is not None and cluster is None:
+        raise ParasphereError("--work needs --cluster.")
     if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
         raise ParasphereError("--paper has its own stop words, prior strength, facets and vectors: omit these options.")
     settings: dict[str, Any] = {
@@ -102,6 +110,14 @@ def fit(
         )
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
+    if cluster is not None:
+        from .cluster import fit_on_cluster
+
+        work = work or model.with_name(f"{model.name}-work")
+        count = fit_on_cluster(estimator, corpus, cluster, work, _columns(text_column, encoding, format))
+        estimator.save(model, embed_vectors=embed_vectors)
+        say({"documents": count, **_facts(estimator), "model": str(model)}, as_json)
+        return
     with reading("reading", corpus) as at:
         texts = blocks(documents(corpus), progress=at, text=text_column, encoding=encoding, format=format)
         material: Any = list(texts) if learn else estimator.read(texts)
@@ -130,20 +146,27 @@ def transform(
     ] = "offset",
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
+    cluster: options.Cluster = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write the vectors of texts to a file, in constant memory.
+    """Write the vectors of texts to a file, in constant memory; on a cluster to a folder, one file per partition.
 
     \b
     Examples:
         parasphere transform model texts.txt --out vectors.npy
         parasphere transform model news.csv --id-column id --out vectors.parquet
+        parasphere transform model 'texts/*.parquet' --cluster local:4 --out folder
     """  # noqa: D301
     from ..model.exports import writer
 
     estimator = _load(model, vectors)
     estimator.n_jobs = threads
     columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    if cluster is not None:
+        from .cluster import transform_on_cluster
+
+        say(transform_on_cluster(estimator, corpus, cluster, vectors_file, space, columns), as_json)
+        return
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out, space) as write:
         for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):

@@ -1,7 +1,7 @@
 """The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
 
 from .comparing import MatchExplanation
-from .em import Online, Sampled
+from .em import Online, Run, Sampled
 from .equations import Prior
 from .estimator import SphericalParagraphModel
 from .explain import Explanation
@@ -10,8 +10,10 @@ from .index import Index
 from .near_duplicates import Duplicate, duplicates
 from .posterior import FacetPosterior, Posterior
 from .search import Match
+from .statistics import CorpusStatistics, Partition
 
 __all__ = [
+    "CorpusStatistics",
     "Duplicate",
     "Explanation",
     "FacetPosterior",
@@ -19,8 +21,10 @@ __all__ = [
     "Match",
     "MatchExplanation",
     "Online",
+    "Partition",
     "Posterior",
     "Prior",
+    "Run",
     "Sampled",
     "SphericalParagraphModel",
     "duplicates",

@@ -18,17 +18,18 @@ from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import ENGLISH, GLOVE
-from .em import Online, Start, fit_prior
+from .em import Online, Run, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
 from .posterior import Space, check_space, directions_of, of_unit_length, offsets_of
+from .stepwise import Stepwise
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
 class SphericalParagraphModel(
-    Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+    Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
 ):  # fmt: skip
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
@@ -281,6 +282,7 @@ class SphericalParagraphModel(
         super(SphericalParagraphModel, model).save(folder)
 
     def _fit(self, bags: Bags) -> None:
+        self._run = self._run_reader = None  # a loop of steps that was not finished is given up
         self._learn(bags, float(self.prior_strength), self.kappa_method)
         self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
 
@@ -295,7 +297,7 @@ class SphericalParagraphModel(
         if not known.any():
             raise CorpusError(f"none of the {len(bags):,} documents has a word with a vector; at least one must")
         bags = bags if known.all() else bags[known]
-        self.prior_, monitor = fit_prior(
+        run = fit_prior(
             bags,
             strength=strength,
             method=method,
@@ -306,16 +308,21 @@ class SphericalParagraphModel(
             device=self.device,
             verbose=bool(self.verbose),
         )
-        self.online_ = Online.after_fit(bags, self.prior_)
-        self.evidence_ = np.array(monitor.trace)
-        self.n_iter_ = len(monitor.trace) - 1
+        self._keep(run, bags, 5)
+
+    def _keep(self, run: Run, bags: Bags | None, level: int) -> None:
+        """Keep what EM has learned so far, and the documents for :meth:`partial_fit`; warn so many levels up."""
+        monitor = run.monitor(self.max_iter, self.tol)
+        self.prior_, self.online_ = run.prior, Online.after_fit(run, bags)
+        self.evidence_ = np.array(run.trace, np.float64)
+        self.n_iter_ = len(run.priors) - 1
         self.converged_ = monitor.converged
-        if not monitor.converged:
+        if monitor.finished and not monitor.converged:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {monitor.gain:.2g} nats "
                 f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=level,
             )
 
     def _learn_held(self, online: Online) -> None:
