@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
@@ -14,6 +15,7 @@ from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, Settings
+from .learning_start import with_others
 from .learning_texts import known_words, read_texts, seed_of, with_phrases
 from .wordvectors import WordVectors
 
@@ -87,12 +89,14 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         "dim": [Interval(Integral, 2, None, closed="left"), None],
         "start": [str, Path, WordVectors, None],
         "tokenizer": [callable, None],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "start_strength": [Interval(Real, 0, None, closed="left")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), None],
         "rate": [Interval(Real, 0, None, closed="neither")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "ngrams": [Interval(Integral, 1, None, closed="left")],
         "weigh": ["boolean"],
         "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
         "device": [str, None],
         "checkpoint": [str, Path, None],
         "verbose": ["verbose"],
@@ -108,12 +112,14 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         *,
         start: Any = ENGLISH,
         tokenizer: AnyTokenizer | None = None,
-        epochs: int = 40,
-        rate: float = 0.2,
+        start_strength: float = 0.0,
+        epochs: int | None = None,
+        rate: float = 0.8,
         min_count: int = 2,
         ngrams: int = 1,
         weigh: bool = True,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         device: str | None = None,
         checkpoint: str | Path | None = None,
         verbose: bool = False,
@@ -121,12 +127,14 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self.dim = dim
         self.start = start
         self.tokenizer = tokenizer
+        self.start_strength = start_strength
         self.epochs = epochs
         self.rate = rate
         self.min_count = min_count
         self.ngrams = ngrams
         self.weigh = weigh
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.device = device
         self.checkpoint = checkpoint
         self.verbose = verbose
@@ -147,7 +155,10 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         dim = self._dim(start)
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
         seed = seed_of(self.random_state)
-        settings = Settings(self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, seed=seed)
+        settings = Settings(
+            self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, start_strength=self.start_strength,
+            seed=seed,
+        )  # fmt: skip
         texts = read_texts(X, self.tokenizer_, settings.min_count)
         if settings.ngrams > 1:
             if not texts.joinable:
@@ -156,10 +167,12 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         texts = known_words(texts)
         if not (np.diff(texts.ends) > 1).any():
             raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
-        learning = Learning(texts, start, dim, settings, self.device)
+        learning = Learning(texts, start, dim, settings, self.device, effective_n_jobs(self.n_jobs))
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
         learning.run(checkpoint, bool(self.verbose))
-        self.vectors_ = learning.vectors("learned" if start is None else f"learned from {start.name}")
+        learned = learning.vectors("learned" if start is None else f"learned from {start.name}")
+        self.vectors_ = learned if start is None else with_others(learned, start)
+        self.gained_ = learning.gained
         self.concentration_, self.prior_concentration_ = learning.concentrations
         self.mean_direction_ = learning.mean
         self.losses_, self.held_out_losses_ = np.array(learning.losses).reshape(-1, 2).T.copy()
