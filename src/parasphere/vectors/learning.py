@@ -32,6 +32,7 @@ TABLE = 1 << 21  # entries of the table that words are drawn from
 JUDGES = 512  # words drawn per group when held-out texts are predicted
 MOST_HELD_OUT = 5000  # texts
 BATCH = 256  # pieces
+CONCENTRATION = 10.0  # kappa and kappa0 to begin with
 FEWEST_BATCHES = 100  # per epoch: smaller corpora are learned in smaller batches
 SHARD = 1 << 22  # words of the texts that are cut into pieces at a time
 SETTLING = 40  # batches that fit the concentrations to the initial vectors
@@ -91,7 +92,7 @@ class Learning:
         mean = share @ self.matrix
         length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction will do
         self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
-        self.numbers = np.array([10.0, 10.0, 0.0, 0.0, 0.0, 0.0])
+        self.numbers = np.array([CONCENTRATION, CONCENTRATION, 0.0, 0.0, 0.0, 0.0])
         self.state = np.array([settings.seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         self.losses: list[list[float]] = []
         self.gained = True
@@ -119,7 +120,7 @@ class Learning:
         """Run all epochs, or those that remain after a checkpoint."""
         one_each = threadpool_limits(1)  # the bits of a product depend on the number of BLAS's own threads
         pool = nullcontext(None) if self.threads == 1 else ThreadPoolExecutor(self.threads)
-        with one_each, pool as threads:
+        with one_each, pool as threads, np.errstate(over="ignore", invalid="ignore"):  # told below
             self._run(threads, checkpoint, verbose)
         if checkpoint is not None:
             checkpoint.remove()
@@ -130,7 +131,8 @@ class Learning:
     def _run(self, pool: ThreadPoolExecutor | None, checkpoint: Checkpoint | None, verbose: bool) -> None:
         judged = cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, np.array([99], np.uint64))
         stepper = self._stepper(pool)
-        self._settle(stepper)
+        if self.start.known.any():
+            self._settle(stepper)
         start_loss = self._judge(stepper, judged)
         if checkpoint is not None and (state := checkpoint.resume()) is not None:
             for name in self.CHANGING:
