@@ -45,8 +45,8 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         Concentration of a vMF prior of each word around its vector in ``start``. Where texts are compared rather than
         classified, about 100 keeps more of what good initial vectors know.
     epochs : int, default=None
-        Passes over the texts. None learns from about 45 million words, in 4 to 18 passes, and ends earlier once the
-        held-out texts are predicted no better.
+        Passes over the texts. None learns from about 45 million words, in 4 to 18 passes (40 if ``start`` is None), and
+        ends earlier once the held-out texts are predicted no better.
     rate : float, default=0.8
         Length of the first steps; it decreases linearly to zero.
     min_count : int, default=2

@@ -37,7 +37,8 @@ FEWEST_BATCHES = 100  # per epoch: smaller corpora are learned in smaller batche
 SHARD = 1 << 22  # words of the texts that are cut into pieces at a time
 SETTLING = 40  # batches that fit the concentrations to the initial vectors
 SEEN = 45e6  # words to learn from, all epochs together,
-EPOCHS = 4, 18  # within these bounds
+EPOCHS = 4, 18  # within these bounds; if all words start at random,
+EPOCHS_AT_RANDOM = 4, 40
 COOLING = 2  # epochs in which the rate falls to zero once the held-out likelihood gains nothing
 
 
@@ -102,7 +103,8 @@ class Learning:
         self.held_out, self.learned_from = order[:n_held], order[n_held:]
         self.cutting = Cutting(settings.context, settings.targets, settings.share)
         kept = float(texts.counts @ self.keep)
-        self.epochs = settings.epochs or int(np.clip(round(SEEN / max(kept, 1)), *EPOCHS))
+        bounds = EPOCHS if self.start.known.any() else EPOCHS_AT_RANDOM
+        self.epochs = settings.epochs or int(np.clip(round(SEEN / max(kept, 1)), *bounds))
         n_pieces = max(kept / (settings.context + settings.targets), n_texts)
         self.batch = int(np.clip(n_pieces // FEWEST_BATCHES, 4, BATCH))
         self.device = None if device is None else Device(self, device)

@@ -17,7 +17,8 @@ SMALLEST = 0.01  # weight to start with: the logarithm of none can be moved
 # most MOST epochs; others as if a quarter of an epoch had.
 KNOWN, SEEN, MOST = 10.0, 6e5, 4.0
 NEW, EPOCH = 1.0, 0.25
-SQUARE, WEIGHT_SQUARE = 100.0, 10.0  # per occurrence
+SQUARE = 100.0  # per occurrence; of weights:
+KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
 
 
 class Start(NamedTuple):
@@ -66,7 +67,7 @@ def first_state(
         first_vectors(texts.words, start, dim, seed),
         (SQUARE * occurrences).astype(np.float32),
         weights,
-        (WEIGHT_SQUARE * occurrences).astype(np.float32),
+        (np.where(known, KNOWN_WEIGHT, NEW_WEIGHT) * occurrences).astype(np.float32),
         np.where(known, strength / np.maximum(seen, 1.0), 0.0).astype(np.float32),
         known,
     )
