@@ -190,6 +190,40 @@ def turn(batch: Any, parameters: Any, by_drawn: Any, lo: Any, hi: Any) -> None:
         batch.slopes[p, 0], batch.slopes[p, 1] = along - by_prior, by_prior
 
 
+@compiled(fastmath=True, error_model="numpy")
+def work_on(
+    batch: Any, parameters: Any, log_q: Any, drawn: Any, lo: Any, hi: Any, by_drawn: Any, squares: Any, learn: Any
+) -> None:
+    """Predict the pieces from ``lo`` to ``hi`` with the words drawn for them; if ``learn``, write the gradients too.
+
+    One call per group: what runs outside of compiled code would make threads wait for each other.
+    """
+    point(batch, parameters, lo, hi)
+    directions, noise = batch.directions[lo:hi], rows_of(drawn, parameters)
+    masses = np.dot(directions, noise.T)
+    n, m = masses.shape
+    tops, others, totals = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.float32)
+    for p in range(n):
+        top, total = np.float32(-1e30), np.float32(0.0)
+        for j in range(m):
+            masses[p, j] -= log_q[drawn[j]]
+            top = max(top, masses[p, j])
+        for j in range(m):
+            masses[p, j] = np.exp(masses[p, j] - top)
+            total += masses[p, j]
+        tops[p], others[p] = top, total
+    predict(batch, parameters, log_q, tops, others, totals, lo, hi)
+    if not learn:
+        return
+    squares[:] = 0.0
+    for p in range(n):
+        for j in range(m):
+            masses[p, j] *= totals[p]
+            squares[j] += masses[p, j] * masses[p, j]
+    by_drawn[:] = np.dot(masses.T, directions)
+    turn(batch, parameters, np.dot(masses, noise), lo, hi)
+
+
 @compiled
 def chain(words: Any, drawn: Any, heads: Any) -> Any:
     """Link all places of each word, in the batch and then among the drawn ones.

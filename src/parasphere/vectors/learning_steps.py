@@ -10,10 +10,10 @@ fixed order. So the same seed gives the same bits with any number of threads.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cython_blas as _  # noqa: F401  (loaded here, so that its threads can be limited)
 
 from .learning_batch import (
     KAPPA,
@@ -28,10 +28,7 @@ from .learning_batch import (
     chain,
     lay_out,
     move,
-    point,
-    predict,
-    rows_of,
-    turn,
+    work_on,
 )
 from .learning_pieces import Pieces
 
@@ -101,8 +98,11 @@ class Stepper:
         if self._by_drawn.shape[:2] != drawn.shape:
             self._by_drawn = np.empty((*drawn.shape, parameters.matrix.shape[1]), np.float32)
         by_drawn, squares = self._by_drawn, np.empty(drawn.shape, np.float32)
+        fixed = batch, parameters, self.log_q
         self._share(
-            len(some), len(drawn), lambda g, lo, hi: self._group(batch, drawn[g], lo, hi, by_drawn[g], squares[g])
+            len(some),
+            len(drawn),
+            lambda g, lo, hi: work_on(*fixed, drawn[g], lo, hi, by_drawn[g], squares[g], True),
         )
         if rate > 0:
             links, touched = chain(batch.words, drawn.reshape(-1), self._heads)
@@ -120,27 +120,12 @@ class Stepper:
     def judge(self, pieces: Pieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
         """Return the loss of some of the pieces, and how many words were held out."""
         batch = Batch(*lay_out(*pieces, some, self.parameters.matrix.shape[1]))
-        self._share(len(some), len(drawn), lambda g, lo, hi: self._group(batch, drawn[g], lo, hi, None, None))
+        fixed, unused = (
+            (batch, self.parameters, self.log_q),
+            (np.empty((1, 1), np.float32), np.empty(1, np.float32), False),
+        )
+        self._share(len(some), len(drawn), lambda g, lo, hi: work_on(*fixed, drawn[g], lo, hi, *unused))
         return _summed(batch)
-
-    def _group(self, batch: Batch, drawn: Any, lo: int, hi: int, by_drawn: Any, squares: Any) -> None:
-        """Predict the pieces from ``lo`` to ``hi``; compute their gradients too if there are arrays to write into."""
-        parameters = self.parameters
-        point(batch, parameters, lo, hi)
-        directions, noise = batch.directions[lo:hi], rows_of(drawn, parameters)
-        masses = directions @ noise.T
-        masses -= self.log_q[drawn]
-        tops = masses.max(axis=1)
-        masses -= tops[:, None]
-        np.exp(masses, out=masses)
-        others, totals = masses.sum(axis=1), np.empty(hi - lo, np.float32)
-        predict(batch, parameters, self.log_q, tops, others, totals, lo, hi)
-        if by_drawn is None:
-            return
-        masses *= totals[:, None]
-        np.einsum("ij,ij->j", masses, masses, out=squares)
-        np.matmul(masses.T, directions, out=by_drawn)
-        turn(batch, parameters, masses @ noise, lo, hi)
 
     def _share(self, n: int, n_parts: int, work: Callable[[int, int, int], None]) -> None:
         """Do the work on n things in equal parts, which the threads share."""
