@@ -140,7 +140,7 @@ def _doc2vec(epochs: int, task: Task) -> Callable[[], float]:
 def _fasttext(epochs: int, task: Task) -> Callable[[], float]:
     from tempfile import NamedTemporaryFile
 
-    import fasttext
+    import fasttext  # type: ignore[import-not-found]
 
     with NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(" ".join(words) for words in task.lists))
