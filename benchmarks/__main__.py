@@ -14,7 +14,7 @@ from pathlib import Path
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
 NAMES = [
-    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "paragraphs", "duplicates",
+    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "paragraphs", "duplicates",
     "mixtures", "fastsent", "encoders", "cluster",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"

@@ -155,6 +155,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "skip_gram": (False, "no"),
     "split_sentences": (False, "no"),
     "start": (VECTORS, 1.5),
+    "start_strength": (3.0, -1.0),
     "steps": (2, 0),
     "sublinear_tf": (True, "no"),
     "teacher": (len, 1.5),

@@ -333,5 +333,12 @@ def test_facets_and_learned_vectors(vectors_file: Path, tmp_path: Path) -> None:
     told = json.loads(run("fit", corpus, "-o", learned, "--learn-vectors", "--epochs", 3, *how, "--json"))
     assert (told["documents"], told["unknown_words"]) == (80, 0)  # "wind" and "coast" have been learned
     assert "wind" in SphericalParagraphModel.load(learned).vectors_.vocabulary
+    more = tmp_path / "more.txt"
+    more.write_text("north wind storm\neast storm\n" * 20)
+    newer, how = tmp_path / "newer", ["--learn-vectors", "--tol", 0.01]
+    run("fit", more, "-o", newer, "--from", learned, *how)
+    assert {"coast", "storm"} <= set(SphericalParagraphModel.load(newer).vectors_.words)
+    assert "omit --vectors" in run("fit", more, "-o", newer, "--from", learned, "-v", vectors_file, *how, code=1)
+    assert "--from needs --learn-vectors" in run("fit", more, "-o", newer, "--from", learned, code=1)
     complaint = run("fit", corpus, "-o", tmp_path / "x", "--paper", "--facets", 2, "-v", vectors_file, code=1)
     assert "--paper has its own" in complaint

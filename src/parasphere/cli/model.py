@@ -49,8 +49,12 @@ def fit(
     learn: Annotated[
         bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
     ] = False,
+    update: Annotated[
+        Path | None,
+        Option("--from", metavar="MODEL", help="Learn from these texts on: start from the word vectors of a model."),
+    ] = None,
     epochs: Annotated[
-        int | None, Option(min=1, help="Passes over the texts with --learn-vectors. (default: 40)")
+        int | None, Option(min=1, help="Passes over the texts with --learn-vectors. (default: by the number of words)")
     ] = None,
     prior_strength: Annotated[
         float, Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
@@ -79,6 +83,7 @@ def fit(
         parasphere fit texts.txt --out model
         parasphere fit news.csv --text-column body --out model
         parasphere fit texts.txt --learn-vectors --out model
+        parasphere fit more.txt --learn-vectors --from model --out newer
         zcat texts.txt.gz | parasphere fit - --facets 10 --out model
         parasphere fit 'texts/*.parquet' --cluster local:4 --out model
     """  # noqa: D301
@@ -86,10 +91,10 @@ def fit(
     from ..model import SphericalParagraphModel
     from ..storage import check_target
     from ..text import Tokenizer
-    from ..vectors import JointVectors, WordVectors
+    from ..vectors import UPDATING, JointVectors, WordVectors
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
-    for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint)):
+    for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint), ("--from", update)):
         if given is not None and not learn:
             raise ParasphereError(f"{name} needs --learn-vectors.")
     if work is not None and cluster is None:
@@ -102,12 +107,18 @@ def fit(
     if not paper:
         words = None if stop_words is None else Tokenizer(stop_words="english" if stop_words else None)
         settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
-    vectors = vectors or (GLOVE if paper else ENGLISH)
-    source: Any = WordVectors.load(vectors, verbose=not quiet.get())
+    if update is not None and vectors is not None:
+        raise ParasphereError("--from takes the word vectors of a model: omit --vectors.")
+    source: Any
+    if update is None:
+        source = WordVectors.load(vectors or (GLOVE if paper else ENGLISH), verbose=not quiet.get())
+    else:
+        source = _load(update, None).vectors_
     if learn:
         source = JointVectors(
-            start=source, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet.get()
-        )
+            start=source, start_strength=0.0 if update is None else UPDATING, epochs=epochs, random_state=seed,
+            n_jobs=threads, checkpoint=checkpoint, verbose=not quiet.get(),
+        )  # fmt: skip
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
     if cluster is not None:

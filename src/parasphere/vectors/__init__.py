@@ -1,7 +1,7 @@
 """Word vectors: formats, cache and export, and the learners that make them from texts."""
 
 from ..places import ENGLISH, GLOVE
-from .joint import JointVectors
+from .joint import UPDATING, JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .stored import KIND
 from .taught import TaughtVectors
@@ -14,6 +14,7 @@ __all__ = [
     "EXTENSIONS",
     "GLOVE",
     "KIND",
+    "UPDATING",
     "Coverage",
     "JointVectors",
     "Resolved",
