@@ -451,9 +451,9 @@ def test_a_tokenizer_is_passed_between_model_and_learner() -> None:
     assert tokenizer == TOKENS
     assert "xa" not in vectors
     vectors, tokenizer = resolve(free, None, ["the xa xb"] * 5)  # the learner's default, which keeps stop words
-    assert tokenizer == Tokenizer()
+    assert tokenizer == Tokenizer(digits=True)
     assert "the" in vectors
-    assert resolve(vectors, None, None) == (vectors, Tokenizer())  # small weights make stop words harmless
+    assert resolve(vectors, None, None) == (vectors, Tokenizer(digits=True))  # small weights make stop words harmless
     assert resolve(vectors, None, None, weighted=False) == (vectors, default_tokenizer())
     plain = vectors.with_weights(None)
     assert resolve(plain, None, None) == (plain, default_tokenizer())

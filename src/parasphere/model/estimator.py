@@ -39,9 +39,9 @@ class SphericalParagraphModel(
         Word vectors, or a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, of
         which ``fit`` fits a clone to the same texts. None if the model is fitted to bags or rows of numbers.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is the tokenizer of the learner, if there is one, or else runs of Unicode
-        letters, lower-cased: all of them if words are weighted, as with the default vectors, since stop words have
-        small weights; without English stop words otherwise.
+        Splits texts into words. None is the tokenizer of the learner, if there is one, or else, lower-cased: runs of
+        Unicode letters and digits if words are weighted, as with the default vectors, since stop words have small
+        weights; runs of letters without English stop words otherwise.
     weighted : bool, default=True
         Weight words by ``vectors.weights``, if the vectors have weights (the default ones and learned ones do). The
         evidence is then that of weighted counts, which is no density of words.

@@ -40,7 +40,8 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         None initialises all words at random. Words of ``start`` that are not learned keep their vectors.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
-        ``Tokenizer()``: runs of Unicode letters, lower-cased, with stop words (which get small weights).
+        ``Tokenizer(digits=True)``: runs of Unicode letters and digits, lower-cased, with stop words (which get small
+        weights).
     start_strength : float, default=0.0
         Concentration of a vMF prior of each word around its vector in ``start``. Where texts are compared rather than
         classified, about 100 keeps more of what good initial vectors know.
@@ -162,7 +163,7 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         given = self.start
         start = given if given is None or isinstance(given, WordVectors) else WordVectors.load(given)
-        self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
+        self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
         name = "learned" if start is None else f"learned from {start.name}"
         return self._learn(X, start, self._dim(start), self.start_strength, name)
 
