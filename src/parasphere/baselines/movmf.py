@@ -18,7 +18,7 @@ from .tfidf import WeightedCounts
 Weighting = Literal["tf", "tfidf"]
 
 
-class SphericalTopics(WeightedCounts):
+class DirectionTopics(WeightedCounts):
     """A text encoder that fits an estimator of unit vectors to weighted word counts, and transforms with it.
 
     A subclass has a parameter ``weighting``: "tf" for counts, "tfidf" for counts times inverse document frequency.
@@ -59,7 +59,7 @@ class SphericalTopics(WeightedCounts):
 
 
 @dataclass(eq=False, repr=False)
-class MovMFTopics(SphericalTopics):
+class MovMFTopics(DirectionTopics):
     """Texts as their responsibilities in a mixture of von Mises-Fisher distributions over weighted words.
 
     Parameters
