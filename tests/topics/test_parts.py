@@ -27,7 +27,7 @@ def test_smoothing_is_the_mean_with_the_nearest() -> None:
     landmarks = unit_rows(9, 4, seed=1)
     found = smoothed(rows, landmarks, 2)
     two = np.argsort(-(rows[5] @ landmarks.T))[:2]
-    mean = rows[5] + landmarks[two].sum(axis=0)
+    mean = 0.5 * rows[5] + landmarks[two].mean(axis=0)
     assert found[5] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
     assert not found[-1].any()
     assert smoothed(rows, landmarks, 0) is rows

@@ -51,8 +51,8 @@ class SphericalTopics(
         The model of the texts. A fitted one is used as it is; otherwise a clone is fitted to the same texts. None is
         ``SphericalParagraphModel()``.
     n_topics : int or "auto", default="auto"
-        Number of topics. "auto" begins with many, merges the two that are most alike as long as the Bayesian
-        information criterion falls, and fits again from there.
+        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the number on which
+        random halves of texts agree best, by adjusted mutual information.
     lexical_weight : float or "auto", default="auto"
         Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
         halves of texts find each other best.
@@ -164,7 +164,8 @@ class SphericalTopics(
         self.n_neighbours_, self.outliers_ = int(self.n_neighbours), bool(self.outliers)
         means = smoothed(rows, self.landmarks_, self.n_neighbours_)
         seed = int(rng.integers(2**31))
-        self._start(means[present], known, self._mixture(means[present], known, seed))
+        halves = [] if self.n_topics != "auto" else [self._means(half) for half in representation.halves(held, rng)]
+        self._start(means[present], known, self._mixture(means[present], known, halves, seed))
         self._describe(held, rows, means)
         return self
 
@@ -189,10 +190,12 @@ class SphericalTopics(
 
         A text that says nothing has the mixing weights.
         """
+        check_is_fitted(self, "labels_")
         return self._probabilities(self._means(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts that say nothing."""
+        check_is_fitted(self, "labels_")
         return self._labels(self._means(X))
 
     def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
@@ -226,19 +229,19 @@ class SphericalTopics(
         return representation.joined(*self._parts(held), self.lexical_weight_)
 
     def _means(self, X: Any) -> Rows:
-        check_is_fitted(self)
         return smoothed(self._rows(list(blocks(as_texts(X)))), self.landmarks_, self.n_neighbours_)
 
-    def _mixture(self, means: Rows, known: Rows, seed: int) -> NDArray[np.int64]:
+    def _mixture(self, means: Rows, known: Rows, halves: list[Rows], seed: int) -> NDArray[np.int64]:
         """Divide averaged texts into topics, (n,)."""
         if self.n_topics != "auto":
             return _divided(means, int(self.n_topics), seed)
-        many = max(1, min(MOST, len(means) // FEWEST_TEXTS))
-        labels = _divided(means, many, seed)
+        labels = _divided(means, max(1, min(MOST, len(means) // FEWEST_TEXTS)), seed)
         names, labels = np.unique(labels, return_inverse=True)
-        many = len(names)
-        merges = merge_topics(sums_of(known, labels, many), np.bincount(labels).astype(float))
-        k = many - int(np.argmin(merges.criteria))
+        merges = merge_topics(sums_of(known, labels, len(names)), np.bincount(labels).astype(float))
+        centres = sums_of(means, labels, len(names))
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in halves]
+        k = representation.best_number(topics[0], topics[1], merges)
         return _divided(means, k, seed, sums_of(means, merges.groups(k)[labels], k))
 
     def __sklearn_tags__(self) -> Any:

@@ -13,8 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import adjusted_mutual_info_score
 
 from ..corpus import Block
+from .merging import Merges
 from .neighbours import of_unit_length
 
 Rows = NDArray[np.float32]
@@ -58,6 +60,27 @@ def halves(blocks: list[Block], rng: np.random.Generator) -> tuple[list[str], li
             one.append(" ".join(words[i] for i in order[:middle]))
             other.append(" ".join(words[i] for i in order[middle:]))
     return one, other
+
+
+def best_number(one: NDArray[np.int64], other: NDArray[np.int64], merges: Merges) -> int:
+    """Return the number of topics, after merging, on which halves of texts agree best, beyond chance.
+
+    The measure is the adjusted mutual information (Vinh et al., 2010) of the topics of both halves. It rises as long as
+    a merge joins topics between which halves are torn, and falls when topics are merged that halves tell apart.
+
+    Parameters
+    ----------
+    one, other : (n,) int64
+        The topic of either half of each text, before merging; -1 for a half that says nothing.
+    merges : Merges
+    """
+    many = len(merges.criteria)
+    said = (one >= 0) & (other >= 0)
+    if many < 3 or said.sum() < FEWEST:
+        return many - int(np.argmin(merges.criteria))
+    groups = [merges.groups(k) for k in range(2, many + 1)]
+    found = [adjusted_mutual_info_score(group[one[said]], group[other[said]]) for group in groups]
+    return 2 + int(np.argmax(found))
 
 
 def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows, Rows]) -> float:

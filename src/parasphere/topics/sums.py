@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
 TYPICAL = 3  # texts that are kept per topic
+OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
 
 
 class TopicSums:
@@ -202,7 +203,7 @@ class TopicSums:
         labels = joint.argmax(axis=1) if len(joint) else np.zeros(0, np.int64)
         labels[~means.any(axis=1)] = -1
         if self.outliers_:
-            labels[logsumexp(joint, axis=1) < self._background_density(means)] = -1
+            labels[logsumexp(joint, axis=1) < self._background_density(means) + np.log(OUTLIERS)] = -1
         return np.asarray(labels, np.int64)
 
     def _background_density(self, means: Rows) -> Floats:
