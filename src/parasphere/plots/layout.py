@@ -25,7 +25,7 @@ NEIGHBOURS = 15
 AXES = 50  # principal axes in which neighbours are looked for, if there are more dimensions
 EXACT = 12_000  # documents up to which all pairs are compared
 CELL, CELLS = 400, 6  # documents per cell, and cells that are searched for the neighbours of a document, beyond that
-CURVE = (1.58, 0.90)  # 1 / (1 + a d^(2b)) is about exp(-(d - 0.1)) beyond the distance 0.1, and 1 before
+CURVE = (0.992, 1.112)  # 1 / (1 + a d^(2b)) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
 REPELLED = 5  # random documents that each attraction is balanced with
 
 
