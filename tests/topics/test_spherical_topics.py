@@ -38,7 +38,7 @@ def fitted() -> SphericalTopics:
 
 
 def test_planted_topics_are_found_and_numbered_by_size() -> None:
-    texts, labels = planted()
+    labels = planted()[1]
     found = fitted()
     said = found.labels_ >= 0
     assert said.mean() > 0.9
@@ -56,7 +56,7 @@ def test_the_number_of_topics_is_found() -> None:
 
 @pytest.mark.parametrize("by", ["tfidf", "likelihood"])
 def test_words_of_a_topic_are_its_own(by: Any) -> None:
-    texts, labels = planted()
+    labels = planted()[1]
     for topic, words in enumerate(fitted().topic_words(8, by=by)):
         letter = "abcde"[np.bincount(labels[fitted().labels_ == topic]).argmax()]
         assert len(words) == 8

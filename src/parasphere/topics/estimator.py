@@ -198,6 +198,14 @@ class SphericalTopics(
         check_is_fitted(self, "labels_")
         return self._labels(self._means(X))
 
+    def vectors(self, X: Any) -> Rows:
+        """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text that says nothing.
+
+        They are what :func:`parasphere.plots.draw_neighbours` takes.
+        """
+        check_is_fitted(self, "labels_")
+        return self._rows(list(blocks(as_texts(X))))
+
     def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
         """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""
         self.words_ = TfIdf(sublinear_tf=True, max_words=WORDS, tokenizer=Tokenizer(stop_words="english", min_length=2))

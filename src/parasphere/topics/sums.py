@@ -64,6 +64,18 @@ class TopicSums:
             raise ValueError(f"by must be one of {', '.join(MEASURES)}, not {by!r}")
         return top_words(MEASURES[by](self.counts_), self.words_.vocabulary_.words, k)
 
+    def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
+        """Return the name of the topic of each text, its first words; "" for outliers and texts that say nothing.
+
+        Parameters
+        ----------
+        labels : (n_docs,) ints, default=None
+            Topics, as ``predict`` returns them; None is ``labels_``.
+        n_words : int, default=3
+        """
+        names = [", ".join(words) for words in self.topic_words(n_words)]
+        return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
+
     def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
         """Count the texts of each topic per value of a column, such as a year or a source.
 
