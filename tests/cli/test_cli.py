@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import Index, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import Index, SphericalParagraphModel, SphericalTopics, Tokenizer, WordVectors, datasets
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -294,7 +294,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_topics(tmp_path: Path) -> None:
-    corpus = load("docstrings")
+    corpus = datasets.load("docstrings")
     lines = [json.dumps({"text": text, "area": corpus.label_names[label]}) for text, label in
              zip(corpus.texts[::4], corpus.labels[::4], strict=True)]  # fmt: skip
     (tmp_path / "texts.jsonl").write_text("\n".join(lines))

@@ -59,7 +59,7 @@ def topics(
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     with reading("reading", corpus) as at:
-        columns = {"text": text_column, "label": label_column, "encoding": encoding, "format": format}
+        columns: dict[str, Any] = {"text": text_column, "label": label_column, "encoding": encoding, "format": format}
         held = list(blocks(documents(corpus), progress=at, **columns))
     given = None if model is None else SphericalParagraphModel.load(model)
     found = SphericalTopics(given, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
