@@ -80,9 +80,15 @@ def test_texts_that_say_nothing_are_apart() -> None:
     assert np.allclose(found.transform([""]), found.weights_)
 
 
-def test_a_text_of_everything_is_an_outlier() -> None:
-    assert fitted().predict([" ".join(WORDS)])[0] == -1
-    assert SphericalTopics(model(), K, outliers=False).fit(planted()[0]).predict([" ".join(WORDS)])[0] >= 0
+def test_texts_of_no_topic_are_outliers() -> None:
+    texts, _ = planted()
+    rng = np.random.default_rng(5)
+    noise = [" ".join(rng.choice(WORDS, 10)) for _ in range(40)]
+    found = SphericalTopics(model(), K).fit([*texts, *noise])
+    assert (found.labels_[400:] < 0).mean() > 3 * (found.labels_[:400] < 0).mean()
+    assert (found.labels_[400:] < 0).sum() >= 5
+    everyone = SphericalTopics(model(), K, outliers=False).fit([*texts, *noise])
+    assert (everyone.labels_ >= 0).all()
 
 
 def test_table_of_topics() -> None:
