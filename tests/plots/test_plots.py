@@ -337,8 +337,8 @@ def test_neighbours_are_kept_far_better_than_by_two_axes() -> None:
     rows, _ = crowd()
     points = neighbour_map(rows)
     two = PCA(2, random_state=0).fit_transform(rows)
-    assert trustworthiness(rows, points, n_neighbors=10, metric="cosine") > 0.93
-    assert trustworthiness(rows, two, n_neighbors=10, metric="cosine") < 0.85
+    assert trustworthiness(rows, points, n_neighbors=10, metric="cosine") > 0.97
+    assert trustworthiness(rows, two, n_neighbors=10, metric="cosine") < 0.87
     near = np.linalg.norm(points[:, None] - points, axis=-1).argsort(axis=1)[:, 1:11]
     groups = crowd()[1]
     assert (groups[near] == groups[:, None]).mean() > 0.95
@@ -352,8 +352,8 @@ def test_the_same_seed_is_the_same_layout() -> None:
 
 def test_neighbours_in_cells_are_nearly_the_nearest() -> None:
     rows = crowd(20, 600)[0].astype(np.float32)
-    exact = np.argsort(-(rows @ rows.T), axis=1)[:, :11]
-    found = _in_cells(rows, 11, 0)
+    exact = np.argsort(-(rows[::40] @ rows.T), axis=1)[:, :11]
+    found = _in_cells(rows, 11, 0)[::40]
     assert np.mean([len(set(one) & set(other)) for one, other in zip(exact, found, strict=True)]) > 8.5
 
 
