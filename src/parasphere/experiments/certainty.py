@@ -239,7 +239,7 @@ def _rank(dataset: Dataset, vectors: WordVectors, fold: Fold, options: Options, 
         known, asked = model.posterior(seen), model.posterior(unseen)
         rows, others = scaled(known.vectors("offset"), asked.vectors("offset"))
         machine, _ = choose(rows, dataset.labels[fold.train], options)
-        certainty = _certainty(asked, known, np.asarray(machine.decision_function(others)))
+        certainty = _certainty(asked, known, machine.scores(others))
         wrong = np.asarray(machine.predict(others) != dataset.labels[fold.test])
     return Ranking(wrong, certainty)
 
@@ -250,7 +250,9 @@ def _model(vectors: WordVectors, options: Options) -> SphericalParagraphModel:
 
 def _certainty(asked: Posterior, known: Posterior, decisions: Floats) -> dict[str, Floats]:
     """Return each measure of the texts asked about, (n,), given the texts of the corpus and the classifier's values."""
-    best = np.sort(decisions, axis=1)[:, -2:] if decisions.ndim == 2 else np.stack([-decisions, decisions], axis=1)
+    if decisions.shape[1] == 1:  # of two labels
+        decisions = np.concatenate([-decisions, decisions], axis=1)
+    best = np.sort(decisions, axis=1)[:, -2:]
     return {
         "margin": np.abs(best[:, 1] - best[:, 0]),
         "typicality": typicality(asked.offset, asked.length, known.offset),

@@ -95,9 +95,9 @@ class SphericalTopics(
     --------
     >>> from parasphere import datasets
     >>> corpus = datasets.load("docstrings")
-    >>> topics = SphericalTopics(n_topics=8).fit(corpus.texts)
+    >>> topics = SphericalTopics(n_topics=12).fit(corpus.texts)
     >>> topics.labels_.shape, topics.transform(["solve a sparse linear system"]).shape
-    ((2004,), (1, 8))
+    ((2004,), (1, 12))
     >>> label = topics.predict(["the eigenvalues of a symmetric matrix"])[0]
     >>> "matrix" in topics.topic_words(5)[label]
     True

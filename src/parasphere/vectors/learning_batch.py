@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled
-from ..compiled.memory import address, prefetch
+from ..compiled.memory import prefetch_in
 from .learning_pieces import next_bits
 
 KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # places in ``numbers``
@@ -77,10 +77,10 @@ def _add(into: Any, row: Any, factor: Any) -> None:
 
 
 @compiled(inline="always")
-def _fetch_ahead(start: Any, size: Any, row: Any) -> None:
+def _fetch_ahead(matrix: Any, size: Any, row: Any) -> None:
     """Prefetch a row of ``size`` bytes."""
     for byte in range(0, size, _LINE):
-        prefetch(start + np.int64(row) * size + byte)
+        prefetch_in(matrix, np.int64(row) * size + byte)
 
 
 @compiled
@@ -119,17 +119,17 @@ def point(batch: Any, parameters: Any, lo: Any, hi: Any) -> None:
     """Find the posterior direction of the context of each piece from ``lo`` to ``hi``."""
     matrix, weights, mean = parameters.matrix, parameters.weights, parameters.mean
     kappa, kappa0 = parameters.numbers[KAPPA], np.float32(parameters.numbers[KAPPA0])
-    rows, size, last = address(matrix), np.int64(4 * matrix.shape[1]), batch.words.shape[0] - 1
+    size, last = np.int64(4 * matrix.shape[1]), batch.words.shape[0] - 1
     for p in range(lo, hi):
         eta = batch.directions[p]
         for x in range(eta.shape[0]):
             eta[x] = kappa0 * mean[x]
         for i in range(batch.begins[p], batch.middles[p]):
-            _fetch_ahead(rows, size, batch.words[min(i + AHEAD, last)])
+            _fetch_ahead(matrix, size, batch.words[min(i + AHEAD, last)])
             w = batch.words[i]
             _add(eta, matrix[w], kappa * weights[w])
         for i in range(batch.middles[p] + AHEAD, batch.begins[p + 1]):
-            _fetch_ahead(rows, size, batch.words[i])  # for the prediction of the targets
+            _fetch_ahead(matrix, size, batch.words[i])  # for the prediction of the targets
         length = np.sqrt(_dot(eta, eta)) + _TINY
         batch.lengths[p] = length
         for x in range(eta.shape[0]):
@@ -141,9 +141,9 @@ def rows_of(drawn: Any, parameters: Any) -> Any:
     """Return the rows of the drawn words, as long as kappa times their weights."""
     matrix, kappa = parameters.matrix, parameters.numbers[KAPPA]
     found = np.empty((drawn.shape[0], matrix.shape[1]), np.float32)
-    rows, size, last = address(matrix), np.int64(4 * matrix.shape[1]), drawn.shape[0] - 1
+    size, last = np.int64(4 * matrix.shape[1]), drawn.shape[0] - 1
     for j in range(drawn.shape[0]):
-        _fetch_ahead(rows, size, drawn[min(j + AHEAD, last)])
+        _fetch_ahead(matrix, size, drawn[min(j + AHEAD, last)])
         scale = np.float32(kappa * parameters.weights[drawn[j]])
         for x in range(matrix.shape[1]):
             found[j, x] = scale * matrix[drawn[j], x]
@@ -253,9 +253,9 @@ def move(
     rate, pull = np.float32(rate), np.float32(prior.pull)
     kappa, n = np.float32(numbers[KAPPA]), batch.words.shape[0]
     gradient = np.empty(matrix.shape[1], np.float32)
-    rows, size = address(matrix), np.int64(4 * matrix.shape[1])
+    size = np.int64(4 * matrix.shape[1])
     for t in range(lo, hi):
-        _fetch_ahead(rows, size, touched[min(t + AHEAD, hi - 1)])
+        _fetch_ahead(matrix, size, touched[min(t + AHEAD, hi - 1)])
         w = touched[t]
         row, force = matrix[w], kappa * weights[w]
         gradient[:] = 0.0
