@@ -93,7 +93,7 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
     assert (round(found["similarity"], 2), round(found["std"], 2)) == (0.49, 0.1)
     assert (round(found["evidence"], 1), round(found["nats"][0], 1)) == (12.8, 12.0)
     best = {max(words, key=lambda part: part[1])[0] for words in (found["match"].words_a, found["match"].words_b)}
-    assert best == {"equations", "equation"}
+    assert best == {"equations", "solution"}
 
 
 def test_every_page_with_code_is_run() -> None:

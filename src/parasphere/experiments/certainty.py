@@ -175,7 +175,11 @@ def typicality(offsets: ArrayLike, lengths: ArrayLike, corpus: ArrayLike) -> Flo
     >>> typicality([[1, 0], [0, 1], [0, 0]], [30, 30, 0], [[1, 0], [2, 0.1], [0, 1]]).round(1).tolist()
     [8.7, 8.0, 0.0]
     """
-    one, other, words = unit_rows(np.asarray(offsets)), unit_rows(np.asarray(corpus)), np.asarray(lengths, np.float64)
+    one, other, words = (
+        unit_rows(np.asarray(offsets, float)),
+        unit_rows(np.asarray(corpus, float)),
+        np.asarray(lengths, float),
+    )
     result = np.empty(len(one))
     for begin in range(0, len(one), ROWS):
         part = slice(begin, begin + ROWS)
