@@ -25,6 +25,7 @@ from parasphere import CorpusError, JointVectors, SphericalParagraphModel, Store
 
 pytest.importorskip("distributed", reason="the extra dask")
 
+import dask
 import dask.bag
 import dask.dataframe
 import psutil
@@ -35,7 +36,10 @@ from typer.testing import CliRunner
 import parasphere.dask as cluster
 from parasphere.cli import app
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.xdist_group("cluster"),  # one cluster of two processes is enough for two cores
+]
 
 RNG = np.random.default_rng(8)
 WORDS = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(120)]
@@ -55,14 +59,26 @@ def whole() -> SphericalParagraphModel:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def started() -> Iterator[Client]:
     with (
         warnings.catch_warnings(),
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         warnings.simplefilter("ignore")
         yield client
+
+
+@pytest.fixture
+def client(started: Client) -> Client:
+    """The cluster with two living workers: a nanny may give up on a worker that was killed while it started."""
+    for _ in range(20):
+        with contextlib.suppress(TimeoutError):
+            started.wait_for_workers(2, timeout=3)
+            return started
+        started.cluster.scale(2)
+    pytest.fail("the cluster has not got its two workers back within a minute")
 
 
 @pytest.fixture
@@ -220,7 +236,6 @@ class Murderer(threading.Thread):
 
 
 def while_murdering(client: Client, when: Callable[[], bool], work: Callable[[], Any]) -> Any:
-    client.wait_for_workers(2)
     murderer = Murderer(next(iter(client.run(os.getpid).values())), when)
     murderer.start()
     try:
