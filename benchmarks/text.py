@@ -94,9 +94,8 @@ def floor(vectors: WordVectors, texts: pa.Array) -> float:
 
     def gather() -> None:
         _read(data)
-        sum_rows(
-            ids, ends, vectors.matrix, None, out.sums, out.lengths, out.squared_norms, out.unknown, out.squared_weights
-        )
+        into = (out.sums, out.lengths, out.squared_norms, out.unknown, out.squared_weights)
+        sum_rows(ids, ends, vectors.matrix, None, 0.0, *into)
 
     gather()
     return best(gather)

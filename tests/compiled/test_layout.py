@@ -140,9 +140,9 @@ def test_every_loop_that_takes_addresses_is_behind_a_door() -> None:
 def test_ids_and_places_beyond_the_arrays_are_refused() -> None:
     def add_up(ids: list[int], ends: list[int]) -> None:
         out = [np.zeros((1, 2)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
-        sum_rows(np.array(ids, np.int32), np.array(ends), np.ones((3, 2), np.float32), None, *out)
+        sum_rows(np.array(ids, np.int32), np.array(ends), np.ones((3, 2), np.float32), None, 0.5, *out)
 
-    add_up([0, -1, 2], [3])
+    add_up([0, -1, 2, -3, -(2**30) - 2], [5])
     for ids, ends in (([3], [1]), ([10**9], [1]), ([0], [2]), ([0], [-1]), ([], [10**12])):
         with pytest.raises(ValueError, match=r"row|ends of documents"):
             add_up(ids, ends)
@@ -154,7 +154,7 @@ def test_facets_beyond_the_sums_are_refused() -> None:
         out = [np.zeros((1, 8)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
         tables = np.array(starts), np.array(facets, np.int32), np.ones(1)
         with pytest.raises(ValueError, match=r"narrow|beyond"):
-            sum_lifted_rows(np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, *tables, *out)
+            sum_lifted_rows(np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, 0.5, *tables, *out)
 
 
 def some_vectors(dim: int = 3) -> WordVectors:

@@ -302,9 +302,9 @@ def crafted_arrays(random: Random, _folder: Path) -> None:
             arrays[0] = ids + np.int32(random.choice([1, 100, 2**30]))
         case _:
             arrays[1] = ends + random.choice([-9, 1, 10**9, 2**62])
-    sums = arrays[4]
+    sums, hashed = arrays[4], random.choice([0.0, 0.5])
     with contextlib.suppress(ParasphereError, ValueError):
-        sum_rows(*arrays)
+        sum_rows(*arrays[:4], hashed, *arrays[4:])
         assert np.isfinite(sums).all()
         assert abs(sums).max(initial=0.0) <= len(ids)
 

@@ -51,7 +51,8 @@ def test_the_rows_are_unit_and_read_only(english: WordVectors) -> None:
 
 
 def test_the_fingerprint_that_is_kept_is_that_of_the_numbers(english: WordVectors) -> None:
-    same = WordVectors(english.vocabulary, english.matrix, weights=english.weights)
+    options = {"weights": english.weights, "unknown_weight": english.unknown_weight}
+    same = WordVectors(english.vocabulary, english.matrix, **options)
     assert same.fingerprint == english.fingerprint
 
 
@@ -124,19 +125,20 @@ def test_quantised_rows_need_a_direction() -> None:
 def test_saving_gives_the_same_bytes_and_vectors(tmp_path: Path) -> None:
     rows = quantised(np.array([[3, 4], [4, 3], [-1, 0]], np.float32))
     for folder in ("one", "two"):
-        save_quantised(tmp_path / folder, WORDS, rows, [0.5, 1.0, 2.1])
+        save_quantised(tmp_path / folder, WORDS, rows, [0.5, 1.0, 2.1], 1.5)
     one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
     assert one == two
     vectors = load_english(WordVectors, tmp_path / "one")
     assert vectors.words == WORDS
     assert vectors.weights is not None
+    assert vectors.unknown_weight == 1.5
     np.testing.assert_allclose(vectors.weights, [0.5, 1.0, 2.1], rtol=2**-11)
     np.testing.assert_allclose(vectors.matrix, [[0.6, 0.8], [0.8, 0.6], [-1, 0]], atol=1 / 127)
 
 
 def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match="has 256 bytes; at most 255"):
-        save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.int8), [1.0])
+        save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.int8), [1.0], 0.0)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +154,9 @@ def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_as_it_was(damaged: dict[str, np.ndarray], said: str, tmp_path: Path) -> None:
     arrays = {"rows": np.ones((2, 2), np.int8), "weights": np.ones(2, np.float16)}
     arrays |= {"lengths": np.ones(2, np.uint8), "data": np.frombuffer(b"ab", np.uint8)}
-    storage.save(tmp_path / "good", KIND, arrays, {"fingerprint": ""})
+    storage.save(tmp_path / "good", KIND, arrays, {"fingerprint": "", "unknown_weight": 0.0})
     assert load_english(WordVectors, tmp_path / "good").words == ["a", "b"]
-    storage.save(tmp_path / "bad", KIND, arrays | damaged, {"fingerprint": ""})
+    storage.save(tmp_path / "bad", KIND, arrays | damaged, {"fingerprint": "", "unknown_weight": 0.0})
     with pytest.raises(StoreError, match=said):
         load_english(WordVectors, tmp_path / "bad")
     storage.save(tmp_path / "none", KIND, arrays, {})

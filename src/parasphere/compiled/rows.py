@@ -12,6 +12,7 @@ from .jit import compiled
 from .layout import guarded
 from .memory import add_eight, add_eight_f64, add_products_f32, add_products_f64, address, prefetch
 
+HASHED = -3  # ids of this and less are those of words that have no row, only a hash: HASHED - hash
 AHEAD = 12  # how many words ahead rows are prefetched
 STRETCH = 4096  # rows per partial sum
 
@@ -31,13 +32,47 @@ def _check_ids(ids: Any, ends: Any, n_rows: Any) -> None:
         raise ValueError("a word's id is beyond the last row")
 
 
-def sum_rows(ids: Any, ends: Any, matrix: Any, weights: Any, *into: Any) -> None:
+@compiled(forceinline=True)
+def _next_bits(state: Any) -> Any:
+    """Return the next state and 64 random bits of the generator SplitMix64."""
+    state += np.uint64(0x9E3779B97F4A7C15)
+    bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, bits ^ (bits >> np.uint64(31))
+
+
+@compiled
+def _add_hashed(word: Any, weight: Any, total: Any) -> None:
+    """Add the unit vector of a word without a row, times a weight: plus or minus 1 / sqrt(dim) by random bits.
+
+    ``word`` is its id, from which the bits follow. Two such vectors are nearly orthogonal, as random ones are.
+    """
+    dim = total.shape[0]
+    step = weight / np.sqrt(np.float64(dim))
+    state = np.uint64(HASHED - np.int64(word))
+    bits = np.uint64(0)
+    for j in range(dim):
+        if j & 63 == 0:
+            state, bits = _next_bits(state)
+        total[j] += step if bits & np.uint64(1) else -step
+        bits >>= np.uint64(1)
+
+
+@guarded(total="f8[dim]")
+@compiled
+def add_hashed(word: Any, weight: Any, total: Any) -> None:
+    """Add the unit vector of a word that has only a hash, times a weight, to ``total`` (dim,)."""
+    _add_hashed(word, weight, total)
+
+
+def sum_rows(ids: Any, ends: Any, matrix: Any, weights: Any, hashed: Any, *into: Any) -> None:
     """Sum the float32 rows of the word ids of each document, in order, in float64.
 
-    ``weights`` is None or has one weight per row. What is written: the sums (n_docs, dim), and the lengths, squared
+    ``weights`` is None or has one weight per row. ``hashed`` is the weight of words that have only a hash; if it is 0,
+    they count as unknown words do. What is written: the sums (n_docs, dim), and the lengths, squared
     norms, numbers of unknown words, and squared weights, (n_docs,) each.
     """
-    sum_lifted_rows(ids, ends, matrix, weights, None, None, None, *into)
+    sum_lifted_rows(ids, ends, matrix, weights, hashed, None, None, None, *into)
 
 
 @guarded(
@@ -47,13 +82,13 @@ def sum_rows(ids: Any, ends: Any, matrix: Any, weights: Any, *into: Any) -> None
 )  # fmt: skip
 @compiled
 def sum_lifted_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any, starts: Any, facets: Any, parts: Any,
+    ids: Any, ends: Any, matrix: Any, weights: Any, hashed: Any, starts: Any, facets: Any, parts: Any,
     sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
 ) -> None:  # fmt: skip
     """Like :func:`sum_rows`, but each row is added to the blocks of its facets, times its part in each.
 
     The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim), or
-    (n_docs, dim) if ``starts``, ``facets`` and ``parts`` are None.
+    (n_docs, dim) if ``starts``, ``facets`` and ``parts`` are None. Words that have only a hash have no facets.
     """
     dim, width = matrix.shape[1], sums.shape[1]
     _check_ids(ids, ends, matrix.shape[0])
@@ -75,6 +110,10 @@ def sum_lifted_rows(
             w = np.int64(ids[i])
             if w < 0:
                 missing += 1
+                if starts is None and w <= HASHED and hashed > 0.0:
+                    length += hashed
+                    squares += hashed * hashed
+                    _add_hashed(w, hashed, total)
                 continue
             row = rows + size * w
             weight = 1.0 if weights is None else weights[w]

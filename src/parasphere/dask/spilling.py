@@ -61,7 +61,7 @@ def save_reader(folder: Path, reader: Reader) -> Path:
     # Vectors that were loaded from a file of this machine are copied: workers may not have it.
     reader = Reader(
         reader.vectors.without_source(), reader.tokenizer, weights=reader.weights, facets=reader.facets,
-        dtype=reader.dtype,
+        unknown_weight=reader.unknown_weight, dtype=reader.dtype,
     )  # fmt: skip
     facts, arrays = storage.packed(reader, "reader")
     storage.save(folder / "reader", "reader", arrays, {"reader": facts})

@@ -120,7 +120,9 @@ class DocumentInputs:
         if self.facets > 1:
             seed = 0 if self.random_state is None else self.random_state
             facets = find_facets(vectors.matrix, self.facets, seed)
-        return Reader(vectors, tokenizer, weights=vectors.weights if self.weighted else None, facets=facets)
+        if not self.weighted:
+            return Reader(vectors, tokenizer, facets=facets)
+        return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight, facets=facets)
 
 
 def _learned(estimator: Any, name: str) -> Any:

@@ -14,12 +14,13 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..compiled import check_layouts
-from ..compiled.rows import count_ids, sum_lifted_rows, sum_rows
+from ..compiled.rows import HASHED, add_hashed, count_ids, sum_lifted_rows, sum_rows
 from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError, VectorsError
 from ..storage import storable
 from ..text import AnyTokenizer, Lookup, Tokenizer, string_buffers
 from ..vectors import WordVectors
+from ..vectors.stored import checked_weight
 from .bags import Bags
 from .coverage import Known
 from .facets import Facets
@@ -43,6 +44,9 @@ class Reader:
         Splits texts into words. None finds runs of Unicode letters and lower-cases them.
     weights : (n_words,) array, default=None
         Weight of each word, not negative; None weights all words equally.
+    unknown_weight : float, default=0.0
+        Weight of words that have no vector. Where it is not 0, such a word has a direction of its own, random but the
+        same for the same word everywhere, so that texts which share it are more alike. With facets it is 0.
     facets : Facets, default=None
         The facets of the words. The sums are then those of lifted vectors, (n_docs, n_facets * dim).
     dtype : {float32, float64}, default=float32
@@ -64,6 +68,7 @@ class Reader:
         tokenizer: AnyTokenizer | None = None,
         *,
         weights: ArrayLike | None = None,
+        unknown_weight: float = 0.0,
         facets: Facets | None = None,
         dtype: DTypeLike = np.float32,
     ) -> None:
@@ -79,11 +84,12 @@ class Reader:
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
         self.weights = None if weights is None else _weights(weights, n_words)
+        self.unknown_weight = 0.0 if facets is not None else checked_weight(unknown_weight)
 
     @cached_property
     def lookup(self) -> Lookup:
         """The index of the words; built when a text is first read."""
-        return Lookup(self.vectors.vocabulary, self.tokenizer)
+        return Lookup(self.vectors.vocabulary, self.tokenizer, hashing=self.unknown_weight > 0)
 
     @property
     def n_facets(self) -> int:
@@ -118,7 +124,8 @@ class Reader:
         parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
         bags = Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
         weights = counts if self.weights is None else counts * self.weights
-        scatter = Scatter.of(self.vectors.matrix, weights, bags.sums, bags.lengths)
+        unknown = int(bags.unknown.sum()) * self.unknown_weight
+        scatter = Scatter.of(self.vectors.matrix, weights, bags.sums, bags.lengths, unknown)
         return replace(bags, scatter=scatter)
 
     def stream(
@@ -135,7 +142,7 @@ class Reader:
             for begin in range(0, max(1, len(block)), step):
                 part = block if len(block) <= step else block.part(begin, begin + step)
                 bags = self.bags(part.texts, n_jobs, counts)
-                known.add(part.texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
+                known.add(part.texts, self._known_words(bags), int(bags.unknown.sum()))
                 yield part, bags
         known.warn()
 
@@ -168,17 +175,25 @@ class Reader:
                 count_ids(ids, counts)
         into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
         if self.facets is None:
-            sum_rows(ids, ends, self.vectors.matrix, self.weights, *into)
+            sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
         else:
-            sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, *self.facets.tables(), *into)
+            sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, 0.0, *self.facets.tables(), *into)
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
-        """Yield each known word or phrase of a text, its weight, and its vector, (dim,): the terms of the sum."""
+        """Yield each word or phrase of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
         for unit, word in self.lookup.units(text):
             if word >= 0:
                 row = self.vectors.matrix[word].astype(np.float64)
                 row = row if self.facets is None else self.facets.lifted(word, row)
                 yield unit, 1.0 if self.weights is None else float(self.weights[word]), row
+            elif word <= HASHED:
+                row = np.zeros(self.dim)
+                add_hashed(word, 1.0, row)
+                yield unit, self.unknown_weight, row
+
+    def _known_words(self, bags: Bags) -> float:
+        """Return the weight of the known words of bags, which says how many they are."""
+        return float(bags.lengths.sum()) - int(bags.unknown.sum()) * self.unknown_weight
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags of this reader with uninitialised numbers."""
@@ -188,7 +203,7 @@ class Reader:
 
     def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
         known, bags = Known(self.lookup), self.bags(texts, n_jobs)
-        known.add(texts, float(bags.lengths.sum()), int(bags.unknown.sum()))
+        known.add(texts, self._known_words(bags), int(bags.unknown.sum()))
         known.warn()
         return bags
 
@@ -197,7 +212,7 @@ class Reader:
         shared = self.weights is not None and self.weights is self.vectors.weights
         facts = {
             "vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "dtype": self.dtype.name,
-            "weights": "those of the vectors" if shared else self.weights,
+            "weights": "those of the vectors" if shared else self.weights, "unknown_weight": self.unknown_weight,
         }  # fmt: skip
         return facts, {}
 
@@ -208,7 +223,8 @@ class Reader:
         if not (isinstance(vectors, WordVectors) and callable(tokenizer) and isinstance(facets, Facets | None)):
             raise ParasphereError("a reader needs word vectors, a tokenizer, and Facets or None")
         weights = vectors.weights if isinstance(facts["weights"], str) else facts["weights"]
-        return cls(vectors, tokenizer, weights=weights, facets=facets, dtype=facts["dtype"])
+        options = {name: facts[name] for name in ("unknown_weight", "dtype")}
+        return cls(vectors, tokenizer, weights=weights, facets=facets, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the index out of pickles; it is built again when it is needed."""

@@ -43,7 +43,9 @@ class Scatter:
     within: Floats
 
     @classmethod
-    def of(cls, matrix: NDArray[Any], weights: Floats, sums: NDArray[Any], lengths: Floats) -> "Scatter":
+    def of(
+        cls, matrix: NDArray[Any], weights: Floats, sums: NDArray[Any], lengths: Floats, unknown: float = 0.0
+    ) -> "Scatter":
         """Return the scatter of words within texts.
 
         Parameters
@@ -55,8 +57,11 @@ class Scatter:
         sums, lengths : (n_docs, dim) and (n_docs,) arrays
             Sum of the words of each text, and of their weights. The sums may have several blocks (facets), in each of
             which a word has a part.
+        unknown : float, default=0.0
+            Total weight of the words whose vectors are drawn by their hashes: their outer products are taken to be
+            the expected ones, equal in all directions.
         """
-        return cls.from_means(matrix, weights, cls.means(sums, lengths, matrix.shape[1]))
+        return cls.from_means(matrix, weights, cls.means(sums, lengths, matrix.shape[1]), unknown)
 
     @staticmethod
     def means(sums: NDArray[Any], lengths: Floats, dim: int) -> Exact:
@@ -69,10 +74,12 @@ class Scatter:
         return exact_products(blocks, np.repeat(shares, sums.shape[1] // dim))
 
     @classmethod
-    def from_means(cls, matrix: NDArray[Any], weights: Floats, means: Exact) -> "Scatter":
+    def from_means(cls, matrix: NDArray[Any], weights: Floats, means: Exact, unknown: float = 0.0) -> "Scatter":
         """Return the scatter, given the part of the texts (:meth:`means`); the parameters are those of :meth:`of`."""
         used = np.flatnonzero(weights)
-        return cls(exact_products(matrix[used], weights[used]).value - means.value)
+        words = exact_products(matrix[used], weights[used]).value
+        words[np.diag_indices_from(words)] += unknown / matrix.shape[1]
+        return cls(words - means.value)
 
     def __add__(self, other: "Scatter") -> "Scatter":
         return Scatter(self.within + other.within)

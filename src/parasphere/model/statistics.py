@@ -69,7 +69,8 @@ class CorpusStatistics:
             return None
         weights = self.word_counts.astype(np.float64)
         weights = weights if reader.weights is None else weights * reader.weights
-        return Scatter.from_means(reader.vectors.matrix, weights, self.sums["means"])
+        unknown = self.counts["unknown"] * reader.unknown_weight
+        return Scatter.from_means(reader.vectors.matrix, weights, self.sums["means"], unknown)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of saved statistics."""

@@ -27,6 +27,8 @@ class Lookup:
     phrases : bool, default=True
         Replace words by vocabulary entries of several words, such as "new york" (see
         :mod:`parasphere.text.phrases`). Token lists, and the words of a tokenizer that is not ours, are never joined.
+    hashing : bool, default=False
+        Give each word that the vocabulary lacks an id below -2, by a hash, rather than -1.
 
     Examples
     --------
@@ -35,8 +37,15 @@ class Lookup:
     WordIds(ids=array([ 0, -1,  1], dtype=int32), ends=array([2, 3]))
     """
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: AnyTokenizer | None = None, *, phrases: bool = True) -> None:
-        self.vocabulary = vocabulary
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        tokenizer: AnyTokenizer | None = None,
+        *,
+        phrases: bool = True,
+        hashing: bool = False,
+    ) -> None:
+        self.vocabulary, self.hashing = vocabulary, hashing
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self._folding = self.tokenizer.folding if isinstance(self.tokenizer, Tokenizer) else None
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
@@ -54,7 +63,7 @@ class Lookup:
         return self._with_phrases(self._ids(texts, self._folding))[0]
 
     def units(self, text: str) -> list[tuple[str, int]]:
-        """Return the words and phrases of a text in order, each with its row or -1."""
+        """Return the words and phrases of a text in order, each with its row or a negative id."""
         lists = split_texts(strings([text]), self.tokenizer)
         words = lists[0].as_py()
         (ids, _), begins = self._with_phrases(self._ids_of_lists(lists))
@@ -77,14 +86,14 @@ class Lookup:
         data, offsets = string_buffers(texts)
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        count = ids_of_texts(data, offsets, folding, self._table, self._names, ids, ends)
+        count = ids_of_texts(data, offsets, folding, self._table, self._names, self.hashing, ids, ends)
         return WordIds(ids[:count], ends)
 
     def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
         data, offsets = string_buffers(lists.flatten())
         ids = np.empty(len(offsets) - 1, np.int32)
         # Tokens are taken as they are: a stop word among them stays.
-        ids_of_words(data, offsets, self.vocabulary.table, self.vocabulary.rows, ids)
+        ids_of_words(data, offsets, self.vocabulary.table, self.vocabulary.rows, self.hashing, ids)
         begins = np.asarray(lists.offsets)
         return WordIds(ids, begins[1:] - begins[0])
 

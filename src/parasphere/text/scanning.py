@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..compiled import compiled, guarded
 from ..compiled.memory import address, prefetch, read_u8, read_u32, read_u64, trailing_zeros, write_u64
-from .word_table import MAX_WORD_BYTES, TABLE, UNKNOWN, enter_word, find_word, hash_word
+from .word_table import MAX_WORD_BYTES, TABLE, UNKNOWN, enter_word, find_word, hash_word, hashed_id
 
 CODE_POINTS = 0x33480  # the size of a fold table; no letter is assigned above (the last is U+323AF)
 BATCH = 64  # how many words are scanned before the first of them is looked up
@@ -193,10 +193,13 @@ def _next_word_slow(pos: Any, end: Any, fold: Any, word: Any) -> Any:
     ends="i8[texts]",
 )  # fmt: skip
 @compiled
-def ids_of_texts(data: Any, offsets: Any, folding: Any, table: Any, names: Any, ids: Any, ends: Any) -> Any:
+def ids_of_texts(
+    data: Any, offsets: Any, folding: Any, table: Any, names: Any, hashing: Any, ids: Any, ends: Any
+) -> Any:
     """Write the word ids of texts (Arrow's layout) one after another to ``ids``, and where each text ends to ``ends``.
 
     ``names`` (n_words,) int32 gives the id of each row of the table. Words whose id is :data:`STOP` are passed over.
+    Unknown words have the id :data:`UNKNOWN` or, with ``hashing``, one of their own (:func:`hashed_id`).
     Returns the number of ids written.
     """
     scratch = np.empty(BATCH * MAX_WORD_BYTES // 8, np.uint64)
@@ -237,6 +240,8 @@ def ids_of_texts(data: Any, offsets: Any, folding: Any, table: Any, names: Any, 
                     _, row = find_word(entries, capacity, pieces, begins, words[k], lengths[k], hashes[k])
                     if row >= 0:
                         name = np.int64(names[row])
+                    elif hashing:
+                        name = hashed_id(words[k], lengths[k])
                 if name != STOP:
                     ids[count] = name
                     count += 1

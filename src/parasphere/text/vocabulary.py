@@ -94,7 +94,7 @@ class Vocabulary:
         """Return the indices of several words, (n,), with -1 for each that is absent."""
         data, offsets = _utf8(words)
         ids = np.empty(len(offsets) - 1, np.int32)
-        ids_of_words(data, offsets, self.table, self.rows, ids)
+        ids_of_words(data, offsets, self.table, self.rows, False, ids)
         return ids
 
     def index(self, word: str) -> int:

@@ -18,12 +18,16 @@ from ..compiled.memory import address, folded_product, read_i64, read_u8, read_u
 
 MAX_WORD_BYTES = 1024  # a longer run of letters is counted as unknown and never looked up
 UNKNOWN = -1  # the id of a word that the table lacks
+HASHED = -3  # the highest id of such a word that tells it from others: this less a hash of 30 bits
 TABLE = {"slots": "u8[capacity,2]", "chunks": "u8[chunks]", "starts": "i8[words+1]", "key": "u8[2]"}
 
 _SHIFT = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+# The hash of unknown words is the same everywhere, since vectors depend on it; nobody gains by making words collide.
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+_THIRTY_BITS = np.uint64((1 << 30) - 1)
 
 
 class WordTable(NamedTuple):
@@ -46,6 +50,12 @@ def hash_word(word: Any, length: Any, one: Any, other: Any) -> Any:
     for k in range((length + 7) >> 3):
         h = folded_product(read_u64(word + 8 * k) ^ one, h ^ other)
     return h
+
+
+@compiled(forceinline=True)
+def hashed_id(word: Any, length: Any) -> Any:
+    """Return the id of an unknown word whose chunks lie at an address: :data:`HASHED` or less."""
+    return np.int64(HASHED) - np.int64(hash_word(word, length, _FIRST, _SECOND) & _THIRTY_BITS)
 
 
 @compiled(forceinline=True)
@@ -126,8 +136,11 @@ def fill_slots(table: Any, lengths: Any, repeats: Any) -> None:
 
 @guarded(data="u1[bytes]", offsets="i8[n+1]", table=TABLE, names="i4[words]", ids="i4[n]")
 @compiled
-def ids_of_words(data: Any, offsets: Any, table: Any, names: Any, ids: Any) -> None:
-    """Look up whole words (Arrow's layout), one id each; ``names`` (n_words,) gives the id of each row."""
+def ids_of_words(data: Any, offsets: Any, table: Any, names: Any, hashing: Any, ids: Any) -> None:
+    """Look up whole words (Arrow's layout), one id each; ``names`` (n_words,) gives the id of each row.
+
+    Unknown words have the id :data:`UNKNOWN` or, with ``hashing``, one of their own (:func:`hashed_id`).
+    """
     scratch = np.empty(MAX_WORD_BYTES // 8, np.uint64)
     slots, chunks, starts, key = table
     into, words, begins, capacity = address(slots), address(chunks), address(starts), slots.shape[0]
@@ -141,6 +154,8 @@ def ids_of_words(data: Any, offsets: Any, table: Any, names: Any, ids: Any) -> N
             _, row = find_word(into, capacity, words, begins, word, length, hashed)
             if row >= 0:
                 ids[i] = names[row]
+            elif hashing:
+                ids[i] = hashed_id(word, length)
 
 
 @guarded(chunks="u8[chunks]", starts="i8[*]", lengths="i8[words]", data="u1[bytes]", offsets="i8[words+1]")

@@ -22,6 +22,7 @@ from .stored import StoredVectors
 
 KIND = "quantised-word-vectors"
 _LAYOUTS = {"rows": "i1[words,dim]", "weights": "f2[words]", "lengths": "u1[words]", "data": "u1[bytes]"}
+_FACTS = {"fingerprint": str, "unknown_weight": float}
 _BLOCK = 1024  # rows that are scaled at a time, so that they stay in the processor's cache
 V = TypeVar("V", bound=StoredVectors)
 
@@ -43,8 +44,8 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
         check_layouts(arrays, _LAYOUTS)
         vocabulary = Vocabulary.from_buffers(arrays["data"], _offsets(arrays["lengths"]), trusted=True)
         vocabulary.check_utf8()
-        known = {"name": ENGLISH, "source": ENGLISH, "fingerprint": facts["fingerprint"]}
-        storage.check_types({"fingerprint": str}, known)
+        known = {"name": ENGLISH, "source": ENGLISH, **{name: facts[name] for name in _FACTS}}
+        storage.check_types(_FACTS, known)
         vectors = cls(vocabulary, unit_rows(arrays["rows"]), weights=arrays["weights"], check_now=False, **known)
     except storage.WRONG_FACTS as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error
@@ -52,7 +53,9 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
     return vectors
 
 
-def save_quantised(folder: Path, words: list[str], rows: NDArray[np.int8], weights: ArrayLike) -> None:
+def save_quantised(
+    folder: Path, words: list[str], rows: NDArray[np.int8], weights: ArrayLike, unknown_weight: float
+) -> None:
     """Write words, integer rows (n_words, dim) and weights (n_words,) to a folder for :func:`load_english`.
 
     The weights are rounded to half precision. A word may have at most 255 bytes.
@@ -62,14 +65,14 @@ def save_quantised(folder: Path, words: list[str], rows: NDArray[np.int8], weigh
     if len(longest) > 255:
         raise VectorsError(f"the word {longest.decode()!r} has {len(longest)} bytes; at most 255 can be kept.")
     half = np.asarray(weights, np.float16)
-    exact = StoredVectors(Vocabulary(words), unit_rows(rows), weights=half)
+    exact = StoredVectors(Vocabulary(words), unit_rows(rows), weights=half, unknown_weight=unknown_weight)
     arrays: dict[str, NDArray[Any]] = {
         "rows": rows,
         "weights": half,
         "lengths": np.array([len(word) for word in spelled], np.uint8),
         "data": np.frombuffer(b"".join(spelled), np.uint8),
     }
-    storage.save(folder, KIND, arrays, {"fingerprint": exact.fingerprint})
+    storage.save(folder, KIND, arrays, {"fingerprint": exact.fingerprint, "unknown_weight": exact.unknown_weight})
 
 
 def quantised(matrix: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -17,6 +17,7 @@ from ..text import Vocabulary
 from .table import Skipped, VectorTable
 
 KIND = "word-vectors"
+FACTS = {"name": str, "fingerprint": str, "unknown_weight": float}
 _UNIT = 1e-3  # how far the squared length of a unit row may be from 1
 
 
@@ -30,6 +31,7 @@ class StoredVectors:
         norms: ArrayLike | None = None,
         *,
         weights: ArrayLike | None = None,
+        unknown_weight: float = 0.0,
         name: str = "vectors",
         source: str | None = None,
         skipped: dict[str, Skipped] | None = None,
@@ -41,6 +43,7 @@ class StoredVectors:
         self._rows, self._checked = _shaped_rows(matrix, n_words), False
         self.norms = _checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
         self.weights = None if weights is None else _checked_numbers(weights, n_words, "weight")
+        self.unknown_weight = checked_weight(unknown_weight)
         if check_now:
             self.matrix  # noqa: B018
         if fingerprint is not None:
@@ -64,8 +67,9 @@ class StoredVectors:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of words, matrix and weights: equal for equal vectors, wherever they were loaded from."""
+        unknown = np.array([self.unknown_weight]) if self.unknown_weight else None
         digest = hashlib.blake2b(digest_size=16)
-        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights):
+        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights, unknown):
             if array is not None:
                 digest.update(str(array.shape).encode())
                 digest.update(np.ascontiguousarray(array).view(np.uint8).data)
@@ -74,7 +78,7 @@ class StoredVectors:
     def save(self, folder: str | Path) -> None:
         """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
         skipped = {reason: asdict(entry) for reason, entry in self.skipped.items()}
-        facts = {"name": self.name, "fingerprint": self.fingerprint, "skipped": skipped}
+        facts = {**self._facts(), "skipped": skipped}
         storage.save(folder, KIND, self._arrays(), facts)
 
     @classmethod
@@ -83,7 +87,7 @@ class StoredVectors:
         try:
             arrays, facts = storage.load(folder, KIND, verify=verify, inspect=_check_saved_rows)
             skipped = {reason: Skipped(**entry) for reason, entry in facts["skipped"].items()}
-            vectors = cls._of_arrays(arrays, name or facts["name"], facts["fingerprint"], skipped)
+            vectors = cls._of_arrays(arrays, facts | ({"name": name} if name else {}), skipped)
             vectors._checked = verify  # when the checksum was compared, so that no page is read for it again
             return vectors
         except StoreError:
@@ -93,6 +97,9 @@ class StoredVectors:
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
 
+    def _facts(self) -> dict[str, Any]:
+        return {"name": self.name, "fingerprint": self.fingerprint, "unknown_weight": self.unknown_weight}
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
         arrays |= {"matrix": self.matrix, "norms": self.norms}
@@ -100,14 +107,14 @@ class StoredVectors:
 
     @classmethod
     def _of_arrays(
-        cls, arrays: dict[str, NDArray[Any]], name: str, fingerprint: str, skipped: dict[str, Skipped] | None = None
+        cls, arrays: dict[str, NDArray[Any]], saved: dict[str, Any], skipped: dict[str, Skipped] | None = None
     ) -> Self:
         """Make vectors of arrays that were read from a folder, which are checked."""
         data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
         if matrix.dtype != np.float32 or norms.dtype != np.float64:
             raise VectorsError("the rows or norms have the wrong types")
-        facts = {"name": name, "fingerprint": fingerprint}
-        check_types({"name": str, "fingerprint": str}, facts)
+        facts = {name: saved[name] for name in FACTS}
+        check_types(FACTS, facts)
         vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
         vocabulary.check_utf8()
         weights = arrays.get("weights")
@@ -149,6 +156,13 @@ def _checked_numbers(numbers: ArrayLike, n_words: int, what: str) -> NDArray[np.
     if len(bad):
         raise VectorsError(f"{what}s must be finite and not negative; {what} {bad[0]:,} is {array[bad[0]]}")
     return _read_only(array)
+
+
+def checked_weight(weight: Any) -> float:
+    """Return the weight of unknown words; raise unless it is finite and not negative."""
+    if not (isinstance(weight, int | float | np.floating) and np.isfinite(weight) and weight >= 0):
+        raise VectorsError(f"the weight of unknown words must be finite and not negative, not {weight!r}")
+    return float(weight)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from ..storage import check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_words
 from . import writing
 from .loading import load
-from .stored import KIND, StoredVectors
+from .stored import FACTS, KIND, StoredVectors
 from .table import Errors, table_of
 
 
@@ -61,6 +61,9 @@ class WordVectors(StoredVectors):
         The lengths of the rows before they were normalised; None is 1 for each.
     weights : (n_words,) array, default=None
         How much each word counts in a text; None counts all words alike.
+    unknown_weight : float, default=0.0
+        How much a word counts that has no vector here. Such a word then has a direction of its own, which is random but
+        always the same for the same word: texts that share a name or a code are found to be alike, whatever it means.
     name : str, default="vectors"
         A name for messages.
     source : str, default=None
@@ -75,7 +78,7 @@ class WordVectors(StoredVectors):
 
     Attributes
     ----------
-    vocabulary, name, source, skipped
+    vocabulary, unknown_weight, name, source, skipped
         As given.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
@@ -245,10 +248,11 @@ class WordVectors(StoredVectors):
         if not words:
             raise VectorsError("a subset needs at least one word; none was given.")
         weights = None if self.weights is None else self.weights[rows]
-        return WordVectors(Vocabulary(words), self.matrix[rows], self.norms[rows], weights=weights, name=self.name)
+        options: dict[str, Any] = {"unknown_weight": self.unknown_weight, "name": self.name}
+        return WordVectors(Vocabulary(words), self.matrix[rows], self.norms[rows], weights=weights, **options)
 
-    def with_weights(self, weights: ArrayLike | None) -> "WordVectors":
-        """Return the same vectors with other weights, (n_words,), or with none.
+    def with_weights(self, weights: ArrayLike | None, unknown: float = 0.0) -> "WordVectors":
+        """Return the same vectors with other weights, (n_words,), or with none; ``unknown`` is that of other words.
 
         Examples
         --------
@@ -256,11 +260,12 @@ class WordVectors(StoredVectors):
         >>> water.with_weights(water.norms).weights
         array([ 5., 10.])
         """
-        return WordVectors(self.vocabulary, self._rows, self.norms, weights=weights, name=self.name, check_now=False)
+        options: dict[str, Any] = {"unknown_weight": unknown, "name": self.name, "check_now": False}
+        return WordVectors(self.vocabulary, self._rows, self.norms, weights=weights, **options)
 
     def without_source(self) -> "WordVectors":
         """Return the same vectors without a source, so that models are saved together with them."""
-        vectors = self.with_weights(self.weights)
+        vectors = self.with_weights(self.weights, self.unknown_weight)
         vectors.fingerprint = self.fingerprint
         return vectors
 
@@ -282,15 +287,15 @@ class WordVectors(StoredVectors):
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a saved estimator keeps: the source, or all numbers if there is none."""
-        facts = {"name": self.name, "fingerprint": self.fingerprint, "source": self.source}
+        facts = {**self._facts(), "source": self.source}
         return facts, {} if self.source is not None else self._arrays()
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
         """Return vectors of saved numbers, or load them from their source or from what was given to ``load``."""
-        check_types({"name": str, "fingerprint": str, "source": str | None}, facts)
+        check_types({**FACTS, "source": str | None}, facts)
         if arrays and given.get("vectors") is None:
-            return cls._of_arrays(arrays, facts["name"], facts["fingerprint"])
+            return cls._of_arrays(arrays, facts)
         source = facts["source"] if given.get("vectors") is None else given["vectors"]
         try:
             vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
