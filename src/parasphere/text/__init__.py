@@ -4,10 +4,12 @@ from .counts import count_matrix, count_rows, count_words
 from .lookup import Lookup
 from .ngrams import Ngrams, distinct_words, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
+from .scanning import STOP
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 __all__ = [
+    "STOP",
     "AnyTokenizer",
     "DuplicateWordError",
     "Lookup",

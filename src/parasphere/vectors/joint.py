@@ -191,12 +191,11 @@ class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
             self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, start_strength=strength,
             seed=seed_of(self.random_state),
         )  # fmt: skip
-        texts = read_texts(X, self.tokenizer_, settings.min_count)
+        texts = read_texts(X, self.tokenizer_, settings.min_count, known=settings.ngrams == 1)
         if settings.ngrams > 1:
             if not texts.joinable:
                 raise ValueError("phrases (ngrams > 1) need texts and a Tokenizer; given tokens are taken as they are.")
-            texts = with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score)
-        texts = known_words(texts)
+            texts = known_words(with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score))
         if not (np.diff(texts.ends) > 1).any():
             raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
         learning = Learning(texts, start, dim, settings, self.device, effective_n_jobs(self.n_jobs))

@@ -1,5 +1,7 @@
 """The texts of joint learning, as ids of words and phrases."""
 
+import tempfile
+from contextlib import closing
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -8,8 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import text
-from ..corpus import blocks
+from ..corpus import Block, blocks
 from ..errors import VectorsError
+from ..text import WordIds
+
+MOST_HELD = 1 << 28  # bytes of ids that are held in memory; more are in a file
 
 
 class Texts(NamedTuple):
@@ -22,27 +27,90 @@ class Texts(NamedTuple):
     joinable: bool = True  # whether neighbouring words may be joined to phrases
 
 
-def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int) -> Texts:
-    """Read a corpus once, and return its frequent words as ids; other words are -1."""
-    held = list(blocks(corpus))
+def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, known: bool = False) -> Texts:
+    """Read a corpus once, and return its frequent words as ids; other words are -1, or left out if ``known``.
+
+    Ids beyond :data:`MOST_HELD` are in a temporary file, which is mapped into memory: of texts in our tokenizer's words
+    nothing else is held. Token lists, and texts for another tokenizer, are held until their words are counted.
+    """
     counter = text.WordCounter(tokenizer)
-    for block in held:
-        counter.add(block.texts)
-    words, counts = counter.words_and_counts()
-    n_words = int(np.searchsorted(-counts, -min_count, side="right"))
-    if n_words < 2:
-        raise VectorsError(
-            f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more texts"
-        )
-    joinable = isinstance(tokenizer, text.Tokenizer) and not any(block.tokenised for block in held)
-    lookup = text.Lookup(text.Vocabulary(words[:n_words]), tokenizer)
-    ids, ends, total = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
-    for block in held:
-        block_ids, block_ends = lookup.ids(block.texts)
-        ids.append(block_ids)
-        ends.append(total + block_ends)
-        total += len(block_ids)
-    return Texts(words[:n_words], counts[:n_words], np.concatenate(ids), np.concatenate(ends), joinable)
+    parts: list[Block | WordIds] = []
+    joinable = isinstance(tokenizer, text.Tokenizer)
+    with closing(_Spool()) as first, closing(_Spool()) as second:
+        for block in blocks(corpus):
+            joinable &= not block.tokenised
+            found = counter.add(block.texts)
+            if block.tokenised or not isinstance(tokenizer, text.Tokenizer):
+                parts.append(block)
+            else:
+                parts.append(first.keep(_without_stop_words(found)))
+        words, counts = counter.words_and_counts()
+        n_words = int(np.searchsorted(-counts, -min_count, side="right"))
+        if n_words < 2:
+            raise VectorsError(
+                f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more texts"
+            )
+        vocabulary = text.Vocabulary(words[:n_words])
+        lookup = text.Lookup(vocabulary, tokenizer)
+        final = np.append(vocabulary.get_many(counter.vocabulary().words), -1).astype(np.int32)  # -1 stays -1
+        ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+        for part in parts:
+            read = WordIds(final[part.ids], part.ends) if isinstance(part, WordIds) else lookup.ids(part.texts)
+            read = _selected(read, read.ids >= 0) if known else read
+            ends.append(second.total + read.ends)
+            second.keep(read)
+        return Texts(words[:n_words], counts[:n_words], second.all(), np.concatenate(ends), joinable)
+
+
+class _Spool:
+    """Arrays of ids one after another: in memory, or, once they are many, in a temporary file."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._held: list[NDArray[np.int32]] = []
+        self._file: Any = None
+
+    def keep(self, words: WordIds) -> WordIds:
+        """Take ids, and return the same, which are now in the file if ids are kept there."""
+        ids = words.ids
+        if self._file is None and 4 * (self.total + len(ids)) > MOST_HELD:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  (close closes it)
+            for held in self._held:
+                self._file.write(held)
+            self._held = []
+        if self._file is None:
+            self._held.append(ids)
+        else:
+            self._file.write(np.ascontiguousarray(ids))
+            ids = self._mapped(self.total, len(ids))
+        self.total += len(ids)
+        return WordIds(ids, words.ends)
+
+    def all(self) -> NDArray[np.int32]:
+        """Return all ids as one array."""
+        if self._file is None:
+            return np.concatenate([np.empty(0, np.int32), *self._held])
+        return self._mapped(0, self.total)
+
+    def close(self) -> None:
+        """Close the file; what is mapped of it stays."""
+        if self._file is not None:
+            self._file.close()
+
+    def _mapped(self, begin: int, length: int) -> NDArray[np.int32]:
+        self._file.flush()
+        if not length:
+            return np.empty(0, np.int32)
+        return np.memmap(self._file, np.int32, "r", 4 * begin, (length,))
+
+
+def _without_stop_words(words: WordIds) -> WordIds:
+    kept = words.ids != text.STOP
+    return words if kept.all() else _selected(words, kept)
+
+
+def _selected(words: WordIds, kept: NDArray[np.bool_]) -> WordIds:
+    return WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
 
 
 def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -> Texts:
@@ -59,8 +127,8 @@ def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -
 
 def known_words(texts: Texts) -> Texts:
     """Remove the words that are not learned."""
-    known = texts.ids >= 0
-    return texts._replace(ids=texts.ids[known], ends=np.concatenate([[0], np.cumsum(known)])[texts.ends])
+    ids, ends = _selected(WordIds(texts.ids, texts.ends), texts.ids >= 0)
+    return texts._replace(ids=ids, ends=ends)
 
 
 def most_frequent(texts: Texts, n_words: int) -> Texts:
