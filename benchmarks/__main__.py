@@ -14,8 +14,8 @@ from pathlib import Path
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
 NAMES = [
-    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "paragraphs", "duplicates",
-    "mixtures", "fastsent", "encoders", "cluster", "topics",
+    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "growth", "paragraphs",
+    "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]
