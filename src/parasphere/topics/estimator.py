@@ -51,8 +51,8 @@ class SphericalTopics(
         The model of the texts. A fitted one is used as it is; otherwise a clone is fitted to the same texts. None is
         ``SphericalParagraphModel()``.
     n_topics : int or "auto", default="auto"
-        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the number on which
-        random halves of texts agree best, by adjusted mutual information.
+        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the least number
+        with which the topics of random halves of texts still tell nine tenths of what they can tell of each other.
     lexical_weight : float or "auto", default="auto"
         Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
         halves of texts find each other best.

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics import mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from ..corpus import Block
 from .merging import Merges
@@ -24,6 +25,7 @@ Rows = NDArray[np.float32]
 AXES = 100  # singular vectors of the words
 GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
 SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that can tell
+KEPT = 0.9  # share of what halves of texts tell of each other that topics must keep
 USUAL = 0.4  # the weight if there are fewer
 
 
@@ -63,10 +65,11 @@ def halves(blocks: list[Block], rng: np.random.Generator) -> tuple[list[str], li
 
 
 def best_number(one: NDArray[np.int64], other: NDArray[np.int64], merges: Merges) -> int:
-    """Return the number of topics, after merging, on which halves of texts agree best, beyond chance.
+    """Return the least number of topics, after merging, that keeps most of what halves of texts tell of each other.
 
-    The measure is the adjusted mutual information (Vinh et al., 2010) of the topics of both halves. It rises as long as
-    a merge joins topics between which halves are torn, and falls when topics are merged that halves tell apart.
+    What the topic of one half tells of that of the other is their mutual information, less the expected one of topics
+    that have nothing to do with each other (Vinh et al., 2010). It rises with the number of topics, is nearly level
+    over a wide range, and falls when there are so many that chance decides between them.
 
     Parameters
     ----------
@@ -79,8 +82,14 @@ def best_number(one: NDArray[np.int64], other: NDArray[np.int64], merges: Merges
     if many < 3 or said.sum() < FEWEST:
         return many - int(np.argmin(merges.criteria))
     groups = [merges.groups(k) for k in range(2, many + 1)]
-    found = [adjusted_mutual_info_score(group[one[said]], group[other[said]]) for group in groups]
-    return 2 + int(np.argmax(found))
+    told = np.array([_told(group[one[said]], group[other[said]]) for group in groups])
+    return 2 + int(np.argmax(told >= KEPT * told.max()))
+
+
+def _told(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """Return the mutual information of two labellings of the same texts beyond that of chance, in nats."""
+    table = contingency_matrix(one, other, sparse=True).astype(np.int64)
+    return float(mutual_info_score(None, None, contingency=table) - expected_mutual_information(table, len(one)))
 
 
 def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows, Rows]) -> float:
