@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
 WORDS = 20_000  # the most frequent words, which topics are described by
-LANDMARKS = 10_000  # texts among which neighbours are looked for
+LANDMARKS = 10_000  # texts among which neighbours and the best start of a mixture are looked for
 STARTS = 5  # of the mixture, of which the most likely is kept
 MOST, FEWEST_TEXTS = 80, 25  # topics to begin merging with, and texts that each of them needs
 
@@ -260,7 +260,14 @@ class SphericalTopics(
 
 
 def _divided(means: Rows, k: int, seed: int, starts: Floats | None = None) -> NDArray[np.int64]:
-    """Divide unit rows by a mixture with one concentration, from given directions or the best of several starts."""
+    """Divide unit rows by a mixture with one concentration, from given directions or the best of several starts.
+
+    Of many rows some are drawn to find the best start.
+    """
+    if starts is None and len(means) > LANDMARKS:
+        some = np.random.default_rng(seed).choice(len(means), LANDMARKS, replace=False)
+        labels = _divided(means[np.sort(some)], k, seed)
+        starts = sums_of(means[np.sort(some)], labels, k)
     mixture = MovMF(
         k, kappa="shared", init="k-means++" if starts is None else starts, n_init=STARTS, tol=1e-3, random_state=seed
     )
