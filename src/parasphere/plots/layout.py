@@ -16,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..compiled import compiled, guarded
 from ..errors import ParasphereError
-from ..topics.neighbours import nearest, of_unit_length
+from ..topics.neighbours import enter_best, nearest, of_unit_length
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -157,12 +157,7 @@ def _nearest_in_cells(rows: Any, cells: Any, order: Any, ends: Any, places: Any)
                 score = np.float32(0.0)
                 for d in range(dim):
                     score += rows[i, d] * rows[j, d]
-                if score > best[k - 1]:
-                    at = k - 1
-                    while at > 0 and best[at - 1] < score:
-                        best[at], places[i, at] = best[at - 1], places[i, at - 1]
-                        at -= 1
-                    best[at], places[i, at] = score, j
+                enter_best(score, j, best, places[i])
 
 
 @compiled(forceinline=True)

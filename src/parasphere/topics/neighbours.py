@@ -47,6 +47,17 @@ def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1))
 
 
+@compiled(forceinline=True)
+def enter_best(score: Any, place: Any, best: Any, places: Any) -> None:
+    """Enter a score and its place among the best, largest first; of equal ones the first stays."""
+    at = best.shape[0] - 1
+    if score > best[at]:
+        while at > 0 and best[at - 1] < score:
+            best[at], places[at] = best[at - 1], places[at - 1]
+            at -= 1
+        best[at], places[at] = score, place
+
+
 @guarded(scores="f4[n,m]", places="i8[n,k]")
 @compiled
 def _largest(scores: Any, places: Any) -> None:
@@ -57,10 +68,4 @@ def _largest(scores: Any, places: Any) -> None:
         best[:] = -np.inf
         places[i] = 0
         for j in range(scores.shape[1]):
-            score = scores[i, j]
-            if score > best[k - 1]:
-                at = k - 1
-                while at > 0 and best[at - 1] < score:
-                    best[at], places[i, at] = best[at - 1], places[i, at - 1]
-                    at -= 1
-                best[at], places[i, at] = score, j
+            enter_best(scores[i, j], j, best, places[i])
