@@ -22,7 +22,7 @@ def picture(scene: Scene, kind: str) -> bytes:
     span = float((high - low).max()) or 0.02
     half = np.maximum(high - low, [span * 0.8, span * 0.7]) * 0.53  # the frame has the documents' proportions
     inner = 8.0 * half[1] / half[0]
-    width, height = 8.4 + 2.6 * (len(scene.groups) > 6), inner + 1.0
+    width, height = 8.4 + 3.2 * (len(scene.groups) > 6), inner + 1.0
     with mpl.rc_context({"svg.hashsalt": "parasphere"}):  # the same picture is the same file
         figure = Figure(figsize=(width, height), facecolor="white")
         canvas: Any = FigureCanvasAgg(figure)

@@ -3,17 +3,18 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import compiled, guarded
 from ..printable import visible
 
 Floats = NDArray[np.float64]
 
 MARKERS = "os^Dv"
-NO_LABEL = "(no label)"
+NO_LABEL = "(none)"
 MOST_NAMES = 40  # that are written on a map
 # Six colours of Okabe and Ito, then colours far from those before them to normal, protan and deutan eyes (simulated;
 # two then darkened by hand, to be seen on white), in an order that keeps colours alike from having one shape.
@@ -117,7 +118,7 @@ def _short(name: str) -> str:
 def _groups(labels: Sequence[str]) -> list[Group]:
     """Give each label a colour, and a shape if there are many; the rarest share one if there are too many."""
     names = _shown(labels)
-    counts = Counter(names)
+    counts = Counter(name for name in names if name != NO_LABEL)
     frequent = sorted(counts, key=lambda name: (-counts[name], name))
     own, rest = sorted(frequent[: len(COLOURS)]), frequent[len(COLOURS) :]
     groups = []
@@ -129,6 +130,8 @@ def _groups(labels: Sequence[str]) -> list[Group]:
     if rest:
         rows = np.flatnonzero(np.isin(names, rest))
         groups.append(Group(f"{len(rest):,} rarer labels", "#8a8a8a", "o", rows, "#8a8a8a"))
+    if len(rows := np.flatnonzero(names == NO_LABEL)):
+        groups.append(Group(NO_LABEL, "#bbbbbb", "o", rows, "#8a8a8a"))
     return groups
 
 
@@ -143,18 +146,32 @@ def _median(points: Floats) -> Floats:
 
 def apart(centres: Floats, sizes: Floats, low: Floats, high: Floats) -> Floats:
     """Push boxes (k, 2) apart, each pair by the shorter way out, until none overlaps or 300 rounds are over."""
+    sizes = np.ascontiguousarray(sizes, np.float64)
     for _ in range(300):
-        centres = before = np.clip(centres, low + sizes / 2, high - sizes / 2)
-        centres = centres.copy()
-        for i, j in zip(*np.tril_indices(len(centres), -1), strict=True):
-            away = centres[i] - centres[j]
-            overlap = (sizes[i] + sizes[j]) / 2 - np.abs(away)
-            if overlap.min() > 0:
-                axis = overlap.argmin()
-                centres[[i, j], axis] += math.copysign(overlap[axis] / 2 + 0.5, away[axis]) * np.array([1, -1])
-        if (centres == before).all():
+        centres = np.ascontiguousarray(np.clip(centres, low + sizes / 2, high - sizes / 2), np.float64)
+        if not _push(centres, sizes):
             break
     return centres
+
+
+@guarded(centres="f8[k,2]", sizes="f8[k,2]")
+@compiled
+def _push(centres: Any, sizes: Any) -> Any:
+    """Push each pair of boxes that overlap apart, in place; return whether there was one."""
+    moved = False
+    for i in range(centres.shape[0]):
+        for j in range(i):
+            across = centres[i, 0] - centres[j, 0]
+            along = centres[i, 1] - centres[j, 1]
+            wide = (sizes[i, 0] + sizes[j, 0]) / 2 - abs(across)
+            high = (sizes[i, 1] + sizes[j, 1]) / 2 - abs(along)
+            if wide > 0 and high > 0:
+                axis, overlap, away = (0, wide, across) if wide <= high else (1, high, along)
+                step = math.copysign(overlap / 2 + 0.5, away)
+                centres[i, axis] += step
+                centres[j, axis] -= step
+                moved = True
+    return moved
 
 
 def uncovered(centres: Floats, sizes: Floats) -> NDArray[np.bool_]:
