@@ -24,6 +24,15 @@ os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cach
 settings.register_profile("parasphere", deadline=None)
 settings.load_profile("parasphere")
 
+# The tests of these files run in one process: their fixtures cost more than the tests.
+TOGETHER = {"test_tasks.py", "test_report.py", "test_minilm.py", "test_persistence.py", "test_index.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.name in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
 
 def column(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
