@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
     from .text import Tokenizer, Vocabulary, count_matrix, count_words
-    from .vectors import JointVectors, TaughtVectors, Word2Vec, WordVectors
+    from .vectors import ComposedVectors, JointVectors, TaughtVectors, Word2Vec, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
 # neither pyarrow nor the model.
@@ -36,16 +36,17 @@ _NAMES = {
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
     "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
-    "vectors": ["JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
+    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors", "MissingExtraError",
-    "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning", "SphericalAdmixture",
-    "SphericalParagraphModel", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec",
-    "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "datasets", "vmf",
+    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
+    "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning",
+    "SphericalAdmixture", "SphericalParagraphModel", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError",
+    "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "datasets",
+    "vmf",
 ]  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """Word vectors: formats, cache and export, and the learners that make them from texts."""
 
-from ..places import ENGLISH, GLOVE
+from ..places import ENGLISH, GLOVE, WORDLLAMA
+from .composed import ComposedVectors
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
+from .pieces import Pieces
 from .stored import KIND
 from .taught import TaughtVectors
 from .word2vec import Word2Vec
@@ -14,8 +16,11 @@ __all__ = [
     "EXTENSIONS",
     "GLOVE",
     "KIND",
+    "WORDLLAMA",
+    "ComposedVectors",
     "Coverage",
     "JointVectors",
+    "Pieces",
     "Resolved",
     "SkippedRowsWarning",
     "TaughtVectors",
