@@ -1,6 +1,7 @@
 """The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
 
 from .comparing import MatchExplanation
+from .ecosystem import langchain_embeddings
 from .em import Online, Sampled
 from .equations import Prior
 from .estimator import SphericalParagraphModel
@@ -24,5 +25,6 @@ __all__ = [
     "Sampled",
     "SphericalParagraphModel",
     "duplicates",
+    "langchain_embeddings",
     "writer",
 ]

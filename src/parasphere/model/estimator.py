@@ -18,6 +18,7 @@ from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import ENGLISH, GLOVE
+from .ecosystem import Ecosystem
 from .em import Online, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
@@ -28,7 +29,7 @@ FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
 class SphericalParagraphModel(
-    Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+    Ecosystem, Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
 ):  # fmt: skip
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 

@@ -5,6 +5,7 @@ from .composed import ComposedVectors
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .pieces import Pieces
+from .static import write_static
 from .stored import KIND
 from .taught import TaughtVectors
 from .word2vec import Word2Vec
@@ -29,4 +30,5 @@ __all__ = [
     "default_tokenizer",
     "is_learner",
     "resolve",
+    "write_static",
 ]
