@@ -16,13 +16,14 @@ if TYPE_CHECKING:
         ParasphereError,
         ParasphereWarning,
         ScoreWarning,
+        ScriptWarning,
         StoreError,
         VectorsError,
     )
     from .features import Bags
     from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
-    from .text import Tokenizer, Vocabulary, count_matrix, count_words
+    from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .vectors import ComposedVectors, JointVectors, TaughtVectors, Word2Vec, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
-               "ParasphereWarning", "ScoreWarning", "StoreError", "VectorsError"],
+               "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "features": ["Bags"],
     "model": ["Index", "SphericalParagraphModel"],
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
-    "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
@@ -43,10 +44,10 @@ _MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets"
 
 __all__ = [
     "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
-    "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning",
-    "SphericalAdmixture", "SphericalParagraphModel", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError",
-    "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "datasets",
-    "vmf",
+    "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning",
+    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel", "StoreError",
+    "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus",
+    "count_matrix", "count_words", "datasets", "vmf",
 ]  # fmt: skip
 
 

@@ -20,7 +20,8 @@ PHRASES = (
     (", or gensim's KeyedVectors", ""),
     ("a folder of WordVectors.save, model2vec or", "or a folder of 'parasphere vectors', model2vec or"),
     (", and a tokenizer of your own decides what a word is", ""),
-    (", or pass a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
+    (", or pass a tokenizer that finds them, tokenizer=SegmentingTokenizer()", ", or fit with --tokenizer segmenting"),
+    ("tokenizer=SegmentingTokenizer()", "--tokenizer segmenting"),
     ("made with words=False", "made with --no-words"),
     (": pass it again to load.", ", so the model can be used from Python only."),
 )

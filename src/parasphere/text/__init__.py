@@ -4,6 +4,7 @@ from .counts import count_matrix, count_rows, count_words
 from .lookup import Lookup
 from .ngrams import Ngrams, distinct_words, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
+from .segmenting import SegmentingTokenizer, share_without_spaces
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
@@ -12,6 +13,7 @@ __all__ = [
     "DuplicateWordError",
     "Lookup",
     "Ngrams",
+    "SegmentingTokenizer",
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
@@ -27,6 +29,7 @@ __all__ = [
     "learn_ngrams",
     "phrase_rows",
     "phrase_table",
+    "share_without_spaces",
     "split_texts",
     "string_buffers",
 ]
