@@ -77,7 +77,7 @@ def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path
     assert 0 < facts["weight_of_known_words"] < 100
     kept = SphericalParagraphModel.load(tmp_path / "model").reader_
     assert kept is not None
-    assert kept.tokenizer == Tokenizer()
+    assert kept.tokenizer == Tokenizer(digits=True)
     run("fit", corpus, "--stop-words", "--out", tmp_path / "model")
     dropped = SphericalParagraphModel.load(tmp_path / "model").reader_
     assert dropped is not None

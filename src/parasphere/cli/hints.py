@@ -5,8 +5,9 @@ import re
 # Parameters whose option has another name.
 _RENAMED = {"n_jobs": "threads", "text": "text-column", "label": "label-column", "id": "id-column"}
 _SAME = (
-    "batch_size checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate max_iter "
-    "max_length member min_count minutes precision prior_strength seed threshold tol vectors weight word_dim"
+    "batch_size carry checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate "
+    "max_iter max_length member min_count minutes null precision prior_strength seed threshold tol vectors "
+    "weight word_dim"
 ).split()
 PARAMETERS = {name: "--" + _RENAMED.get(name, name).replace("_", "-") for name in [*_RENAMED, *_SAME]} | {"k": "-k"}
 _CONVERT = "'parasphere vectors convert"

@@ -1,7 +1,7 @@
 """The commands around a model: fit, transform, explain, info, plot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,13 +13,15 @@ from ..places import ENGLISH, GLOVE
 from . import options
 from .common import documents, out, print_json, quiet, reading, say, styled
 
+NONE = "none"  # no word vectors to start from
+
 if TYPE_CHECKING:
     from ..model import Explanation, SphericalParagraphModel
 
 
 def add_model_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
-    for command in (fit, transform, explain, info, plot):
+    for command in (fit, transform, export, explain, info, plot):
         app.command()(command)
 
 
@@ -31,13 +33,16 @@ def fit(
         Option(
             "--vectors",
             "-v",
-            help=f"Word vectors: '{ENGLISH}' (the default), '{GLOVE}' (the default with --paper), a file or a folder.",
+            help=f"Word vectors: '{ENGLISH}' (the default), '{GLOVE}' (the default with --paper), a file or a folder; "
+            "'none' learns them from these texts alone.",
         ),
     ] = None,
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
     paper: Annotated[bool, Option("--paper", help="The model of the paper, instead of our defaults.")] = False,
+    tokenizer: options.Tokens = None,
     stop_words: Annotated[
         bool | None,
         Option(
@@ -51,6 +56,12 @@ def fit(
     ] = False,
     epochs: Annotated[
         int | None, Option(min=1, help="Passes over the texts with --learn-vectors. (default: 40)")
+    ] = None,
+    dim: Annotated[
+        int | None, Option(min=2, help="Dimension of learned vectors. (default: of --vectors, or 100)")
+    ] = None,
+    min_count: Annotated[
+        int | None, Option(min=1, help="Learn no vectors of words with fewer occurrences. (default: 2)")
     ] = None,
     prior_strength: Annotated[
         float, Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
@@ -74,36 +85,42 @@ def fit(
         parasphere fit texts.txt --out model
         parasphere fit news.csv --text-column body --out model
         parasphere fit texts.txt --learn-vectors --out model
+        parasphere fit texts.txt --vectors none --dim 50 --min-count 1 --out model
         zcat texts.txt.gz | parasphere fit - --facets 10 --out model
     """  # noqa: D301
     from ..corpus import blocks
     from ..model import SphericalParagraphModel
     from ..storage import check_target
-    from ..text import Tokenizer
     from ..vectors import JointVectors, WordVectors
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
-    for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint)):
+    learn = learn or vectors == NONE
+    learning = {"--epochs": epochs, "--checkpoint": checkpoint, "--dim": dim, "--min-count": min_count}
+    for name, given in learning.items():
         if given is not None and not learn:
             raise ParasphereError(f"{name} needs --learn-vectors.")
-    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
+    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn or tokenizer):
         raise ParasphereError("--paper has its own stop words, prior strength, facets and vectors: omit these options.")
     settings: dict[str, Any] = {
         "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet.get(),
     }  # fmt: skip
     if not paper:
-        words = None if stop_words is None else Tokenizer(stop_words="english" if stop_words else None)
-        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
+        settings |= {
+            "tokenizer": options.tokenizer_named(tokenizer, stop_words),
+            "facets": facets,
+            "prior_strength": prior_strength,
+        }
     vectors = vectors or (GLOVE if paper else ENGLISH)
-    source: Any = WordVectors.load(vectors, verbose=not quiet.get())
+    source: Any = None if vectors == NONE else WordVectors.load(vectors, verbose=not quiet.get())
     if learn:
         source = JointVectors(
-            start=source, epochs=epochs or 40, random_state=seed, checkpoint=checkpoint, verbose=not quiet.get()
-        )
+            dim, start=source, epochs=epochs or 40, min_count=min_count or 2, random_state=seed, checkpoint=checkpoint,
+            verbose=not quiet.get(),
+        )  # fmt: skip
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
     with reading("reading", corpus) as at:
-        texts = blocks(documents(corpus), progress=at, text=text_column, encoding=encoding, format=format)
+        texts = blocks(documents(corpus), progress=at, text=text_column, encoding=encoding, format=format, null=null)
         material: Any = list(texts) if learn else estimator.read(texts)
     estimator.fit(material)
     estimator.save(model, embed_vectors=embed_vectors)
@@ -117,17 +134,22 @@ def transform(
     model: options.Model,
     corpus: options.Corpus,
     vectors_file: Annotated[
-        Path, Option("--out", "-o", metavar="FILE", help="File to write: .parquet, .npy or .csv, one row per document.")
+        Path,
+        Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write: .parquet, .npy or .csv, one row per document; or - for CSV to standard output.",
+        ),
     ],
     text_column: options.TextColumn = "text",
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
+    carry: Annotated[str | None, Option(help="Names of further columns to write along, separated by commas.")] = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
-    space: Annotated[
-        Literal["offset", "direction"],
-        Option(help="'offset': what each text adds to the corpus, for comparing; 'direction': as in the paper."),
-    ] = "offset",
+    null: options.Null = "error",
+    space: options.OfVectors = "offset",
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -137,20 +159,46 @@ def transform(
     \b
     Examples:
         parasphere transform model texts.txt --out vectors.npy
-        parasphere transform model news.csv --id-column id --out vectors.parquet
+        parasphere transform model news.csv --id-column id --carry topic --out vectors.parquet
+        parasphere transform model texts.txt --out - | head
     """  # noqa: D301
     from ..model.exports import writer
 
     estimator = _load(model, vectors)
     estimator.n_jobs = threads
-    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
+    columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
     count = 0
     with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out, space) as write:
         for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
+    if str(vectors_file) == "-":
+        return
     facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
     say(facts, as_json, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}")
+
+
+def export(
+    model: options.Model,
+    folder: Annotated[Path, Option("--out", "-o", metavar="FOLDER", help="Folder to write.")],
+    space: options.OfVectors = "offset",
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a model to a folder that model2vec and sentence-transformers load too.
+
+    There vectors are sums of words: exact for 'fit --prior-strength inf' and 'export --space direction', nearly so
+    otherwise.
+
+    \b
+    Examples:
+        parasphere export model --out static-model
+        parasphere export model --space direction --out static-model
+    """  # noqa: D301
+    _load(model, vectors).write_static(folder, space=space)
+    facts = {"folder": str(folder), "space": space}
+    say(facts, as_json, f"written to {folder}, for model2vec.StaticModel.from_pretrained and SentenceTransformer")
 
 
 def explain(
@@ -225,6 +273,7 @@ def plot(
     id_column: options.IdColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
     title: Annotated[str | None, Option(help="Title of the map.")] = None,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -241,7 +290,7 @@ def plot(
     from ..plots import draw_map
 
     estimator = _load(model, vectors)
-    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
     labels: list[str] = []
     ids: list[str] = []
     texts: list[str] = []
@@ -261,7 +310,7 @@ def plot(
     say({"documents": len(texts), "file": str(picture)}, as_json, f"{len(texts):,} documents drawn to {picture}")
 
 
-def _columns(text: str, encoding: str, format: str | None, **more: str | None) -> dict[str, Any]:
+def _columns(text: str, encoding: str, format: str | None, **more: Any) -> dict[str, Any]:
     """Return the options that say how a corpus is read."""
     return {"text": text, "encoding": encoding, "format": format, **more}
 

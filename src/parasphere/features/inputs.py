@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -62,7 +63,7 @@ def _sample(block: Block) -> list[str]:
     return [] if block.tokenised else list(block.texts[:SAMPLE].to_pylist())
 
 
-def tokenizer_for(sample: list[str]) -> SegmentingTokenizer | None:
+def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:
     """Return a tokenizer for texts in scripts without spaces, with a notice; None for other texts."""
     if share_without_spaces(sample) < ENOUGH:
         return None

@@ -2,6 +2,7 @@
 
 from ..places import ENGLISH, GLOVE, WORDLLAMA
 from .composed import ComposedVectors
+from .distilling import distil
 from .joint import JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .pieces import Pieces
@@ -28,6 +29,7 @@ __all__ = [
     "Word2Vec",
     "WordVectors",
     "default_tokenizer",
+    "distil",
     "is_learner",
     "resolve",
     "write_static",
