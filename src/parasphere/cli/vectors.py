@@ -171,7 +171,9 @@ def distil(
     check_target(folder, KIND)  # before the work rather than after it
     library = import_extra("sentence_transformers", "transformer", "Distilling")
     spelled = None if words is None else [word for word in words.read_text(encoding="utf-8").split("\n") if word]
-    made = make(library.SentenceTransformer(encoder, device=device), dim, words=spelled, verbose=not quiet.get())
+    here = Path(encoder).exists()  # then nothing is asked of the network
+    model = library.SentenceTransformer(encoder, device=device, local_files_only=here)
+    made = make(model, dim, words=spelled, verbose=not quiet.get())
     made.save(folder)
     _written(made, folder, "distilled and written", as_json)
 

@@ -1,0 +1,101 @@
+"""Every example in the help of a command runs as it is printed; those that take hours are parsed."""
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from commands import typed
+
+from parasphere import datasets
+from parasphere.cli import app
+
+LONG = (
+    "reproduce",
+    "reproduce-all",
+    "sensitivity",
+    "join-results",
+    "train-encoder",
+    "demo",
+    "warmup",
+    "vectors distil",
+)
+NEEDS = {"plot": "matplotlib", "vectors train": "gensim"}
+
+
+def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        whole = f"{before} {name}".strip()
+        if hasattr(command, "commands"):
+            yield from commands(command, whole)
+        else:
+            yield whole, command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def examples(name: str) -> list[str]:
+    return re.findall(r"^ {8}(.*\bparasphere .+)$", COMMANDS[name].callback.__doc__, re.MULTILINE)
+
+
+def made_by(line: str, name: str) -> bool:
+    return f"parasphere {name}" in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example_of_itself(name: str) -> None:
+    assert any(made_by(line, name) for line in examples(name)), f"the help of {name!r} has no example"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_can_be_parsed(name: str) -> None:
+    for line in examples(name):
+        words = shlex.split(line.split("| head")[0].rpartition("parasphere ")[2])
+        group: Any = typer.main.get_command(app)
+        while hasattr(group, "commands"):
+            group = group.commands[words.pop(0)]
+        group.make_context("example", words)  # raises for an option that does not exist
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that examples name."""
+    root = tmp_path_factory.mktemp("examples")
+    texts = [" ".join(text.split())[:300].replace('"', "'") for text in datasets.load("docstrings").texts[:40]]
+    (root / "texts.txt").write_text("\n".join(texts))
+    (root / "texts.txt.gz").write_bytes(gzip.compress("\n".join(texts).encode()))
+    (root / "queries.txt").write_text("a short query\nsort an array\n")
+    rows = [f'{i},"{text}","{text}",{"ab"[i % 2]}' for i, text in enumerate(texts)]
+    (root / "news.csv").write_text("\n".join(["id,body,text,topic", *rows]))
+    (root / "glove.6B.300d.txt").write_text("lake 1 2 3\nriver 2 2 3\narray 0 1 0\n")
+    return root
+
+
+@pytest.mark.filterwarnings("ignore::parasphere.ParasphereWarning")  # the files are small, and the vectors few
+def test_every_short_example_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    first = ("fit", "index", "vectors convert", "vectors train")  # others read what these write
+    names = [*first, *(name for name in COMMANDS if name not in first)]
+    ran = 0
+    for name in names:
+        if name.split()[0] in LONG or name in LONG:
+            continue
+        if name in NEEDS:
+            pytest.importorskip(NEEDS[name])
+        for line in examples(name):
+            if "|" in line:
+                here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+                subprocess.run(["bash", "-c", line], check=True, env={**os.environ, "PATH": here}, capture_output=True)
+            else:
+                told = typed(*shlex.split(line)[1:])
+                assert told.code == 0, f"{line}: {told.err}"
+            ran += 1
+    assert ran > 20
