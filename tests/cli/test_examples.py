@@ -70,6 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that examples name."""
     root = tmp_path_factory.mktemp("examples")
     texts = [" ".join(text.split())[:300].replace('"', "'") for text in datasets.load("docstrings").texts[:40]]
+    texts += ["a lake is not a river, and a river is no lake"] * 5
     (root / "texts.txt").write_text("\n".join(texts))
     (root / "texts.txt.gz").write_bytes(gzip.compress("\n".join(texts).encode()))
     (root / "queries.txt").write_text("a short query\nsort an array\n")

@@ -1,5 +1,6 @@
 """Words of scripts without spaces, by the libraries for them and without these."""
 
+import gettext
 import warnings
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,28 @@ def test_texts_with_spaces_are_read_as_ever() -> None:
     texts = ["a text with words", "another text, 北京", "words and words"]
     assert isinstance(model.fit(iter(texts)).reader_.tokenizer, Tokenizer)
     assert (model.fit_transform(texts) == model.fit(texts).transform(texts)).all()
+
+
+def messages(language: str) -> list[str]:
+    """Return the messages of programs that are installed here in a language (gettext's catalogues)."""
+    found: set[str] = set()
+    for path in sorted(Path("/usr/share/locale", language, "LC_MESSAGES").glob("*.mo")):
+        if not path.name.startswith("iso_"):  # names alone
+            with path.open("rb") as file:
+                found.update(map(str, gettext.GNUTranslations(file)._catalog.values()))  # type: ignore[attr-defined]
+    return sorted(text for text in found if 15 <= len(text) <= 200 and share_without_spaces([text]) > 0.7)[:300]
+
+
+@pytest.mark.parametrize("language", ["zh_CN", "ja", "th"])
+def test_messages_are_found_by_half_of_their_words(language: str) -> None:
+    texts = messages(language)
+    if len(texts) < 20:
+        pytest.skip(f"programs here have {len(texts)} messages in {language}")
+    model = SphericalParagraphModel(JointVectors(20, start=None, epochs=5, min_count=1), tol=1e-2)
+    with pytest.warns(ScriptWarning):
+        index = model.fit(texts).index(texts)
+    words = [model.reader_.tokenizer(text) for text in texts]
+    asked = [i for i, found in enumerate(words) if len(set(found)) >= 6][:60]
+    found = index.search([" ".join(words[i][::2]) for i in asked], 3)
+    hits = [any(match.position == i for match in matches) for i, matches in zip(asked, found, strict=True)]
+    assert sum(hits) > 0.8 * len(hits) > 5

@@ -90,8 +90,8 @@ def _concatenated(parts: list[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     texts, labels, ids, consumed, carried = zip(*parts, strict=True)
-    columns = [None if column[0] is None else pa.concat_arrays(column) for column in (texts, labels, ids, carried)]
-    return Part(*columns[:3], consumed[-1], columns[3])
+    joined = [None if column[0] is None else pa.concat_arrays(column) for column in (texts, labels, ids, carried)]
+    return Part(joined[0], joined[1], joined[2], consumed[-1], joined[3])
 
 
 def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
