@@ -8,14 +8,14 @@ import json
 import platform
 import sys
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
 NAMES = [
-    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "paragraphs", "duplicates",
-    "mixtures", "fastsent", "encoders",
+    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "paragraphs", "duplicates",
+    "mixtures", "fastsent", "encoders", "cluster", "topics",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]
@@ -29,7 +29,7 @@ def main(names: list[str]) -> None:
             "command": f"python -m benchmarks {name}",
             "date": date.today().isoformat(),
             "machine": f"{_processor()}, Python {platform.python_version()}",
-            "versions": {peer: version(peer) for peer in PEERS},
+            "versions": {peer: number for peer in PEERS if (number := _version(peer))},
         }
         text = module.report(result)
         print(f"\n# {name}\n\n{text}\n")
@@ -37,6 +37,13 @@ def main(names: list[str]) -> None:
         by = f"Written by `{made['command']}` on {made['date']} ({made['machine']})."
         versions = ", ".join(f"{peer} {number}" for peer, number in made["versions"].items())
         (RESULTS / f"{name}.md").write_text(f"# {name}\n\n{text}\n\n{by} {versions}.\n")
+
+
+def _version(peer: str) -> str | None:
+    try:
+        return version(peer)
+    except PackageNotFoundError:
+        return None
 
 
 def _processor() -> str:

@@ -53,7 +53,7 @@ def run() -> dict[str, Any]:
     rows = {"tf-idf": {"words": mean_reciprocal_rank(lambda some: _dense(queries[some] @ documents.T))}}
     models = {
         "the default vectors": SphericalParagraphModel(),
-        "learned from the paragraphs, 300-d": SphericalParagraphModel(JointVectors(dim=300, epochs=20), tol=1e-4),
+        "learned from the paragraphs, 300-d": SphericalParagraphModel(JointVectors(dim=300), tol=1e-4),
     }
     seconds = {}
     for name, model in models.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from . import baselines, corpus, datasets
+    from . import baselines, corpus, dask, datasets
     from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
+    from .topics import SphericalTopics
     from .vectors import ComposedVectors, JointVectors, TaughtVectors, Word2Vec, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
@@ -37,17 +38,18 @@ _NAMES = {
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "topics": ["SphericalTopics"],
     "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {"baselines": "baselines", "corpus": "corpus", "datasets": "datasets", "vmf": "sphere.vmf"}
+_MODULES = {"baselines": "baselines", "corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
     "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
     "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning",
-    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel", "StoreError",
-    "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus",
-    "count_matrix", "count_words", "datasets", "vmf",
+    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel", "SphericalTopics",
+    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines",
+    "corpus", "count_matrix", "count_words", "dask", "datasets", "vmf",
 ]  # fmt: skip
 
 

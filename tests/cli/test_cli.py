@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import Index, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import Index, SphericalParagraphModel, SphericalTopics, Tokenizer, WordVectors, datasets
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -288,7 +288,24 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "points towards" not in shown
     assert "Which area is a docstring from?" in shown
     assert "Least certain" in shown
+    assert "finds scipy.signal" in " ".join(shown.split())
+    assert "in their own words" in " ".join(shown.split())
     assert (tmp_path / "map.png").stat().st_size > 20_000
+
+
+def test_topics(tmp_path: Path) -> None:
+    corpus = datasets.load("docstrings")
+    lines = [json.dumps({"text": text, "area": corpus.label_names[label]}) for text, label in
+             zip(corpus.texts[::4], corpus.labels[::4], strict=True)]  # fmt: skip
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines))
+    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6"]
+    shown = run(*asked, "--label-column", "area", "--map", tmp_path / "map.html", "--out", tmp_path / "topics")
+    assert "501 texts" in shown
+    told = json.loads(run(*asked, "--json"))
+    assert len(told["topics"]) == 6
+    assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
+    assert SphericalTopics.load(tmp_path / "topics").topic_words()[0] == told["topics"][0]["words"]
+    assert (tmp_path / "map.html").stat().st_size > 20_000
 
 
 def test_vectors_are_trained_from_standard_input_as_from_a_file(
@@ -333,5 +350,12 @@ def test_facets_and_learned_vectors(vectors_file: Path, tmp_path: Path) -> None:
     told = json.loads(run("fit", corpus, "-o", learned, "--learn-vectors", "--epochs", 3, *how, "--json"))
     assert (told["documents"], told["unknown_words"]) == (80, 0)  # "wind" and "coast" have been learned
     assert "wind" in SphericalParagraphModel.load(learned).vectors_.vocabulary
+    more = tmp_path / "more.txt"
+    more.write_text("north wind storm\neast storm\n" * 20)
+    newer, how = tmp_path / "newer", ["--learn-vectors", "--tol", 0.01]
+    run("fit", more, "-o", newer, "--from", learned, *how)
+    assert {"coast", "storm"} <= set(SphericalParagraphModel.load(newer).vectors_.words)
+    assert "omit --vectors" in run("fit", more, "-o", newer, "--from", learned, "-v", vectors_file, *how, code=1)
+    assert "--from needs --learn-vectors" in run("fit", more, "-o", newer, "--from", learned, code=1)
     complaint = run("fit", corpus, "-o", tmp_path / "x", "--paper", "--facets", 2, "-v", vectors_file, code=1)
     assert "--paper has its own" in complaint

@@ -325,7 +325,7 @@ def test_reports_are_joined(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["join-results", *folders, "-o", str(tmp_path / "both")]).exit_code == 0
     both = read_results(tmp_path / "both")
     assert [one["encoder"] for one in both["runs"]] == ["spm", "bow", "cbow"]
-    assert both["made"]["command"] == "one and two"
+    assert both["made"]["commands"] == ["one", "two"]
     assert both["runs"][2]["accuracy"] == second["runs"][1]["accuracy"]
     second["made"]["seed"] = 1
     with pytest.raises(ParasphereError, match="different seeds"):

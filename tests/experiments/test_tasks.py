@@ -397,4 +397,4 @@ def test_tasks_of_several_commands_are_joined(tmp_path: Path) -> None:
     joined = read_tasks(tmp_path / "both")
     assert joined is not None
     assert [(run["system"], run["spearman"]) for run in joined["runs"]] == [("spm", 0.5), ("mean", 0.7)]
-    assert (joined["made"]["command"], joined["made"]["vectors"]) == ("a and b", ["a", "b"])
+    assert (joined["made"]["commands"], joined["made"]["vectors"]) == (["a", "b"], ["a", "b"])

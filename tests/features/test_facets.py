@@ -175,3 +175,11 @@ def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:
         model(vectors).fit(np.eye(5))
     with pytest.raises(ValueError, match="48"):
         model(vectors).fit(texts).transform(Bags.from_rows(np.eye(5)))
+
+
+def test_words_of_facets_can_be_those_of_a_corpus() -> None:
+    rows = [[0, 1], [0.1, 1], [1, 0], [1, 0.1], [0.05, 1]]
+    vectors = WordVectors.from_arrays(["sky", "high", "far", "distant", "lofty"], rows)
+    fitted = SphericalParagraphModel(vectors, facets=2, tol=1e-2).fit(["sky high", "far distant", "lofty far"])
+    assert sorted(map(sorted, fitted.facet_words(2, ["a high tower", "far and away"]))) == [["far"], ["high"]]
+    assert sorted(map(sorted, fitted.facet_words(3))) == [["distant", "far"], ["high", "lofty", "sky"]]

@@ -14,6 +14,7 @@ from parasphere import Bags
 from parasphere.model import em, equations
 from parasphere.model.em import draw, fit_prior
 from parasphere.model.equations import Prior
+from parasphere.model.statistics import Partition
 from parasphere.sphere import vmf
 
 
@@ -35,8 +36,8 @@ class Fit(NamedTuple):
 
 def learn(bags: Bags, strength: float = 10.0, tol: float = 1e-10, max_iter: int = 5000, **options) -> Fit:
     settings = {"method": "newton", "start": "data"} | options
-    prior, monitor = fit_prior(bags, strength=strength, tol=tol, max_iter=max_iter, **settings)
-    return Fit(prior, monitor.trace)
+    run = fit_prior(bags, strength=strength, tol=tol, max_iter=max_iter, **settings)
+    return Fit(run.prior, list(run.trace))
 
 
 def total_evidence(bags: Bags, prior: Prior) -> float:
@@ -180,12 +181,17 @@ def test_every_start_ends_at_the_same_place(dim: int, kappa0: float, kappa: floa
 
 def test_the_papers_start() -> None:
     bags = corpus(5, 200, 8.0, 6.0, (2, 20))
-    prior, kappa = em.first_guess(bags, 0.0, "banerjee", "paper", 3)
+    look = Partition(bags).look(paper=True)
+    prior = em.Run.begin(look, 0.0, "banerjee", "paper").prior
     assert prior.concentration == 1500.0
+    np.testing.assert_allclose(prior.mean_direction, bags.sums.sum(axis=0) / np.linalg.norm(bags.sums.sum(axis=0)))
+    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    kappa, again, other = (em.first_kappa("paper", seed)(documents, prior) for seed in (3, 3, 4))
     assert 1000 <= kappa.min() < 1020 < 1480 < kappa.max() <= 1500
-    again, other = (em.first_guess(bags, 0.0, "banerjee", "paper", seed)[1] for seed in (3, 4))
     assert np.array_equal(kappa, again)
     assert not np.array_equal(kappa, other)
+    later = equations.Statistics(*(column[150:] for column in documents))
+    assert np.array_equal(em.first_kappa("paper", 3, 150)(later, prior), kappa[150:])
 
 
 def test_banerjees_inverse_ends_close_by() -> None:

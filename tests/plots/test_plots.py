@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from pages import page_data
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
 
 from parasphere.errors import MissingExtraError, ParasphereError
-from parasphere.plots.maps import COLOURS, EXCERPT, _apart, draw_map, sphere_map
+from parasphere.plots.layout import _in_cells, neighbour_map
+from parasphere.plots.maps import EXCERPT, draw_map, draw_neighbours, sphere_map
+from parasphere.plots.scene import COLOURS, apart, uncovered
 from parasphere.printable import visible
 
 DIM = 12
@@ -87,7 +91,7 @@ def test_a_rotation_of_everything_changes_nothing(rng: np.random.Generator) -> N
     assert (one.points[np.abs(one.points).argmax(axis=0), [0, 1]] > 0).all()
 
 
-def test_planted_clusters_lie_apart(rng: np.random.Generator) -> None:
+def test_planted_clusters_lieapart(rng: np.random.Generator) -> None:
     x, centre, weights, _ = planted(rng)
     points = sphere_map(x, centre, weights).points.reshape(3, 40, 2)
     middles = points.mean(axis=1)
@@ -141,7 +145,7 @@ def test_what_cannot_be_mapped_is_said(x: Any, centre: Any, weights: Any, messag
 def test_names_do_not_overlap(rng: np.random.Generator) -> None:
     sizes = np.column_stack([rng.uniform(60, 150, 20), np.full(20, 18.0)])
     low, high = np.array([10.0, 20.0]), np.array([800.0, 600.0])
-    places = _apart(rng.normal([400, 300], 30, (20, 2)), sizes, low, high)
+    places = apart(rng.normal([400, 300], 30, (20, 2)), sizes, low, high)
     gaps = np.abs(places[:, None] - places) - (sizes[:, None] + sizes) / 2
     assert (gaps.max(axis=-1) >= 0)[~np.eye(20, dtype=bool)].all()
     assert (places - sizes / 2 >= low).all()
@@ -232,9 +236,12 @@ def test_the_caption_is_honest(tmp_path: Path, rng: np.random.Generator) -> None
 def test_more_labels_than_colours(tmp_path: Path, rng: np.random.Generator) -> None:
     x, centre, certainty, labels = planted(rng, 25, 4)
     draw_map(tmp_path / "map.html", x, centre, certainty, labels)
-    groups = page_data(tmp_path / "map.html")["groups"]
+    data = page_data(tmp_path / "map.html")
+    groups = data["groups"]
     assert len({group["colour"] for group in groups}) == 21
-    assert (groups[-1]["name"], len(groups[-1]["rows"]), groups[-1]["middle"]) == ("5 rarer labels", 20, None)
+    assert (groups[-1]["name"], len(groups[-1]["rows"])) == ("5 rarer labels", 20)
+    assert "5 rarer labels" not in {name["name"] for name in data["names"]}
+    assert len(data["names"]) == 20
 
 
 @pytest.mark.parametrize("name", ["map.jpg", "map", "map.html.txt"])
@@ -314,3 +321,85 @@ def test_a_browser_shows_what_is_pointed_at(tmp_path: Path, rng: np.random.Gener
     assert seen["hidden"]
     assert seen["pressed"] == "false"
     assert seen["milliseconds"] < 2000  # without a GPU, on a busy machine; a tenth of it is usual
+
+
+# -- the map of neighbours ----------------------------------------------------------------------------------------
+
+
+def crowd(n_groups: int = 12, each: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Groups in 30 dimensions, and which document belongs to which."""
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(n_groups), each)
+    return unit(unit(rng.normal(size=(n_groups, 30)))[groups] + 0.12 * rng.normal(size=(len(groups), 30))), groups
+
+
+def test_neighbours_are_kept_far_better_than_by_two_axes() -> None:
+    rows, _ = crowd()
+    points = neighbour_map(rows)
+    two = PCA(2, random_state=0).fit_transform(rows)
+    assert trustworthiness(rows, points, n_neighbors=10, metric="cosine") > 0.97
+    assert trustworthiness(rows, two, n_neighbors=10, metric="cosine") < 0.87
+    near = np.linalg.norm(points[:, None] - points, axis=-1).argsort(axis=1)[:, 1:11]
+    groups = crowd()[1]
+    assert (groups[near] == groups[:, None]).mean() > 0.95
+
+
+def test_the_same_seed_is_the_same_layout() -> None:
+    rows, _ = crowd(4, 30)
+    assert (neighbour_map(rows, 1) == neighbour_map(rows, 1)).all()
+    assert (neighbour_map(rows, 1) != neighbour_map(rows, 2)).any()
+
+
+def test_neighbours_in_cells_are_nearly_the_nearest() -> None:
+    rows = crowd(20, 600)[0].astype(np.float32)
+    exact = np.argsort(-(rows[::40] @ rows.T), axis=1)[:, :11]
+    found = _in_cells(rows, 11, 0)[::40]
+    assert np.mean([len(set(one) & set(other)) for one, other in zip(exact, found, strict=True)]) > 8.5
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+def test_layouts_of_few_documents(n: int) -> None:
+    points = neighbour_map(np.eye(6)[:n] if n else np.empty((0, 6)))
+    assert points.shape == (n, 2)
+    assert np.isfinite(points).all()
+    assert len(np.unique(points, axis=0)) == n
+
+
+def test_equal_and_empty_documents_have_places() -> None:
+    points = neighbour_map(np.vstack([np.ones((30, 4)), np.zeros((2, 4)), -np.ones((5, 4))]))
+    assert np.isfinite(points).all()
+    with pytest.raises(ParasphereError, match="finite rows"):
+        neighbour_map([[np.nan, 1.0]])
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "html"])
+def test_topics_are_named_on_the_map(tmp_path: Path, kind: str) -> None:
+    rows, groups = crowd(5, 30)
+    topics = ["" if group == 4 else f"topic {group}" for group in groups]
+    for name in ("one", "two"):
+        draw_neighbours(tmp_path / f"{name}.{kind}", rows, np.ones(len(rows)), topics=topics, texts=topics)
+    assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
+    if kind == "html":
+        data = page_data(tmp_path / "one.html")
+        assert {name["name"] for name in data["names"]} == {f"topic {group}" for group in range(4)}
+        assert data["rings"] == []
+
+
+def test_no_name_covers_another() -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.tile([80.0, 14.0], (60, 1))
+    places = apart(rng.uniform(0, 300, (60, 2)), sizes, np.zeros(2), np.full(2, 300.0))  # more than there is room for
+    shown = uncovered(places, sizes)
+    kept = places[shown]
+    overlap = (np.abs(kept[:, None] - kept) < [80, 14]).all(axis=-1)
+    assert overlap.sum() == shown.sum()
+    assert shown[0]
+    assert shown.sum() > 20
+
+
+def test_columns_of_neighbours_are_compared(tmp_path: Path) -> None:
+    rows, _ = crowd(2, 5)
+    with pytest.raises(ParasphereError, match="there are 3 topics for 10 documents"):
+        draw_neighbours(tmp_path / "map.html", rows, np.ones(10), topics=["a"] * 3)
+    with pytest.raises(ParasphereError, match="10 finite numbers"):
+        draw_neighbours(tmp_path / "map.html", rows, np.ones(9))

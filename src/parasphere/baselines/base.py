@@ -1,6 +1,7 @@
 """What the baselines share: how they read texts, validate parameters, keep what was fitted, and are saved."""
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -109,10 +110,37 @@ class CountEncoder(WordEncoder):
         return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
 
 
-class OfTopics:
+class Described:
+    """Mixin of encoders whose columns are topics of words."""
+
+    vocabulary_: Vocabulary
+
+    def topic_words(self, k: int = 10) -> list[list[str]]:
+        """Return the ``k`` words of largest weight in each topic, largest first; words without weight are left out.
+
+        Parameters
+        ----------
+        k : int, default=10
+        """
+        check_is_fitted(self)
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        weights = self._word_weights()
+        best = np.argsort(-weights, axis=1, kind="stable")[:, :k]
+        return [[self.vocabulary_.word(w) for w in row if weights[t, w] > 0] for t, row in enumerate(best.tolist())]
+
+    @abstractmethod
+    def _word_weights(self) -> NDArray[Any]:
+        """Return the weight of each word in each topic, (n_topics, n_words)."""
+
+
+class OfTopics(Described):
     """Mixin of encoders whose columns are topics, the rows of ``components_``, (n_topics, n_words)."""
 
     components_: NDArray[np.float64]
+
+    def _word_weights(self) -> NDArray[Any]:
+        return self.components_
 
     @property
     def _n_features_out(self) -> int:

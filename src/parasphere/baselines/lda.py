@@ -19,11 +19,11 @@ from ..errors import import_extra
 from ..progress import progress
 from ..sphere.proportions import expected_logs
 from ..text import AnyTokenizer
-from .base import COUNT, POSITIVE, SHARED, CountEncoder
+from .base import COUNT, POSITIVE, SHARED, CountEncoder, Described
 
 
 @dataclass(eq=False, repr=False)
-class TopicsLDA(CountEncoder):
+class TopicsLDA(Described, CountEncoder):
     """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
 
     The extra ``gensim`` is needed to fit, not to transform.
@@ -146,6 +146,10 @@ class TopicsLDA(CountEncoder):
                 random_state=check_random_state(self.random_state),
             )  # fmt: skip
         return np.asarray(model.state.get_lambda(), np.float32)
+
+    def _word_weights(self) -> NDArray[np.float32]:
+        prior = self.lambda_.min(axis=1, keepdims=True)  # of a word that the topic does not have
+        return np.where(self.lambda_ > prior, self.lambda_, np.float32(0))
 
     @property
     def _n_features_out(self) -> int:

@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import StrOptions
 from ..errors import CorpusError, ParasphereError
 from ..sphere import MovMF, SphericalAdmixture, vmf
 from ..text import AnyTokenizer
-from .base import SHARED
+from .base import SHARED, Described
 from .tfidf import WeightedCounts
 
 Weighting = Literal["tf", "tfidf"]
 
 
-class SphericalTopics(WeightedCounts):
+class DirectionTopics(Described, WeightedCounts):
     """A text encoder that fits an estimator of unit vectors to weighted word counts, and transforms with it.
 
     A subclass has a parameter ``weighting``: "tf" for counts, "tfidf" for counts times inverse document frequency.
@@ -44,6 +44,10 @@ class SphericalTopics(WeightedCounts):
         rows = self._weighted(X)
         return np.asarray(self.model_.transform(rows)) if rows.shape[0] else np.empty((0, self._n_features_out))
 
+    def _word_weights(self) -> NDArray[np.float64]:
+        model = self.model_
+        return np.asarray(model.mean_directions_ if isinstance(model, MovMF) else model.topics_)
+
     @abstractmethod
     def _fitted_model(self, rows: sparse.csr_array) -> MovMF | SphericalAdmixture:
         """Return the model of directions, fitted to rows, (n_docs, n_words)."""
@@ -59,7 +63,7 @@ class SphericalTopics(WeightedCounts):
 
 
 @dataclass(eq=False, repr=False)
-class MovMFTopics(SphericalTopics):
+class MovMFTopics(DirectionTopics):
     """Texts as their responsibilities in a mixture of von Mises-Fisher distributions over weighted words.
 
     Parameters

@@ -8,11 +8,11 @@ from sklearn.utils import check_random_state
 
 from ..sphere import SphericalAdmixture
 from ..text import AnyTokenizer
-from .movmf import SphericalTopics, Weighting
+from .movmf import DirectionTopics, Weighting
 
 
 @dataclass(eq=False, repr=False)
-class SphericalAdmixtureTopics(SphericalTopics):
+class SphericalAdmixtureTopics(DirectionTopics):
     """Texts as their expected proportions of topics in a spherical admixture model over weighted words.
 
     Parameters

@@ -12,8 +12,10 @@ from ..errors import MissingExtraError
 from . import options
 from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
+from .fitting import add_fit_command
 from .model import add_model_commands
 from .search import add_search_commands
+from .topics import add_topic_commands
 from .training import training_app
 from .vectors import vectors_app
 
@@ -97,8 +99,10 @@ def warmup(as_json: options.AsJson = False) -> None:
     say(facts, as_json, f"{facts['compiled_bytes'] / 1e6:.1f} MB of compiled code in {facts['compiled']}")
 
 
+add_fit_command(app)
 add_model_commands(app)
 add_search_commands(app)
+add_topic_commands(app)
 add_experiment_commands(app)
 app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -18,10 +19,12 @@ from ..errors import MissingExtraError
 from ..features import Bags
 from ..model import Posterior, SphericalParagraphModel
 from ..text import Vocabulary, count_matrix, count_words
+from ..topics import SphericalTopics
 from ..vectors import default_tokenizer
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
+TITLE = "Docstrings of numpy, scipy and scikit-learn: colours are their areas, names the topics that were found"
 
 
 def show(out: Console, picture: Path) -> None:
@@ -50,21 +53,43 @@ def show(out: Console, picture: Path) -> None:
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
-    matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
-    _print(out, "A query", f"'{QUERY}' finds {', '.join(match.id for match in matches)}")
-
     out.print()
     out.print(_accuracies(model, bags, corpus))
+    _remember(out, model, corpus)
+    topics = SphericalTopics(model).fit(corpus.texts)
+    _print_topics(out, topics)
     try:
-        from ..plots import draw_map
+        from ..plots import draw_neighbours
 
         labels = [corpus.label_names[label] for label in corpus.labels]
-        title = "Docstrings of numpy, scipy and scikit-learn on the sphere"
-        draw_map(picture, posterior.direction, model.mean_direction_, posterior.mean_length, labels,
-                 title=title, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
+        draw_neighbours(picture, topics.vectors(corpus.texts), posterior.mean_length, labels, topics=topics.names(),
+                        title=TITLE, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
         out.print(f"\nThe map of all documents is in {picture}.", soft_wrap=True)
     except MissingExtraError as error:
         out.print(f"\nNo map: {error}", soft_wrap=True)
+
+
+def _remember(out: Console, model: SphericalParagraphModel, corpus: datasets.Dataset) -> None:
+    """Print what a query finds, and the words by which it finds the first."""
+    matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
+    out.print()
+    _print(out, "A search", f"'{QUERY}' finds {', '.join(match.id for match in matches)}")
+    found = corpus.texts[corpus.ids.index(matches[0].id)]
+    match = model.explain_match(QUERY, found)
+    for name, words in (("Its words", match.words_a), ("Words that match", match.words_b)):
+        parts: dict[str, float] = {}
+        for word, part in words:
+            parts[word] = parts.get(word, 0.0) + part
+        best = sorted(parts.items(), key=lambda item: -item[1])[:5]
+        _print(out, name, ", ".join(f"{word} {part:+.2f}" for word, part in best))
+
+
+def _print_topics(out: Console, topics: SphericalTopics) -> None:
+    """Print the topics in their own words, the largest first."""
+    _print(out, "Topics", f"{len(topics.weights_)} of them, found without labels, in their own words:")
+    sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_))
+    for size, words in zip(sizes, topics.topic_words(6), strict=True):
+        _print(out, "", f"{size:4d}  {', '.join(words)}")
 
 
 def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:

@@ -38,6 +38,8 @@ Picture = Annotated[Path, Option("--out", "-o", help="The map to write: .png, .s
 Report = Annotated[Path, Option("--out", "-o", help="Folder of the report.")]
 Member = Annotated[str | None, Option(help="Name of the file in a .zip with several.")]
 MinCount = Annotated[int, Option(min=1, help="Ignore words with fewer occurrences.")]
+_CLUSTER = "Address of a Dask scheduler, or local:N for N workers here. CORPUS may be a pattern, as in 'texts/*.csv'."
+Cluster = Annotated[str | None, Option(metavar="ADDRESS", help=_CLUSTER)]
 Tokens = Annotated[
     Literal["letters", "words", "segmenting"] | None,
     Option(

@@ -53,19 +53,35 @@ def folded_product(_typing: Any, _one: Any, _other: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), build
 
 
+def _prefetch(builder: Any, place: Any) -> None:
+    pointer = ir.IntType(8).as_pointer()
+    flag = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+    call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+    builder.call(call, [builder.inttoptr(place, pointer), flag(0), flag(3), flag(1)])
+
+
 @_intrinsic
 def prefetch(_typing: Any, place: Any) -> Any:
     """Prefetch the cache line at an address."""
 
     def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
-        call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        builder.call(call, [builder.inttoptr(arguments[0], pointer), flag(0), flag(3), flag(1)])
+        _prefetch(builder, arguments[0])
         return context.get_dummy_value()
 
     return types.none(place), build
+
+
+@_intrinsic
+def prefetch_in(_typing: Any, array: Any, _byte: Any) -> Any:
+    """Prefetch the cache line some bytes after the beginning of an array. Nothing is read: any place is safe."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+        _prefetch(builder, builder.add(builder.ptrtoint(struct.data, ir.IntType(64)), arguments[1]))
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), build
 
 
 @_intrinsic

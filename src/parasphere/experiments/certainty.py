@@ -175,7 +175,11 @@ def typicality(offsets: ArrayLike, lengths: ArrayLike, corpus: ArrayLike) -> Flo
     >>> typicality([[1, 0], [0, 1], [0, 0]], [30, 30, 0], [[1, 0], [2, 0.1], [0, 1]]).round(1).tolist()
     [8.7, 8.0, 0.0]
     """
-    one, other, words = unit_rows(np.asarray(offsets)), unit_rows(np.asarray(corpus)), np.asarray(lengths, np.float64)
+    one, other, words = (
+        unit_rows(np.asarray(offsets, float)),
+        unit_rows(np.asarray(corpus, float)),
+        np.asarray(lengths, float),
+    )
     result = np.empty(len(one))
     for begin in range(0, len(one), ROWS):
         part = slice(begin, begin + ROWS)
@@ -239,7 +243,7 @@ def _rank(dataset: Dataset, vectors: WordVectors, fold: Fold, options: Options, 
         known, asked = model.posterior(seen), model.posterior(unseen)
         rows, others = scaled(known.vectors("offset"), asked.vectors("offset"))
         machine, _ = choose(rows, dataset.labels[fold.train], options)
-        certainty = _certainty(asked, known, np.asarray(machine.decision_function(others)))
+        certainty = _certainty(asked, known, machine.scores(others))
         wrong = np.asarray(machine.predict(others) != dataset.labels[fold.test])
     return Ranking(wrong, certainty)
 
@@ -250,7 +254,9 @@ def _model(vectors: WordVectors, options: Options) -> SphericalParagraphModel:
 
 def _certainty(asked: Posterior, known: Posterior, decisions: Floats) -> dict[str, Floats]:
     """Return each measure of the texts asked about, (n,), given the texts of the corpus and the classifier's values."""
-    best = np.sort(decisions, axis=1)[:, -2:] if decisions.ndim == 2 else np.stack([-decisions, decisions], axis=1)
+    if decisions.shape[1] == 1:  # of two labels
+        decisions = np.concatenate([-decisions, decisions], axis=1)
+    best = np.sort(decisions, axis=1)[:, -2:]
     return {
         "margin": np.abs(best[:, 1] - best[:, 0]),
         "typicality": typicality(asked.offset, asked.length, known.offset),

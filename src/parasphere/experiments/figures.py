@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import import_extra
-from ..plots.maps import MARKERS
+from ..plots.scene import MARKERS
 from . import published
 from .published import Cell, Comparison, Condition
 

@@ -18,6 +18,7 @@ from .linear import ARMIJO, FORCING, MAX_CONJUGATE, MAX_NEWTON, SMALLEST_STEP, L
 
 Floats = NDArray[np.float64]
 GRAM = 16  # K is kept if it has no more entries than so many times the non-zero features
+DENSE = 0.2  # features of a larger share of the documents are kept as a dense matrix
 COLUMNS = 8  # machines at a time: with more, their weights, one per feature, leave the processor's cache
 TOL = 1e-4  # of the gradient, by liblinear's rule: scikit-learn's default
 TINY = np.finfo(np.float64).tiny
@@ -34,13 +35,17 @@ class SparseFeatures:
     def __init__(self, features: sparse.csr_array) -> None:
         self.features = sparse.csr_array(features, dtype=np.float64)
         counts = np.bincount(self.features.indices, minlength=self.features.shape[1])
+        columns = sparse.csc_array(self.features)
+        usual = counts > DENSE * self.features.shape[0]
+        # Features of many documents are multiplied faster as a dense matrix; the last of them is always 1.
+        self.dense = np.column_stack([columns[:, np.flatnonzero(usual)].toarray(), np.ones(self.features.shape[0])])
+        shared = sparse.csr_array(columns[:, np.flatnonzero((counts > 1) & ~usual)])
         # A feature of one document alone adds to the diagonal of K and to nothing else.
-        shared = sparse.csr_array(sparse.csc_array(self.features)[:, np.flatnonzero(counts > 1)])
-        alone = self.features.multiply(self.features).sum(1) - shared.multiply(shared).sum(1)
-        self.diagonal = np.asarray(alone).reshape(-1, 1)
+        alone = sparse.csr_array(columns[:, np.flatnonzero((counts == 1) & ~usual)])
+        self.diagonal = np.asarray(alone.multiply(alone).sum(1)).reshape(-1, 1)
         self.matrix, self.turned = shared, sparse.csr_array(shared.T)
-        small = shared.shape[0] ** 2 <= GRAM * shared.nnz
-        self.gram = (shared @ self.turned).toarray() + 1 if small else None
+        small = shared.shape[0] ** 2 <= GRAM * (shared.nnz + self.dense.size)
+        self.gram = (shared @ self.turned).toarray() + self.dense @ self.dense.T if small else None
 
     def fit(self, signs: Floats, costs: Floats, start: Floats | None = None) -> Floats:
         """Fit machines; parameters and ``start`` are those of :func:`~parasphere.experiments.linear.fit_machines`.
@@ -66,10 +71,11 @@ class SparseFeatures:
         return LinearMachines(self.features.T @ found, found.sum(0), labels)
 
     def _inner(self, found: Floats) -> Floats:
-        """Multiply by K, in which every document has one more feature that is always 1: (n, m) -> (n, m)."""
+        """Multiply by K: (n, m) -> (n, m)."""
         if self.gram is not None:
             return np.asarray(self.gram @ found + self.diagonal * found)
-        return np.asarray(self.matrix @ (self.turned @ found) + found.sum(0) + self.diagonal * found)
+        dense = self.dense @ (self.dense.T @ found)
+        return np.asarray(self.matrix @ (self.turned @ found) + dense + self.diagonal * found)
 
     def _fit(self, signs: Floats, costs: Floats, start: Floats) -> Floats:
         weights, scores = start.copy(), self._inner(start)

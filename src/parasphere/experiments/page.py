@@ -84,7 +84,11 @@ def provenance(made: Mapping[str, Any]) -> str:
     """Return where results come from, as a list."""
     found = {name: text for name, text in spelled(made).items() if name in MADE}
     code = {name for name in ("command", "commit") if "`" not in found.get(name, "")}  # to be copied verbatim
-    return "\n".join(f"- {name}: {f'`{text}`' if name in code else plain(text)}" for name, text in found.items())
+    lines = [f"- {name}: {f'`{text}`' if name in code else plain(text)}" for name, text in found.items()]
+    others = len(made.get("commands", ())) - 1
+    if others > 0:
+        lines.append(f"- {others} earlier commands of other commits, for rows that this one does not run: results.json")
+    return "\n".join(lines)
 
 
 def spelled(made: Mapping[str, Any]) -> dict[str, str]:

@@ -105,7 +105,8 @@ def read_results(path: str | Path) -> dict[str, Any]:
 def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join the results of several commands; of runs with the same configuration the first is kept.
 
-    All parts must have the same seed. The provenance lists every command and every version of the code.
+    All parts must have the same seed. The provenance has the first command and commit, and lists every command and
+    every version of the code; each run has the commit that it is of, if it is known.
     """
     if not parts:
         raise ParasphereError("nothing to join: name at least one folder with results")
@@ -128,15 +129,18 @@ def join_tasks(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _joined(parts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
     """Return the first run of each configuration, given by the fields that name it, and where all come from."""
     runs: dict[tuple[Any, ...], Any] = {}
-    for run in (run for part in parts for run in part["runs"]):
-        runs.setdefault(tuple(run.get(name) for name in names), run)
+    for part in parts:
+        for run in part["runs"]:
+            runs.setdefault(tuple(run.get(name) for name in names), {"commit": part["made"].get("commit"), **run})
     made = [part["made"] for part in parts]
+    commands = list(dict.fromkeys(part for one in made for part in one.get("commands", one["command"].split(" and "))))
     joined = {
-        "command": " and ".join(dict.fromkeys(part for one in made for part in one["command"].split(" and "))),
+        "command": commands[0],
+        "commands": commands,
         "date": max(one["date"] for one in made),
         "machine": " and ".join(dict.fromkeys(part for one in made for part in one["machine"].split(" and "))),
         "versions": {name: number for one in made for name, number in one["versions"].items()},
-        "commit": " and ".join(dict.fromkeys(str(one.get("commit")) for one in made)),
+        "commit": next((one["commit"] for one in made if one.get("commit")), None),
         "code": ", ".join(dict.fromkeys(part for one in made for part in one["code"].split(", "))),
     }
     return {"made": joined, "runs": list(runs.values())}

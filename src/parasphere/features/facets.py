@@ -14,6 +14,7 @@ The blocks of a text's sum are ``s_t = sum_w sqrt(r_t(w)) a_w w``, those of its 
 kappa_n s_t``. Lifted vectors are never stored: most words belong to few facets, and only those blocks are added to.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -83,23 +84,30 @@ class Facets:
         blocks[self.which[begin:end]] = self.parts[begin:end, None] * np.asarray(row, np.float64)
         return blocks.ravel()
 
-    def nearest_words(self, vectors: Any, k: int) -> list[list[str]]:
+    def nearest_words(self, vectors: Any, k: int, words: Sequence[str] | None = None) -> list[list[str]]:
         """Return the ``k`` words of each facet that are nearest to its centre, nearest first.
 
-        Candidates are the first 3,000 words of ``vectors`` (rare words describe nothing), without phrases, each in the
-        facet that it mostly belongs to.
+        Candidates are ``words``, or else the first 3,000 words of ``vectors`` (rare words describe nothing), without
+        phrases, each in the facet that it mostly belongs to.
         """
-        n_words = min(COMMON, len(vectors.matrix))
-        cosines = np.asarray(vectors.matrix[:n_words] @ self.centres.T)
-        word = np.repeat(np.arange(n_words), np.diff(self.starts[: n_words + 1]))
+        if words is None:
+            ids = np.arange(min(COMMON, len(vectors.matrix)))
+        else:
+            ids = vectors.vocabulary.get_many(list(words)).astype(np.int64)
+            ids = ids[ids >= 0]
+        ids = ids[~np.isin(ids, phrase_rows(vectors.vocabulary))]
+        cosines = np.asarray(np.asarray(vectors.matrix[ids]) @ self.centres.T)
         part = np.zeros(cosines.shape)
-        part[word, self.which[: len(word)]] = self.parts[: len(word)]
+        for row, word in enumerate(ids):
+            own = slice(self.starts[word], self.starts[word + 1])
+            part[row, self.which[own]] = self.parts[own]
         elsewhere = part < part.max(1, keepdims=True)
-        phrases = phrase_rows(vectors.vocabulary)
-        elsewhere[phrases[phrases < n_words]] = True
         cosines[elsewhere] = -np.inf
         best = np.argsort(-cosines, axis=0, kind="stable")[:k].T
-        return [[vectors.vocabulary.word(w) for w in row if not elsewhere[w, t]] for t, row in enumerate(best.tolist())]
+        return [
+            [vectors.vocabulary.word(int(ids[w])) for w in row if not elsewhere[w, t]]
+            for t, row in enumerate(best.tolist())
+        ]
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of a saved model."""

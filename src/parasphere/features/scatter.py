@@ -5,6 +5,9 @@ real texts do not. A few axes, mostly of frequency and grammar, hold much of the
 subject differ along these axes by chance. Let C be the covariance of words within texts. The mean of ``l`` words has
 the covariance ``C / l`` around the direction of its text, so that after ``C^(-1/2)`` it errs equally in all directions,
 and differences between texts count for as much as they stand out from that error.
+
+Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.compiled.exact`): the
+scatter of a corpus has the same bits whether it is read at once or in parts.
 """
 
 from dataclasses import dataclass
@@ -15,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import check_layouts
+from ..compiled.exact import Exact, exact_products
 from ..errors import ParasphereError
 from ..storage import storable
 
 Floats = NDArray[np.float64]
-ROWS = 1024  # rows that are widened to float64 at a time: they stay in the cache
 # Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.
 # Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point; CISI
 # had been seen by then (results/README.md).
@@ -53,9 +56,23 @@ class Scatter:
             Sum of the words of each text, and of their weights. The sums may have several blocks (facets), in each of
             which a word has a part.
         """
-        used, known = np.flatnonzero(weights), np.flatnonzero(lengths)
-        means = _products(sums, known, 1.0 / lengths[known], matrix.shape[1])
-        return cls(_products(matrix, used, weights[used], matrix.shape[1]) - means)
+        return cls.from_means(matrix, weights, cls.means(sums, lengths, matrix.shape[1]))
+
+    @staticmethod
+    def means(sums: NDArray[Any], lengths: Floats, dim: int) -> Exact:
+        """Return the part of the texts: the sum of the outer products of their means, times their lengths.
+
+        Those of several corpora are added by ``+``, and then give the scatter of all of them.
+        """
+        blocks = sums.reshape(-1, dim)
+        shares = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return exact_products(blocks, np.repeat(shares, sums.shape[1] // dim))
+
+    @classmethod
+    def from_means(cls, matrix: NDArray[Any], weights: Floats, means: Exact) -> "Scatter":
+        """Return the scatter, given the part of the texts (:meth:`means`); the parameters are those of :meth:`of`."""
+        used = np.flatnonzero(weights)
+        return cls(exact_products(matrix[used], weights[used]).value - means.value)
 
     def __add__(self, other: "Scatter") -> "Scatter":
         return Scatter(self.within + other.within)
@@ -89,14 +106,3 @@ class Scatter:
         if not np.isfinite(arrays["within"]).all():
             raise ParasphereError("the scatter of words must be finite")
         return cls(np.array(arrays["within"]))
-
-
-def _products(rows: NDArray[Any], used: NDArray[np.int64], weights: Floats, dim: int) -> Floats:
-    """Return the sum of the outer products of some rows, or of their blocks of ``dim``, times their weights."""
-    total = np.zeros((dim, dim))
-    roots = np.sqrt(weights)[:, None]
-    for begin in range(0, len(used), ROWS):
-        part = slice(begin, begin + ROWS)
-        blocks = (rows[used[part]] * roots[part]).reshape(-1, dim)  # in float64, as the roots are
-        total += blocks.T @ blocks  # of an array with itself: BLAS computes half of it
-    return total

@@ -2,7 +2,7 @@
 
 from .comparing import MatchExplanation
 from .ecosystem import langchain_embeddings
-from .em import Online, Sampled
+from .em import Online, Run, Sampled
 from .equations import Prior
 from .estimator import SphericalParagraphModel
 from .explain import Explanation
@@ -11,8 +11,10 @@ from .index import Index
 from .near_duplicates import Duplicate, duplicates
 from .posterior import FacetPosterior, Posterior
 from .search import Match
+from .statistics import CorpusStatistics, Partition
 
 __all__ = [
+    "CorpusStatistics",
     "Duplicate",
     "Explanation",
     "FacetPosterior",
@@ -20,8 +22,10 @@ __all__ = [
     "Match",
     "MatchExplanation",
     "Online",
+    "Partition",
     "Posterior",
     "Prior",
+    "Run",
     "Sampled",
     "SphericalParagraphModel",
     "duplicates",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..compiled import check_layouts
-from ..errors import ParasphereError, import_extra
+from ..errors import CorpusError, ParasphereError
 from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
@@ -18,14 +19,16 @@ from ..sphere.bessel import Array
 from ..storage import check_types, storable
 from . import equations
 from .equations import Method, Prior
+from .statistics import CorpusStatistics, FirstKappa, Partition, solved_kappa
 
 Start: TypeAlias = Literal["data", "paper"]
 
 BLOCK = 1024  # documents per step of online EM
+SKIPPED = 1 << 20  # random numbers that are drawn at a time for documents of other parts
 
 
 class Monitor:
-    """Watches EM: records the objective per word before each iteration and after the last, and says when to stop.
+    """Watches EM: the objective per word before each iteration and after the last, and whether to stop.
 
     Parameters
     ----------
@@ -33,11 +36,12 @@ class Monitor:
         Stop after so many iterations.
     tol : float
         Stop if an iteration gains less.
+    trace : list of float
+        The objectives so far.
     """
 
-    def __init__(self, max_iter: int, tol: float) -> None:
-        self.max_iter, self.tol = max_iter, tol
-        self.trace: list[float] = []
+    def __init__(self, max_iter: int, tol: float, trace: list[float]) -> None:
+        self.max_iter, self.tol, self.trace = max_iter, tol, trace
 
     @property
     def gain(self) -> float:
@@ -49,9 +53,9 @@ class Monitor:
         """Whether the last iteration gained less than ``tol``."""
         return abs(self.gain) < self.tol
 
-    def stops(self, objective: float) -> bool:
-        """Record the objective per word; return whether EM is finished."""
-        self.trace.append(objective)
+    @property
+    def finished(self) -> bool:
+        """Whether EM is finished."""
         return self.converged or len(self.trace) > self.max_iter
 
 
@@ -69,6 +73,99 @@ class Sampled(NamedTuple):
     directions: NDArray[np.float64]
 
 
+@storable("em-run")
+@dataclass(frozen=True)
+class Run:
+    """EM under way: the priors so far, and the objective under each of them but the last.
+
+    The state of EM is the priors alone; the word concentrations of documents follow from these
+    (:meth:`Partition.statistics`). A run that was interrupted continues from a saved one with the same result.
+
+    Attributes
+    ----------
+    priors : tuple of Prior
+    trace : tuple of float
+        The objective per word before each iteration, and after the last if EM has finished.
+    documents : int
+        Number of documents that have known words.
+    words, agreement, pairs : float
+        Number of words, and the two sums that rho is made of (:func:`parasphere.model.equations.pairs_of_words`).
+    """
+
+    priors: tuple[Prior, ...]
+    trace: tuple[float, ...]
+    documents: int
+    words: float
+    agreement: float
+    pairs: float
+
+    @classmethod
+    def begin(cls, statistics: CorpusStatistics, strength: float, method: Method, start: Start) -> "Run":
+        """Find the first prior from statistics of the bags alone."""
+        count, empty = statistics.counts["documents"], statistics.counts["empty"]
+        if statistics.step:
+            raise ValueError(f"EM begins with statistics of step 0, not {statistics.step}: accumulate with a new model")
+        if not count:
+            raise CorpusError(f"none of the {empty:,} documents has a word with a vector; at least one must")
+        words, agreement, pairs = (statistics.number(name) for name in ("words", "agreement", "pairs"))
+        cosine = equations.cosine_of_pairs(agreement, pairs)
+        prior = _first_prior(statistics, Prior(np.empty(0), 1.0, cosine, strength, method), start)
+        return cls((prior,), (), count, words, agreement, pairs)
+
+    def after(self, statistics: CorpusStatistics, max_iter: int, tol: float) -> "Run":
+        """Return the run after one M-step; if EM has finished, with the objective alone."""
+        if statistics.step != len(self.priors):
+            raise ValueError(
+                f"these statistics are of step {statistics.step}, and EM is at step {len(self.priors)}: accumulate "
+                "them with the model that they update"
+            )
+        if statistics.counts["documents"] != self.documents:
+            raise ValueError(
+                f"these are the statistics of {statistics.counts['documents']:,} documents, and EM began with "
+                f"{self.documents:,}: every step needs all parts of the corpus, each once"
+            )
+        run = replace(self, trace=(*self.trace, statistics.number("objective") / self.words))
+        if run.monitor(max_iter, tol).finished:
+            return run
+        mean = statistics.sums["mean"].value / self.documents
+        return replace(run, priors=(*self.priors, equations.m_step(mean, self.priors[-1])))
+
+    @property
+    def prior(self) -> Prior:
+        """The last prior."""
+        return self.priors[-1]
+
+    def monitor(self, max_iter: int, tol: float) -> Monitor:
+        """Return the record of the objective."""
+        return Monitor(max_iter, tol, list(self.trace))
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the facts and arrays of a saved run."""
+        facts = {name: getattr(self, name) for name in ("documents", "words", "agreement", "pairs")}
+        prior = self.prior.to_saved()[0]
+        arrays = {
+            "directions": np.array([prior.mean_direction for prior in self.priors]),
+            "concentrations": np.array([prior.concentration for prior in self.priors]),
+            "trace": np.array(self.trace, np.float64),
+        }
+        return {**facts, **{name: prior[name] for name in ("cosine", "strength", "method")}}, arrays
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
+        """Make a run of saved facts and arrays, which are checked."""
+        check_types({"documents": int, "words": float, "agreement": float, "pairs": float}, facts)
+        check_layouts(arrays, {"directions": "f8[steps,dim]", "concentrations": "f8[steps]", "trace": "f8[trace]"})
+        shared = {name: facts[name] for name in ("cosine", "strength", "method")}
+        priors = tuple(
+            Prior.from_saved({"concentration": float(concentration), **shared}, {"mean_direction": direction}, given)
+            for direction, concentration in zip(arrays["directions"], arrays["concentrations"], strict=True)
+        )
+        if not len(priors) - 1 <= len(arrays["trace"]) <= len(priors) or not priors:
+            raise ParasphereError(f"{len(priors)} priors do not fit {len(arrays['trace'])} objectives")
+        numbers = {name: facts[name] for name in ("documents", "words", "agreement", "pairs")}
+        return cls(priors, tuple(arrays["trace"].tolist()), **numbers)
+
+
 def fit_prior(
     bags: Bags,
     *,
@@ -80,48 +177,61 @@ def fit_prior(
     random_state: Any = None,
     device: str | None = None,
     verbose: bool = False,
-) -> tuple[Prior, Monitor]:
+) -> Run:
     """Run EM on documents that all have words; the parameters are those of ``SphericalParagraphModel``."""
-    prior, kappa = first_guess(bags, strength, method, start, random_state)
-    prior = prior._replace(mean_direction=moved(prior.mean_direction, device))
-    arrays = (bags.sums, bags.squared_norms, bags.lengths, kappa)
-    sums, squared, lengths, kappa = (moved(array, device) for array in arrays)
-    n_words, dim, monitor = float(bags.lengths.sum()), bags.dim, Monitor(max_iter, tol)
-
+    partition = Partition(bags, first_kappa=first_kappa(start, random_state), device=device)
+    run = Run.begin(partition.look(paper=start == "paper"), strength, method, start)
     with progress("EM", max_iter, unit="iterations", shown=verbose) as advance:
-        while True:
-            documents = equations.statistics(sums, squared, lengths, prior)
-            step = equations.e_step(documents, kappa, prior, dim)
-            objective = equations.objective(documents, kappa, step.concentration, prior, dim)
-            if monitor.stops(_total(objective) / n_words):
-                return prior._replace(mean_direction=on_host(prior.mean_direction)), monitor
-            mean = equations.mean_of_posteriors(sums, kappa, step, prior)
-            kappa = equations.update(documents, step, prior, dim)
-            prior = equations.m_step(mean, prior)
+        while not run.monitor(max_iter, tol).finished:
+            run = run.after(partition.statistics(run.priors), max_iter, tol)
             advance(1)
+    return run
 
 
-def first_guess(bags: Bags, strength: float, method: Method, start: Start, random_state: Any) -> tuple[Prior, Array]:
-    """Return the prior and the word concentrations, (n_docs,), from which EM starts.
+def first_kappa(start: Start, random_state: Any, skip: int = 0) -> FirstKappa:
+    """Return what finds the word concentrations that EM starts from: solved, or for "paper" uniform in [1000, 1500].
 
-    The corpus direction is always that of the sum of all words.
+    Parameters
+    ----------
+    start : {"data", "paper"}
+    random_state : int, RandomState or None
+    skip : int, default=0
+        Number of documents before these in the corpus.
     """
-    cosine = equations.pooled_cosine(bags.squared_norms, bags.lengths, bags.squared_weights)
-    total = equations.combination(bags.sums, np.ones(len(bags)))
-    norm = float(np.linalg.norm(total))
-    direction = total / norm if norm > 0 else np.eye(bags.dim)[0]
+    return solved_kappa if start == "data" else _Drawn(random_state, skip)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """The initial word concentrations of the paper: uniform in [1000, 1500], in the order of the documents."""
+
+    random_state: Any
+    skip: int
+
+    def __call__(self, documents: equations.Statistics, prior: Prior) -> NDArray[np.float64]:
+        """Draw those of documents."""
+        rng = check_random_state(self.random_state)
+        for begin in range(0, self.skip, SKIPPED):
+            rng.uniform(size=min(SKIPPED, self.skip - begin))
+        kappa: NDArray[np.float64] = rng.uniform(1000.0, 1500.0, len(documents.lengths))
+        if math.isinf(prior.strength):
+            kappa[:] = vmf.concentration(prior.cosine, len(prior.mean_direction), method=prior.method)
+        return kappa
+
+
+def _first_prior(statistics: CorpusStatistics, prior: Prior, start: Start) -> Prior:
+    """Return the prior from which EM starts: that of the directions of the sums, or that of the paper."""
+    directions = statistics.sums["directions"].value
     if start == "paper":
-        kappa = check_random_state(random_state).uniform(1000.0, 1500.0, len(bags))
-        if math.isinf(strength):
-            kappa[:] = vmf.concentration(cosine, bags.dim, method=method)
-        return Prior(direction, 1500.0, cosine, strength, method), kappa
-    norms = np.sqrt(bags.squared_norms)
-    mean = equations.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)) / len(bags)
+        total = statistics.sums["total"].value
+        norm = float(np.linalg.norm(total))
+        direction = total / norm if norm > 0 else np.eye(len(total))[0]
+        return prior._replace(mean_direction=direction, concentration=1500.0)
+    # If the directions cancel each other the concentration is 0, and any direction will do.
+    prior = prior._replace(mean_direction=np.eye(len(directions))[0])
     # The directions of the sums scatter more than those of the documents; EM corrects that.
-    prior = equations.m_step(mean, Prior(direction, 1.0, cosine, strength, method))
-    prior = prior._replace(concentration=min(prior.concentration, 1e4))
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    return prior, equations.solve(documents, prior, bags.dim)
+    prior = equations.m_step(directions / statistics.counts["documents"], prior)
+    return prior._replace(concentration=min(prior.concentration, 1e4))
 
 
 def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
@@ -163,12 +273,16 @@ class Online(NamedTuple):
     held: Bags | None = None
 
     @classmethod
-    def after_fit(cls, bags: Bags, prior: Prior) -> "Online":
-        """Continue from a fit, whose prior has the mean of the posteriors. Fewer than a block of documents are held."""
-        if len(bags) < BLOCK:
-            return cls(0, np.zeros(bags.dim), 0.0, 0.0, bags)
-        mean = float(vmf.mean_length(prior.concentration, bags.dim)) * prior.mean_direction
-        return cls(0, mean, 0.0, 0.0)._with_words_of(bags)
+    def after_fit(cls, run: Run, bags: Bags | None) -> "Online":
+        """Continue from a fit, whose prior has the mean of the posteriors.
+
+        Fewer than a block of documents are held, if they are given.
+        """
+        prior, dim = run.prior, len(run.prior.mean_direction)
+        if bags is not None and len(bags) < BLOCK:
+            return cls(0, np.zeros(dim), 0.0, 0.0, bags)
+        mean = float(vmf.mean_length(prior.concentration, dim)) * prior.mean_direction
+        return cls(run.documents, mean, run.agreement, run.pairs)
 
     def with_held(self, bags: Bags) -> "Online":
         """Hold more documents."""
@@ -238,17 +352,3 @@ def draw(
 
 def _total(numbers: Array) -> float:
     return float(array_namespace(numbers).sum(numbers))
-
-
-def moved(array: Any, device: str | None) -> Array:
-    """Return an array on a torch device, or as it is."""
-    if device is None:
-        return array
-    torch = import_extra("torch", "torch", f"device={device!r}")
-    array = np.ascontiguousarray(array)
-    return torch.asarray(array if array.flags.writeable else array.copy(), device=device)
-
-
-def on_host(array: Array) -> NDArray[Any]:
-    """Return a numpy array or a torch tensor as a numpy array."""
-    return array if isinstance(array, np.ndarray) else array.cpu().numpy()

@@ -19,17 +19,19 @@ from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import ENGLISH, GLOVE
 from .ecosystem import Ecosystem
-from .em import Online, Start, fit_prior
+from .em import Online, Run, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
 from .posterior import Space, check_space, directions_of, of_unit_length, offsets_of
+from .stepwise import Stepwise
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
 class SphericalParagraphModel(
-    Ecosystem, Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+    Ecosystem, Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
@@ -39,9 +41,9 @@ class SphericalParagraphModel(
         Word vectors, or a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, of
         which ``fit`` fits a clone to the same texts. None if the model is fitted to bags or rows of numbers.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is the tokenizer of the learner, if there is one, or else runs of Unicode
-        letters, lower-cased: all of them if words are weighted, as with the default vectors, since stop words have
-        small weights; without English stop words otherwise.
+        Splits texts into words. None is the tokenizer of the learner, if there is one, or else, lower-cased: runs of
+        Unicode letters and digits if words are weighted, as with the default vectors, since stop words have small
+        weights; runs of letters without English stop words otherwise.
     weighted : bool, default=True
         Weight words by ``vectors.weights``, if the vectors have weights (the default ones and learned ones do). The
         evidence is then that of weighted counts, which is no density of words.
@@ -282,6 +284,7 @@ class SphericalParagraphModel(
         super(SphericalParagraphModel, model).save(folder)
 
     def _fit(self, bags: Bags) -> None:
+        self._run = self._run_reader = None  # a loop of steps that was not finished is given up
         self._learn(bags, float(self.prior_strength), self.kappa_method)
         self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
 
@@ -296,7 +299,7 @@ class SphericalParagraphModel(
         if not known.any():
             raise CorpusError(f"none of the {len(bags):,} documents has a word with a vector; at least one must")
         bags = bags if known.all() else bags[known]
-        self.prior_, monitor = fit_prior(
+        run = fit_prior(
             bags,
             strength=strength,
             method=method,
@@ -307,16 +310,21 @@ class SphericalParagraphModel(
             device=self.device,
             verbose=bool(self.verbose),
         )
-        self.online_ = Online.after_fit(bags, self.prior_)
-        self.evidence_ = np.array(monitor.trace)
-        self.n_iter_ = len(monitor.trace) - 1
+        self._keep(run, bags, 5)
+
+    def _keep(self, run: Run, bags: Bags | None, level: int) -> None:
+        """Keep what EM has learned so far, and the documents for :meth:`partial_fit`; warn so many levels up."""
+        monitor = run.monitor(self.max_iter, self.tol)
+        self.prior_, self.online_ = run.prior, Online.after_fit(run, bags)
+        self.evidence_ = np.array(run.trace, np.float64)
+        self.n_iter_ = len(run.priors) - 1
         self.converged_ = monitor.converged
-        if not monitor.converged:
+        if monitor.finished and not monitor.converged:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {monitor.gain:.2g} nats "
                 f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=level,
             )
 
     def _learn_held(self, online: Online) -> None:

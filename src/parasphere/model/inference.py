@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, ScoreWarning
 from ..features import Bags, DocumentInputs, Scatter
+from ..text import Tokenizer, count_words
 from .comparing import MatchExplanation, cosines, doubts, explain_match, log_bayes_factor
 from .em import Sampled, draw
 from .equations import Prior
@@ -88,10 +89,17 @@ class Inference(DocumentInputs):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         return draw(self.prior_, n_docs, lengths, word_concentration, rng)
 
-    def facet_words(self, k: int = 10) -> list[list[str]]:
+    def facet_words(self, k: int = 10, texts: Any = None) -> list[list[str]]:
         """Return the ``k`` words nearest to the centre of each facet, nearest first.
 
         Each word is listed in the facet that it mostly belongs to.
+
+        Parameters
+        ----------
+        k : int, default=10
+        texts : texts, token lists, columns or path, default=None
+            A corpus: the words are chosen from its 3,000 most frequent ones that are no English stop words. None
+            chooses from the first 3,000 words of the vectors, which may be of another corpus.
 
         Examples
         --------
@@ -106,7 +114,8 @@ class Inference(DocumentInputs):
             raise ValueError(f"k must be at least 1, not {k}")
         if self.facets_ is None:
             raise ValueError("the model has only one facet, which has no words of its own; fit it with facets=10, say")
-        return self.facets_.nearest_words(self.vectors_, k)
+        words = None if texts is None else count_words(texts, Tokenizer(stop_words="english", min_length=2))[0][:3000]
+        return self.facets_.nearest_words(self.vectors_, k, words)
 
     def explain(self, text: str) -> Explanation:
         """Return the contribution of each word, and of the corpus, to the direction of a text.

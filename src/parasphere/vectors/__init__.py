@@ -3,7 +3,7 @@
 from ..places import ENGLISH, GLOVE, WORDLLAMA
 from .composed import ComposedVectors
 from .distilling import distil
-from .joint import JointVectors
+from .joint import UPDATING, JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .pieces import Pieces
 from .static import write_static
@@ -18,6 +18,7 @@ __all__ = [
     "EXTENSIONS",
     "GLOVE",
     "KIND",
+    "UPDATING",
     "WORDLLAMA",
     "ComposedVectors",
     "Coverage",

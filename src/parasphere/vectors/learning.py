@@ -1,35 +1,53 @@
 """Joint learning of word vectors: words are held out of a text and predicted from the rest of it.
 
 The objective is the leave-out predictive likelihood of the Spherical Paragraph Model, see
-:mod:`parasphere.vectors.learning_loop`. Labels are not used.
+:mod:`parasphere.vectors.learning_batch`. Labels are not used.
 """
 
 import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
 from ..text import Vocabulary, phrase_rows
-from .learning_loop import KAPPA, KAPPA0, Cutting, Drawing, Parameters, predict_pass
-from .learning_texts import Texts, first_vectors
+from .learning_batch import KAPPA, KAPPA0, Parameters, Prior, draw
+from .learning_pieces import Cutting, Pieces, cut
+from .learning_start import first_state
+from .learning_steps import GROUP, Stepper
+from .learning_texts import Texts
 from .learning_torch import Device
 from .wordvectors import WordVectors
 
 TABLE = 1 << 21  # entries of the table that words are drawn from
-JUDGES = 512  # words drawn to estimate the sum when held-out texts are predicted
+JUDGES = 512  # words drawn per group when held-out texts are predicted
+MOST_HELD_OUT = 5000  # texts
+BATCH = 256  # pieces
+CONCENTRATION = 10.0  # kappa and kappa0 to begin with
+FEWEST_BATCHES = 100  # per epoch: smaller corpora are learned in smaller batches
+SHARD = 1 << 22  # words of the texts that are cut into pieces at a time
+SETTLING = 40  # batches that fit the concentrations to the initial vectors
+SEEN = 45e6  # words to learn from, all epochs together,
+EPOCHS = 4, 18  # within these bounds; if all words start at random,
+EPOCHS_AT_RANDOM = 4, 40
+COOLING = 2  # epochs in which the rate falls to zero once the held-out likelihood gains nothing
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings of learning; those of :class:`parasphere.JointVectors` mean the same there."""
 
-    epochs: int = 40
-    rate: float = 0.2
+    epochs: int | None = None
+    rate: float = 0.8
     min_count: int = 2
     ngrams: int = 1
     ngram_count: int = 5  # how often a phrase must occur, and how much more often than by chance:
@@ -38,23 +56,30 @@ class Settings:
     context: int = 24  # see Cutting
     targets: int = 6
     share: float = 0.2
-    negatives: int = 64  # words drawn per piece,
+    negatives: int = 128  # words drawn per group of pieces,
     power: float = 0.75  # with probabilities proportional to this power of their counts
     weigh: bool = True
-    pull: float = 0.01  # how strongly weights are regularised towards 1
+    pull: float = 0.01  # how strongly weights are regularised towards those of the start
+    start_strength: float = 0.0  # concentration of the prior of each word around its vector in the start
     held_out: float = 0.05  # the share of the texts that only serves to measure the loss of every epoch
     seed: int = 0  # of all random numbers
 
 
 class Learning:
-    """The state of learning, in arrays that a checkpoint can keep; None as the device is compiled code on one core."""
+    """The state of learning, in arrays that a checkpoint can keep; None as the device is compiled code."""
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
     def __init__(
-        self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, device: str | None = None
+        self,
+        texts: Texts,
+        start: WordVectors | None,
+        dim: int,
+        settings: Settings,
+        device: str | None = None,
+        threads: int = 1,
     ) -> None:
-        self.texts, self.settings = texts, settings
+        self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
         with np.errstate(divide="ignore"):  # a word that only occurs within phrases
             often = settings.sample / share if settings.sample else np.ones(len(share))
@@ -63,70 +88,150 @@ class Learning:
         q /= q.sum()
         self.log_q = np.log(np.maximum(q, np.finfo(np.float32).tiny)).astype(np.float32)
         self.table = np.searchsorted(np.cumsum(q), (np.arange(TABLE) + 0.5) / TABLE * (1 - 1e-12)).astype(np.int32)
-        self.matrix = first_vectors(texts.words, start, dim, settings.seed)
+        self.start = first_state(texts, self.keep, start, dim, settings.seed, settings.start_strength)
+        self.matrix, self.squares, self.weights, self.weight_squares = self.start.copies()
         mean = share @ self.matrix
         length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction will do
         self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
-        self.squares, self.weight_squares = np.zeros((2, len(share)), np.float32)
-        self.weights = np.ones(len(share), np.float32)
-        self.numbers = np.array([10.0, 10.0, 0.0, 0.0, 0.0, 0.0])
+        self.numbers = np.array([CONCENTRATION, CONCENTRATION, 0.0, 0.0, 0.0, 0.0])
         self.state = np.array([settings.seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         self.losses: list[list[float]] = []
+        self.gained = True
         n_texts = len(texts.ends) - 1
         order = np.random.default_rng([settings.seed, 0]).permutation(n_texts)
-        n_held = round(settings.held_out * n_texts)
+        n_held = min(round(settings.held_out * n_texts), MOST_HELD_OUT)
         self.held_out, self.learned_from = order[:n_held], order[n_held:]
+        self.cutting = Cutting(settings.context, settings.targets, settings.share)
+        kept = float(texts.counts @ self.keep)
+        bounds = EPOCHS if self.start.known.any() else EPOCHS_AT_RANDOM
+        self.epochs = settings.epochs or int(np.clip(round(SEEN / max(kept, 1)), *bounds))
+        n_pieces = max(kept / (settings.context + settings.targets), n_texts)
+        self.batch = int(np.clip(n_pieces // FEWEST_BATCHES, 4, BATCH))
         self.device = None if device is None else Device(self, device)
 
     @property
     def key(self) -> dict[str, Any]:
         """What the result depends on; a checkpoint with another key is not resumed."""
         digest = hashlib.blake2b(digest_size=16)
-        for array in (self.texts.ids, self.texts.ends, self.matrix):
+        for array in (self.texts.ids, self.texts.ends, self.start.matrix, self.start.weights):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         on_device = self.device is not None
         return {"texts and start": digest.hexdigest(), "device": on_device, **asdict(self.settings)}
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
-        settings = self.settings
+        one_each = threadpool_limits(1)  # the bits of a product depend on the number of BLAS's own threads
+        pool = nullcontext(None) if self.threads == 1 else ThreadPoolExecutor(self.threads)
+        with one_each, pool as threads, np.errstate(over="ignore", invalid="ignore"):  # told below
+            self._run(threads, checkpoint, verbose)
+        if checkpoint is not None:
+            checkpoint.remove()
+        if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
+            raise VectorsError(f"learning diverged with rate={self.settings.rate}; choose a smaller rate.")
+        self._place_unseen()
+
+    def _run(self, pool: ThreadPoolExecutor | None, checkpoint: Checkpoint | None, verbose: bool) -> None:
+        judged = cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, np.array([99], np.uint64))
+        stepper = self._stepper(pool)
+        if self.start.known.any():
+            self._settle(stepper)
+        start_loss = self._judge(stepper, judged)
         if checkpoint is not None and (state := checkpoint.resume()) is not None:
             for name in self.CHANGING:
-                setattr(self, name, np.array(state[0][name]))
+                getattr(self, name)[:] = state[0][name]
             self.losses = state[0]["losses"].tolist()
-        with progress("learning vectors", settings.epochs, unit="epochs", shown=verbose) as advance:
+        with progress("learning vectors", self.epochs, unit="epochs", shown=verbose) as advance:
             advance(len(self.losses))
-            for epoch in range(len(self.losses), settings.epochs):
-                order = np.random.default_rng([settings.seed, epoch + 1]).permutation(self.learned_from)
-                rate = settings.rate * (1 - epoch / settings.epochs)
-                if self.device is None:
-                    learned = self._pass(order, self.state, rate)
-                else:
-                    learned = self.device.learn(order, epoch, rate)
-                judged = self._pass(self.held_out, np.array([99], np.uint64), 0.0)
-                self.losses.append([learned, judged])
+            while (epoch := len(self.losses)) < self._last():
+                learned = self._epoch(stepper, epoch) if self.device is None else self.device.epoch(epoch)
+                self.losses.append([learned, self._judge(stepper, judged)])
                 advance(1)
                 if checkpoint is not None:
                     arrays = {name: getattr(self, name) for name in self.CHANGING}
                     checkpoint.write(arrays | {"losses": np.array(self.losses)})
-        if checkpoint is not None:
-            checkpoint.remove()
-        if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
-            raise VectorsError(f"learning diverged with rate={settings.rate}; choose a smaller rate.")
-        self._place_unseen()
+        if self.start.known.any() and self.losses[-1][1] >= start_loss:
+            self.gained = False
+            self.matrix[:], self.weights[:] = self.start.matrix, self.start.weights
 
-    def _pass(self, order: NDArray[np.int64], state: NDArray[np.uint64], rate: float) -> float:
-        """Return the mean loss per held-out word of some texts; learn from them if the rate is above 0."""
-        settings, learn = self.settings, rate > 0
-        parameters = Parameters(
-            self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers, settings.weigh
-        )
-        negatives = settings.negatives if learn else JUDGES
-        cutting = Cutting(settings.context, settings.targets, settings.share)
-        drawing = Drawing(self.keep, self.table, self.log_q, negatives, state)
-        loss, count = predict_pass(
-            self.texts.ids, self.texts.ends, order, cutting, drawing, parameters, rate, settings.pull, learn
-        )
+    def _stepper(self, pool: ThreadPoolExecutor | None) -> Stepper:
+        start, settings = self.start, self.settings
+        parameters = Parameters(self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers)
+        return Stepper(parameters, Prior(start.matrix, start.strengths, start.weights, settings.pull), self.log_q, pool)
+
+    def _cooling(self) -> int | None:
+        """Return after how many epochs the rate began to fall to zero before its time, or None.
+
+        It does once the held-out loss of two epochs in succession was above that of an earlier one, if the number of
+        epochs was not chosen.
+        """
+        judged = [loss for _, loss in self.losses]
+        risen = (n for n in range(3, len(judged) + 1) if min(judged[n - 2 : n]) > min(judged[: n - 2]))
+        return next(risen, None) if self.settings.epochs is None else None
+
+    def _last(self) -> int:
+        """Return the number of epochs, as far as it is known."""
+        cooling = self._cooling()
+        return self.epochs if cooling is None else min(self.epochs, cooling + COOLING)
+
+    def rate_at(self, epoch: float) -> float:
+        """Return the length of steps after a number of epochs: it decreases linearly to zero."""
+        rate, cooling, last = self.settings.rate * (1 - epoch / self.epochs), self._cooling(), self._last()
+        if cooling is not None and last > cooling:
+            rate = self.settings.rate * (1 - cooling / self.epochs) * (last - epoch) / (last - cooling)
+        return max(0.0, rate)
+
+    def size_of(self, n_pieces: int) -> float:
+        """Return the length of the steps of the concentrations that a batch makes."""
+        return 0.02 * float(np.sqrt(n_pieces / BATCH))
+
+    def _epoch(self, stepper: Stepper, epoch: int) -> float:
+        """Make one pass over the texts; return the mean loss per held-out word."""
+        order = np.random.default_rng([self.settings.seed, epoch + 1]).permutation(self.learned_from)
+        loss, count = 0.0, 0
+        for done, texts in self.shards(order):
+            pieces = cut(self.texts.ids, self.texts.ends, texts, self.keep, self.cutting, self.state)
+            for begin, some in self._batches(pieces, epoch):
+                rate = self.rate_at(epoch + done[0] + (done[1] - done[0]) * begin / len(pieces.middles))
+                drawn = self._drawn(len(some), self.settings.negatives, self.state)
+                found = stepper.learn(pieces, some, drawn, rate, self.size_of(len(some)), weigh=self.settings.weigh)
+                loss, count = loss + found[0], count + found[1]
+        return loss / max(count, 1)
+
+    def shards(self, order: NDArray[np.int64]) -> Iterator[tuple[tuple[float, float], NDArray[np.int64]]]:
+        """Yield texts that are cut into pieces together, and between which shares of all words they lie."""
+        words = np.concatenate([[0], np.cumsum(np.diff(self.texts.ends)[order])])
+        cuts = [*np.searchsorted(words, np.arange(0, words[-1], SHARD)).tolist(), len(order)]
+        for lo, hi in pairwise(cuts):
+            yield (words[lo] / words[-1], words[hi] / words[-1]), order[lo:hi]
+
+    def _batches(self, pieces: Pieces, epoch: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        mixed = np.random.default_rng([self.settings.seed, epoch + 1, 1]).permutation(len(pieces.middles))
+        for begin in range(0, len(mixed), self.batch):
+            yield begin, mixed[begin : begin + self.batch]
+
+    def _drawn(self, n_pieces: int, n_words: int, state: NDArray[np.uint64]) -> NDArray[np.int32]:
+        n_groups = -(-n_pieces // GROUP)
+        drawn: NDArray[np.int32] = draw(self.table, n_groups * n_words, state).reshape(n_groups, n_words)
+        return drawn
+
+    def _settle(self, stepper: Stepper) -> None:
+        """Fit the concentrations to the initial vectors."""
+        state = np.array([98], np.uint64)
+        texts = self.learned_from[: SETTLING * BATCH]
+        pieces = cut(self.texts.ids, self.texts.ends, texts, self.keep, self.cutting, state)
+        for i in range(SETTLING):
+            some = np.random.default_rng([self.settings.seed, i]).permutation(len(pieces.middles))[: self.batch]
+            if len(some):
+                drawn = self._drawn(len(some), self.settings.negatives, state)
+                stepper.learn(pieces, some, drawn, 0.0, 0.15 * (1 - i / SETTLING), weigh=False)
+
+    def _judge(self, stepper: Stepper, pieces: Pieces) -> float:
+        """Return the mean loss per held-out word of the texts that are not learned from."""
+        state, loss, count = np.array([99], np.uint64), 0.0, 0
+        for begin in range(0, len(pieces.middles), BATCH):
+            some = np.arange(begin, min(begin + BATCH, len(pieces.middles)))
+            found = stepper.judge(pieces, some, self._drawn(len(some), JUDGES, state))
+            loss, count = loss + found[0], count + found[1]
         return loss / count if count else float("nan")
 
     def _place_unseen(self) -> None:

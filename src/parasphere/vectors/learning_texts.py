@@ -1,4 +1,4 @@
-"""The texts of joint learning, as ids of words and phrases, and the initial vectors of these."""
+"""The texts of joint learning, as ids of words and phrases."""
 
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -10,9 +10,6 @@ from sklearn.utils import check_random_state
 from .. import text
 from ..corpus import blocks
 from ..errors import VectorsError
-from .wordvectors import WordVectors
-
-SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
 
 
 class Texts(NamedTuple):
@@ -70,28 +67,6 @@ def most_frequent(texts: Texts, n_words: int) -> Texts:
     """Keep the most frequent words, which come first; the ids of others become -1."""
     ids = np.where(texts.ids < n_words, texts.ids, np.int32(-1))
     return texts._replace(words=texts.words[:n_words], counts=texts.counts[:n_words], ids=ids)
-
-
-def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
-    """Return the initial unit rows, (n_words, dim)."""
-    rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
-    if start is not None:
-        places = start.vocabulary.get_many(words)
-        known = places >= 0
-        if not known.any():
-            raise VectorsError(f"{start.name} has none of the {len(words):,} words of this corpus")
-        given = start.matrix[places[known]]
-        rows[~known] *= SPREAD[0]
-        rows[~known, : start.dim] += given.mean(axis=0)
-        rows[known, : start.dim] = given
-        rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vocabulary = text.Vocabulary(words)
-    for row in text.phrase_rows(vocabulary):
-        if start is None or places[row] < 0:
-            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
-            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
-    return np.ascontiguousarray(rows, np.float32)
 
 
 def seed_of(random_state: Any) -> int:

@@ -42,7 +42,8 @@ class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
         Dimension of the word vectors, at most that of the teacher's.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
-        ``Tokenizer()``: runs of Unicode letters, lower-cased, with stop words (which get small weights).
+        ``Tokenizer(digits=True)``: runs of Unicode letters and digits, lower-cased, with stop words (which get small
+        weights).
     min_count : int, default=2
         Rarer words are not learned.
     max_words : int, default=None
@@ -147,7 +148,7 @@ class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         device, verbose = self.device or "cpu", bool(self.verbose)
         torch_on(device)  # what is missing is told before the teacher begins
-        self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
+        self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
         held = list(blocks(X))
         texts = read_texts(held, self.tokenizer_, self.min_count)
         texts = known_words(texts if self.max_words is None else most_frequent(texts, self.max_words))

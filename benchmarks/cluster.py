@@ -1,0 +1,165 @@
+"""Fitting on a Dask cluster of this machine, beside a plain fit of the same files.
+
+Run with ``python -m benchmarks.cluster``, or with ``--gigabytes 5`` for the full size. The texts are drawn from the
+words of the default vectors, by their frequency, in documents of some 200 words that keep to a part of the vocabulary.
+"""
+
+from benchmarks.measure import table
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GIGABYTES = 0.5
+FILES = 16
+WORDS = 200  # of a text, on average
+OVERHEAD_BAR = 0.15
+TASK = 0.002  # seconds that the scheduler takes per task, about
+WORKER_MEMORY_BAR = 1.5e9  # bytes of a worker at its peak, whatever the size of the corpus
+
+PLAIN = """
+import json, resource, sys, time
+from pathlib import Path
+from parasphere import SphericalParagraphModel, corpus
+files = sorted(Path(sys.argv[1]).glob("*.txt"))
+SphericalParagraphModel().fit(["a short text", "to load the code"] * 100)
+begin, processor = time.perf_counter(), time.process_time()
+model = SphericalParagraphModel()
+model.fit(block for file in files for block in corpus.blocks(file))
+seconds, processor = time.perf_counter() - begin, time.process_time() - processor
+print(json.dumps({"seconds": seconds, "processor": processor, "iterations": model.n_iter_,
+                  "concentration": model.concentration_,
+                  "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+"""
+
+CLUSTER = """
+import json, sys, time
+from parasphere import SphericalParagraphModel
+import parasphere.dask as cluster
+
+def used():
+    import resource, time
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, time.process_time()
+
+if __name__ == "__main__":
+    folder, workers = sys.argv[1:3]
+    with cluster.connected(f"local:{workers}") as client:
+        cluster.fit(SphericalParagraphModel(), f"{folder}/warm/*.txt", work=f"{folder}/work")
+        before = client.run(used)
+        begin = time.perf_counter()
+        model = cluster.fit(SphericalParagraphModel(), f"{folder}/*.txt", work=f"{folder}/work")
+        seconds = time.perf_counter() - begin
+        after = client.run(used)
+    print(json.dumps({"seconds": seconds, "iterations": model.n_iter_, "concentration": model.concentration_,
+                      "processor": sum(after[name][1] - before[name][1] for name in before),
+                      "memory": max(memory for memory, _ in after.values())}))
+"""
+
+
+def stock(n_texts: int = 5000) -> list[bytes]:
+    """Return different texts, of which the files are made."""
+    from parasphere import WordVectors
+
+    rng, words = np.random.default_rng(0), WordVectors.load("english-128").words
+    shares = np.cumsum(1.0 / (np.arange(len(words)) + 5.0))
+    texts = []
+    for length in rng.integers(WORDS // 10, 2 * WORDS, n_texts):
+        ids = np.searchsorted(shares, rng.random(length) * shares[-1])
+        # Every other word keeps to one of 50 parts of the vocabulary.
+        topical = ids // 50 * 50 + rng.integers(50)
+        ids = np.where(rng.random(length) < 0.5, topical, ids).clip(0, len(words) - 1)
+        texts.append((" ".join(words[i] for i in ids.tolist()) + "\n").encode())
+    return texts
+
+
+def write_texts(folder: Path, size: float) -> int:
+    """Write files of about ``size`` bytes in all; return the number of texts."""
+    rng, texts, count = np.random.default_rng(1), stock(), 0
+    for number in range(FILES):
+        with (folder / f"{number:03d}.txt").open("wb") as file:
+            while file.tell() < size / FILES:
+                file.write(b"".join(texts[i] for i in rng.integers(0, len(texts), 500).tolist()))
+                count += 500
+    (folder / "warm").mkdir()
+    for number in range(4):
+        (folder / "warm" / f"{number}.txt").write_text("a short text\nto load the code\n" * 100)
+    return count
+
+
+def measured(script: str, *arguments: object) -> dict[str, Any]:
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(script)
+        file.flush()
+        command = [sys.executable, "-W", "ignore", file.name, *map(str, arguments)]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def disk_speed(folder: Path) -> float:
+    """Return the bytes per second at which this machine writes a file and waits until it is on the disk."""
+    import os
+
+    begin = time.perf_counter()
+    with (folder / "speed").open("wb") as file:
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    (folder / "speed").unlink()
+    return (64 << 20) / (time.perf_counter() - begin)
+
+
+def run(gigabytes: float = GIGABYTES) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        n_docs = write_texts(folder, gigabytes * 1e9)
+        size = sum(path.stat().st_size for path in folder.glob("*.txt"))
+        speed = disk_speed(folder)
+        plain = measured(PLAIN, folder)
+        workers = {count: measured(CLUSTER, folder, count) for count in (1, 2)}
+    for found in workers.values():
+        assert (found["concentration"], found["iterations"]) == (plain["concentration"], plain["iterations"])
+        assert found["memory"] < WORKER_MEMORY_BAR, f"a worker took {found['memory'] / 1e9:.1f} GB"
+    return {"bytes": size, "documents": n_docs, "disk": speed, "plain": plain, "workers": workers}
+
+
+def predicted(result: dict[str, Any], workers: int) -> float:
+    """Return the seconds of the cost model of docs/cluster.md, from the plain fit and the speed of the disk."""
+    plain, dim = result["plain"], 128
+    written = result["documents"] * (4 * dim + 32) / result["disk"]
+    tasks = (plain["iterations"] + 2) * FILES
+    return float((plain["seconds"] + written) / workers + tasks * TASK)
+
+
+def _row(name: str, found: dict[str, Any], model: str, more: str) -> list[str]:
+    return [name, f"{found['seconds']:.1f}", model, f"{found['processor']:.1f}", more, f"{found['memory'] / 1e6:,.0f}"]
+
+
+def report(result: dict[str, Any]) -> str:
+    plain, workers = result["plain"], {int(count): found for count, found in result["workers"].items()}
+    rows = [_row("plain fit, one process", plain, "", "")]
+    for count, found in workers.items():
+        more = found["processor"] / plain["processor"] - 1
+        name = f"cluster, {count} worker{'s' * (count > 1)}"
+        rows.append(_row(name, found, f"{predicted(result, count):.1f}", f"{more:+.0%}"))
+    intro = (
+        f"{result['documents']:,} generated texts, {result['bytes'] / 1e9:.2f} GB in {FILES} files, "
+        f"{plain['iterations']} iterations, the same bits. Overhead is that of processor time, which other programs on "
+        f"the machine do not change; bar: at most {OVERHEAD_BAR:.0%}. Memory is that of a worker at its peak; bar: "
+        f"{WORKER_MEMORY_BAR / 1e9:.1f} GB, whatever the size of the corpus."
+    )
+    return f"{intro}\n\n" + table(["", "s", "s by the cost model", "processor s", "overhead", "MB"], rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gigabytes", type=float, default=GIGABYTES)
+    print(report(run(parser.parse_args().gigabytes)))

@@ -1,0 +1,211 @@
+"""The bags of partitions in files: written once, mapped into memory in each step of EM. All of this runs on workers.
+
+A partition is a folder with some pieces (bags of documents with known words) and the statistics that EM starts from,
+which are written last: a partition with statistics is complete. Everything is written under another name and then
+renamed, and the content depends on the documents alone, so that it does no harm if two workers write the same one.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from .. import storage
+from ..features import Bags, Reader
+from ..model import CorpusStatistics, Partition, Prior, Run
+from ..model.em import Start, first_kappa
+from .outcomes import Errors, Outcome, attempt
+
+PIECE = 1 << 26  # bytes of sums of a piece, about
+HELD = 1 << 22  # documents whose state of EM a worker holds; others go through all steps again
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the partitions of a corpus are read, and where to.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder of the partitions.
+    reader : Path
+        The folder of the saved reader.
+    tokenizer : callable or None
+        The tokenizer of the reader, if it is a Python function, which is not saved.
+    columns : dict
+        Passed to :func:`parasphere.corpus.blocks`.
+    start : {"data", "paper"}
+        The ``init`` of the model.
+    errors : {"raise", "skip"}
+    """
+
+    folder: Path
+    reader: Path
+    tokenizer: Any
+    columns: dict[str, Any]
+    start: Start
+    errors: Errors
+
+    def partition(self, number: int) -> Path:
+        """Return the folder of a partition."""
+        return self.folder / f"partition-{number:06d}"
+
+
+def save_reader(folder: Path, reader: Reader) -> Path:
+    """Save a reader with its vectors to a subfolder that is named by its content; return that."""
+    # Vectors that were loaded from a file of this machine are copied: workers may not have it.
+    reader = Reader(
+        reader.vectors.without_source(), reader.tokenizer, weights=reader.weights, facets=reader.facets,
+        dtype=reader.dtype,
+    )  # fmt: skip
+    facts, arrays = storage.packed(reader, "reader")
+    storage.save(folder / "reader", "reader", arrays, {"reader": facts})
+    manifest = storage.read_manifest(folder / "reader")
+    named = folder / f"reader-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
+    if not storage.is_saved(named):
+        storage.save(named, "reader", arrays, {"reader": facts})
+    storage.remove(folder / "reader")
+    return named
+
+
+@lru_cache(maxsize=2)
+def load_reader(folder: Path, tokenizer: Any) -> Reader:
+    """Return a saved reader; it is loaded once per process."""
+    arrays, facts = storage.load(folder, "reader")
+    reader: Reader = storage.unpacked(facts["reader"], arrays, "reader", tokenizer=tokenizer)
+    return reader
+
+
+def read_partition(material: Any, number: int, name: str, reading: Reading) -> Outcome:
+    """Read the documents of a partition into files, unless that has been done; the outcome is what EM starts from."""
+    folder = reading.partition(number)
+
+    def work() -> tuple[CorpusStatistics, int]:
+        if not storage.is_saved(folder):
+            _save_statistics(folder, _read(material, folder, reading))
+        statistics = load_statistics(folder)
+        return statistics, statistics.counts["documents"]
+
+    return attempt(number, name, reading.errors, work)
+
+
+def step_partition(
+    number: int, name: str, reading: Reading, run: Path, step: int, prior: Prior, before: int
+) -> Outcome:
+    """Return the statistics of a partition under the prior of a step; ``before`` documents are in those before it."""
+    priors = _priors(run, step, prior)
+
+    def work() -> tuple[CorpusStatistics, int]:
+        total, skip = None, before
+        for path in pieces(reading.partition(number)):
+            part = _HELD.take(path, skip, run, reading)
+            statistics = part.statistics(priors)
+            _HELD.hold(path, run, part)
+            total = statistics if total is None else total + statistics
+            skip += len(part.bags)
+        return total, skip - before  # type: ignore[return-value]
+
+    return attempt(number, name, "raise", work)
+
+
+def _priors(run: Path, step: int, last: Prior) -> tuple[Prior, ...]:
+    """Return the priors up to a step, from those that this process had in the step before, or from the checkpoint."""
+    held = _PRIORS.get(run, ())
+    if len(held) < step - 1:
+        held = load_run(*storage.load(run, "em-run")).priors
+    _PRIORS.clear()
+    _PRIORS[run] = priors = (*held[: step - 1], last)
+    return priors
+
+
+def load_run(arrays: Any, meta: Any) -> Run:
+    """Return a run of EM from what its checkpoint holds."""
+    run: Run = storage.unpacked(meta["facts"]["run"], arrays, "run")
+    return run
+
+
+def load_statistics(folder: Path) -> CorpusStatistics:
+    """Return the statistics that EM starts from, of a partition that has been read."""
+    arrays, facts = storage.load(folder, "partition")
+    statistics: CorpusStatistics = storage.unpacked(facts["statistics"], arrays, "statistics")
+    return statistics
+
+
+def pieces(folder: Path) -> list[Path]:
+    """Return the pieces of a partition that has been read, in the order of the documents."""
+    return [folder.with_name(f"{folder.name}-piece-{k:05d}") for k in range(storage.read_manifest(folder)["meta"]["n"])]
+
+
+def bags_of(folder: Path) -> Bags | None:
+    """Return the bags of a partition; None if no document has known words."""
+    found = [Bags.load(path) for path in pieces(folder)]
+    return Bags.concatenate(found) if found else None
+
+
+def _save_statistics(folder: Path, read: tuple[CorpusStatistics, int]) -> None:
+    facts, arrays = storage.packed(read[0], "statistics")
+    storage.save(folder, "partition", arrays, {"statistics": facts, "n": read[1]})
+
+
+def _read(material: Any, folder: Path, reading: Reading) -> tuple[CorpusStatistics, int]:
+    """Write the pieces of a partition; return the statistics of the bags, and the number of pieces."""
+    reader = load_reader(reading.reader, reading.tokenizer)
+    counts = np.zeros(len(reader.vectors), np.int64)
+    total = Partition(reader.empty(), word_counts=counts).look(paper=reading.start == "paper")
+    n = 0
+    for bags, words in _gathered(reader, material, reading.columns):
+        part = Partition.of(bags, words)
+        total = total + part.look(paper=reading.start == "paper")
+        if len(part.bags):
+            part.bags.save(folder.with_name(f"{folder.name}-piece-{n:05d}"))
+            n += 1
+    return total, n
+
+
+def _gathered(reader: Reader, material: Any, columns: dict[str, Any]) -> Iterator[tuple[Bags, Any]]:
+    """Yield bags of about the size of a piece, and the counts of their words."""
+    counts = np.zeros(len(reader.vectors))
+    gathered, rows = [reader.empty()], 0
+    most = max(1, PIECE // (reader.dim * reader.dtype.itemsize))
+    for _, bags in reader.stream(material, None, counts, **columns):
+        gathered.append(bags)
+        rows += len(bags)
+        if rows >= most:
+            yield Bags.concatenate(gathered), counts
+            gathered, rows = [reader.empty()], 0
+            counts[:] = 0.0  # in place: the stream adds to it
+    yield Bags.concatenate(gathered), counts
+
+
+class _Held:
+    """The states of EM of the pieces that this process used last."""
+
+    def __init__(self) -> None:
+        self._parts: OrderedDict[tuple[Path, Path], Partition] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, path: Path, skip: int, run: Path, reading: Reading) -> Partition:
+        """Take the state of a piece out, or begin anew."""
+        with self._lock:
+            part = self._parts.pop((path, run), None)
+        if part is None:
+            _, meta = storage.load(run, "em-run")
+            seed = meta["facts"]["seed"]
+            part = Partition(Bags.load(path), first_kappa=first_kappa(reading.start, seed, skip))
+        return part
+
+    def hold(self, path: Path, run: Path, part: Partition) -> None:
+        """Put the state of a piece back, and let go of those that were not used for longest."""
+        with self._lock:
+            self._parts[path, run] = part
+            while sum(len(each.bags) for each in self._parts.values()) > HELD and len(self._parts) > 1:
+                self._parts.popitem(last=False)
+
+
+_HELD = _Held()
+_PRIORS: dict[Path, tuple[Prior, ...]] = {}

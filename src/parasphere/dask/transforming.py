@@ -1,0 +1,199 @@
+"""Document vectors on a cluster: one Parquet file per partition, or a lazy collection."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from .. import storage
+from ..errors import ParasphereError, StoreError
+from ..model import SphericalParagraphModel, writer
+from ..text import Tokenizer
+from .connecting import current
+from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
+from .partitions import sources_of
+
+_PART = re.compile(r"part-\d{6}-([0-9a-f]{16})\.parquet")
+
+
+class Written(NamedTuple):
+    """What :func:`transform` wrote.
+
+    Attributes
+    ----------
+    documents : int
+        Number of documents in all parts.
+    parts : list of Path
+        The Parquet files, in the order of the corpus.
+    reused : int
+        Number of parts that were there already.
+    skipped : dict of str to str
+        Why partitions were skipped, by their names.
+    """
+
+    documents: int
+    parts: list[Path]
+    reused: int
+    skipped: dict[str, str]
+
+
+class Sent(NamedTuple):
+    """A model as workers get it: a folder that all of them see, named by its content, and what is not saved in it."""
+
+    folder: Path
+    tokenizer: Any
+
+
+def transform(
+    model: Any,
+    corpus: Any,
+    out: str | Path,
+    *,
+    space: str | None = None,
+    client: Any = None,
+    errors: Errors = "raise",
+    **columns: Any,
+) -> Written:
+    """Write the vectors of a corpus to a folder, one Parquet file per partition.
+
+    A file appears when it is complete, under a name that is a hash of the model, the partition and the options. What is
+    there is not computed again: if anything dies, call ``transform`` again.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel
+    corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
+    out : path
+        A folder that all workers see. It must not hold parts of another model or corpus.
+    space : {"offset", "direction"}, default=None
+        Which vectors are written; None is the ``space`` of the fit.
+    client : dask.distributed.Client, default=None
+        None is the client that was made last.
+    errors : {"raise", "skip"}, default="raise"
+        What to do about a partition that cannot be read: raise an error that names the file and the row, or write no
+        part for it, with a :class:`SkippedPartitionsWarning` at the end.
+    **columns
+        Passed to :func:`parasphere.corpus.blocks`, as in ``text="body"`` or ``id="name"``.
+
+    Returns
+    -------
+    Written
+    """
+    check_errors(errors)
+    client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    space = model.space_ if space is None else space
+    sent = send(model, folder)
+    given = {name: repr(value) for name, value in sorted(columns.items())}
+    paths = {}
+    for source in sources:
+        key = storage.key_of("vectors", sent.folder.name, source.key, space, given)[:16]
+        paths[source.number] = folder / f"part-{source.number:06d}-{key}.parquet"
+    foreign = sorted(
+        path.name for path in folder.iterdir() if _PART.fullmatch(path.name) and path not in paths.values()
+    )
+    if foreign:
+        raise StoreError(
+            f"{folder} holds {foreign[0]}, a part of another model, corpus or options. Choose another folder."
+        )
+    tasks = (
+        submitted(client, _transform, source, paths[source.number], sent, space, errors, columns) for source in sources
+    )
+    outcome = total_of(client, tasks)
+    warn_of_skipped(outcome, sources)
+    storage.remove(sent.folder)
+    parts = [paths[number] for number in sorted(outcome.facts)]
+    return Written(outcome.total, parts, sum(outcome.facts.values()), outcome.skipped)
+
+
+def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str | None = None) -> Any:
+    """Return the vectors of a lazy collection of texts, as a lazy collection.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel
+    collection : Series of dask.dataframe, or dask.bag.Bag
+    work : path
+        A folder that all workers see, for the model, which each worker loads once. It must be there until the
+        collection has been computed.
+    space : {"offset", "direction"}, default=None
+        None is the ``space`` of the fit.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame, or dask.bag.Bag
+        Columns ``v0``, ``v1``, ... of float32 with the index of the Series; or one array per text.
+    """
+    folder = Path(work).expanduser().absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    space, sent = model.space_ if space is None else space, send(model, folder)
+    if hasattr(collection, "to_frame") and getattr(collection, "ndim", 0) == 1:
+        import pandas as pd
+
+        names = [f"v{i}" for i in range(model._n_features_out)]
+        meta = pd.DataFrame(np.empty((0, len(names)), np.float32), columns=names, index=collection._meta.index)
+        return collection.map_partitions(_frame, sent, space, names, meta=meta)
+    if (
+        hasattr(collection, "to_delayed")
+        and hasattr(collection, "map_partitions")
+        and not hasattr(collection, "columns")
+    ):
+        return collection.map_partitions(_list, sent, space)
+    raise ParasphereError(
+        f"the collection is of type {type(collection).__name__}; it must be a column of a dask.dataframe, as in "
+        'frame["text"], or a dask.bag of texts'
+    )
+
+
+def send(model: Any, folder: Path) -> Sent:
+    """Save a model to a subfolder that is named by its content."""
+    model.save(folder / "_model", embed_vectors=True)
+    manifest = storage.read_manifest(folder / "_model")
+    # Parquet datasets leave out folders whose names begin with an underscore.
+    named = folder / f"_model-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
+    if not storage.is_saved(named):
+        model.save(named, embed_vectors=True)
+    storage.remove(folder / "_model")
+    reader = model.reader_
+    return Sent(named, None if reader is None or isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer)
+
+
+@lru_cache(maxsize=2)
+def received(sent: Sent) -> SphericalParagraphModel:
+    """Return a model that was sent; it is loaded once per process."""
+    return SphericalParagraphModel.load(sent.folder, tokenizer=sent.tokenizer)
+
+
+def _transform(
+    material: Any, number: int, name: str, path: Path, sent: Sent, space: Any, errors: Errors, columns: dict[str, Any]
+) -> Outcome:
+    """Write the part of a partition, unless it is there; the outcome is the number of documents."""
+
+    def work() -> tuple[int, bool]:
+        if path.exists():
+            return pq.read_metadata(path).num_rows, True
+        model, count = received(sent), 0
+        with writer(path, model._n_features_out, space) as write:
+            for block, posterior in model.stream(material, **columns):
+                write(block, posterior)
+                count += len(block)
+        return count, False
+
+    return attempt(number, name, errors, work)
+
+
+def _frame(texts: Any, sent: Sent, space: Any, names: list[str]) -> Any:
+    import pandas as pd
+
+    rows = (
+        received(sent).transform(texts.tolist(), space=space) if len(texts) else np.empty((0, len(names)), np.float32)
+    )
+    return pd.DataFrame(rows, columns=names, index=texts.index)
+
+
+def _list(texts: Any, sent: Sent, space: Any) -> list[Any]:
+    given = list(texts)
+    return list(received(sent).transform(given, space=space)) if given else []

@@ -1,0 +1,208 @@
+"""Documents on a plane with their neighbours: what is near in many dimensions is near on the map.
+
+The layout is that of UMAP (McInnes, Healy and Melville, 2018). Each document has edges to its nearest neighbours, by
+cosine, with weights that fall with distance; places on the plane are found by gradient descent, in which edges attract
+and random pairs repel. It is made here, in three loops that are compiled once, because umap-learn compiles for minutes
+before its first map; it draws its random numbers itself, so that a seed gives the same map on every machine of a kind.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from ..compiled import compiled, guarded
+from ..errors import ParasphereError
+from ..topics.neighbours import nearest, of_unit_length
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.float32]
+
+NEIGHBOURS = 15
+AXES = 50  # principal axes in which neighbours are looked for, if there are more dimensions
+EXACT = 12_000  # documents up to which all pairs are compared
+CELL, CELLS = 400, 6  # documents per cell, and cells that are searched for the neighbours of a document, beyond that
+CURVE = (0.992, 1.112)  # 1 / (1 + a d^(2b)) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
+REPELLED = 5  # random documents that each attraction is balanced with
+
+
+def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
+    """Lay documents on a plane so that neighbours stay neighbours.
+
+    Parameters
+    ----------
+    rows : (n, dim) array
+        Vectors whose cosines say how similar documents are. Rows of zeros are laid in the middle.
+    seed : int, default=0
+
+    Returns
+    -------
+    (n, 2) float64
+        Places, centred; the same for the same rows and seed.
+
+    Notes
+    -----
+    Distances between groups, and the sizes of groups, mean little on such a map; who is whose neighbour does.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.repeat(np.eye(5)[:2], 30, axis=0) + 0.1 * rng.normal(size=(60, 5))
+    >>> points = neighbour_map(rows)
+    >>> one, other = points[:30].mean(axis=0), points[30:].mean(axis=0)
+    >>> bool((np.linalg.norm(points[:30] - one, axis=1) < np.linalg.norm(points[:30] - other, axis=1)).all())
+    True
+    """
+    given = np.asarray(rows, np.float32)
+    if given.ndim != 2 or not np.isfinite(given).all():
+        raise ParasphereError(f"a map needs finite rows (n, dim), not an array of shape {given.shape}")
+    present = given.any(axis=1)
+    points = np.zeros((len(given), 2))
+    if present.sum() < 3:
+        points[present, 0] = np.arange(present.sum())
+        return points
+    reduced, start = _principal(of_unit_length(given[present]), seed)
+    points[present] = _descend(_graph(reduced, seed), start, seed)
+    return points
+
+
+def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:
+    """Return unit rows in their leading principal axes, and a start on the plane: the first two, about 10 wide."""
+    width = min(AXES, rows.shape[1], len(rows) - 1)
+    mean = rows.mean(axis=0)
+    if rows.shape[1] > width:
+        left, values, _ = randomized_svd(rows - mean, width, n_iter=3, random_state=seed)
+        rows = left * values
+    plane = np.zeros((len(rows), 2))
+    plane[:, : min(2, rows.shape[1])] = rows[:, :2]
+    plane *= 10 / max(float(np.abs(plane).max()), 1e-12)
+    plane += np.random.default_rng(seed).normal(scale=1e-3, size=plane.shape)  # equal rows must not stay on one place
+    return np.ascontiguousarray(of_unit_length(rows), np.float32), plane
+
+
+def _graph(rows: Rows, seed: int) -> sparse.coo_array:
+    """Return the edges between neighbours, (n, n), weighted by UMAP's fuzzy union of what both ends see."""
+    n, k = len(rows), min(NEIGHBOURS, len(rows) - 1)
+    places = nearest(rows, rows, k + 1) if n <= EXACT else _in_cells(rows, k + 1, seed)
+    cosines = np.einsum("ij,ikj->ik", rows, rows[places]) if n <= EXACT else _cosines(rows, places)
+    away = np.where(places == np.arange(n)[:, None], np.inf, np.maximum(1 - cosines, 0).astype(np.float64))
+    order = np.argsort(away, axis=1, kind="stable")[:, :k]
+    places, away = np.take_along_axis(places, order, 1), np.take_along_axis(away, order, 1)
+    away = np.where(np.isfinite(away), away, 2.0)
+    weights = _weights(away)
+    seen = sparse.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), places.ravel())), shape=(n, n))
+    seen.sum_duplicates()
+    both = seen.multiply(seen.T)
+    return sparse.coo_array(seen + seen.T - both)
+
+
+def _weights(away: Floats) -> Floats:
+    """Return ``exp(-(d - nearest) / s)`` per document, with s such that the weights sum to log2 of their number."""
+    beyond = away - away.min(axis=1, keepdims=True)
+    target = math.log2(away.shape[1]) if away.shape[1] > 1 else 1.0
+    low, high = np.full(len(away), 1e-6), np.full(len(away), 10.0)
+    for _ in range(40):
+        middle = np.sqrt(low * high)
+        above = np.exp(-beyond / middle[:, None]).sum(axis=1) > target
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(np.exp(-beyond / high[:, None]))
+
+
+def _in_cells(rows: Rows, k: int, seed: int) -> NDArray[np.int64]:
+    """Return nearly the ``k`` nearest rows of each row: those among the cells of the nearest of some random rows."""
+    n = len(rows)
+    rng = np.random.default_rng(seed)
+    centres = rows[np.sort(rng.choice(n, n // CELL, replace=False))]
+    cells = nearest(rows, centres, CELLS)
+    order = np.argsort(cells[:, 0], kind="stable")
+    ends = np.searchsorted(cells[order, 0], np.arange(len(centres) + 1))
+    places = np.empty((n, k), np.int64)
+    _nearest_in_cells(rows, cells, order, ends, places)
+    return places
+
+
+def _cosines(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    parts = [np.einsum("ij,ikj->ik", rows[i : i + 4096], rows[places[i : i + 4096]]) for i in range(0, len(rows), 4096)]
+    return np.concatenate(parts)
+
+
+def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
+    """Return the places after the descent from a start, (n, 2), centred."""
+    n = len(start)
+    rounds = 300 if n <= 10_000 else 200
+    strong = graph.data >= graph.data.max() / rounds  # the others would never be used
+    heads, tails = graph.row[strong].astype(np.int64), graph.col[strong].astype(np.int64)
+    every = graph.data.max() / graph.data[strong]  # rounds between two uses of an edge
+    points = np.ascontiguousarray(start, np.float64)
+    _attract_and_repel(points, heads, tails, every, rounds, *CURVE, seed + 1)
+    return np.asarray(points - (points.max(axis=0) + points.min(axis=0)) / 2)
+
+
+@guarded(rows="f4[n,dim]", cells="i8[n,few]", order="i8[n]", ends="i8[m]", places="i8[n,k]")
+@compiled(fastmath=True)
+def _nearest_in_cells(rows: Any, cells: Any, order: Any, ends: Any, places: Any) -> None:
+    """Write the nearest rows of each row among the members of its cells, nearest first; itself if there are fewer."""
+    n, dim = rows.shape
+    k = places.shape[1]
+    best = np.empty(k, np.float32)
+    for i in range(n):
+        best[:] = -2.0
+        places[i] = i
+        for cell in cells[i]:
+            for place in range(ends[cell], ends[cell + 1]):
+                j = order[place]
+                score = np.float32(0.0)
+                for d in range(dim):
+                    score += rows[i, d] * rows[j, d]
+                if score > best[k - 1]:
+                    at = k - 1
+                    while at > 0 and best[at - 1] < score:
+                        best[at], places[i, at] = best[at - 1], places[i, at - 1]
+                        at -= 1
+                    best[at], places[i, at] = score, j
+
+
+@compiled(forceinline=True)
+def _clipped(x: Any) -> Any:
+    return min(4.0, max(-4.0, x))
+
+
+@guarded(points="f8[n,2]", heads="i8[edges]", tails="i8[edges]", every="f8[edges]")
+@compiled
+def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: Any, a: Any, b: Any, seed: Any) -> None:
+    """Move places along UMAP's gradient, edge by edge, with steps that shrink to 0."""
+    n = points.shape[0]
+    due = every.copy()
+    state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
+    for turn in range(rounds):
+        step = 1.0 - turn / rounds
+        for edge in range(heads.shape[0]):
+            if due[edge] > turn:
+                continue
+            due[edge] += every[edge]
+            i, j = heads[edge], tails[edge]
+            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
+            square = dx * dx + dy * dy
+            if square > 0.0:
+                power = square**b
+                pull = -2.0 * a * b * power / square / (a * power + 1.0)
+                gx, gy = step * _clipped(pull * dx), step * _clipped(pull * dy)
+                points[i, 0] += gx
+                points[i, 1] += gy
+                points[j, 0] -= gx
+                points[j, 1] -= gy
+            for _ in range(REPELLED):
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                other = np.int64((state >> np.uint64(11)) % np.uint64(n))
+                if other == i:
+                    continue
+                dx, dy = points[i, 0] - points[other, 0], points[i, 1] - points[other, 1]
+                square = dx * dx + dy * dy
+                push = 2.0 * b / ((0.001 + square) * (a * square**b + 1.0))
+                points[i, 0] += step * _clipped(push * dx)
+                points[i, 1] += step * _clipped(push * dy)

@@ -1,0 +1,269 @@
+"""Topics of a corpus: a mixture of von Mises-Fisher distributions over its texts, described by their words."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..baselines import TfIdf
+from ..corpus import Block, blocks
+from ..errors import CorpusError
+from ..features import as_texts
+from ..model import SphericalParagraphModel
+from ..sphere import MovMF
+from ..storage import Saved
+from ..text import Tokenizer
+from . import representation
+from .merging import merge_topics
+from .neighbours import smoothed
+from .sums import TopicSums, sums_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.float32]
+
+WORDS = 20_000  # the most frequent words, which topics are described by
+LANDMARKS = 10_000  # texts among which neighbours are looked for
+STARTS = 5  # of the mixture, of which the most likely is kept
+MOST, FEWEST_TEXTS = 80, 25  # topics to begin merging with, and texts that each of them needs
+
+
+class SphericalTopics(
+    TopicSums, Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+):  # fmt: skip
+    """Topics: groups of texts that are about the same, in their own words.
+
+    Texts are compared by what they add to the corpus, by word vectors and by their words side by side
+    (:mod:`parasphere.topics.representation`), averaged with their nearest neighbours, and divided by a mixture of von
+    Mises-Fisher distributions with one concentration. No labels are used.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel, default=None
+        The model of the texts. A fitted one is used as it is; otherwise a clone is fitted to the same texts. None is
+        ``SphericalParagraphModel()``.
+    n_topics : int or "auto", default="auto"
+        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the number on which
+        random halves of texts agree best, by adjusted mutual information.
+    lexical_weight : float or "auto", default="auto"
+        Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
+        halves of texts find each other best.
+    n_neighbours : int, default=15
+        Number of neighbours that each text is averaged with; 0 is none.
+    outliers : bool, default=True
+        Give texts that are more likely under one distribution for the whole corpus than under any topic the label -1.
+    random_state : int, RandomState or None, default=0
+        Seed of everything that is drawn.
+
+    Attributes
+    ----------
+    labels_ : (n_docs,) int64
+        Topic of each text of the fit, and of later calls of ``partial_fit``; topic 0 is the largest. Outliers and texts
+        that say nothing, having no known word, have -1.
+    topics_ : pandas.DataFrame, or list of dict if pandas is not installed
+        One row per topic: its size, share, words, most typical texts, and how tight it is, which is the mean cosine of
+        its texts with their mean direction.
+    hierarchy_ : Merges
+        The merges from all topics to one, by evidence.
+    directions_ : (n_topics, dim) float64
+        Mean direction of each topic.
+    weights_ : (n_topics,) float64
+        Mixing weights.
+    concentration_ : float
+        Concentration of all topics.
+    lexical_weight_ : float
+        The weight of the words.
+    model_ : SphericalParagraphModel
+        The model of the texts.
+    words_ : TfIdf
+        The words that topics are described by, and their weights.
+
+    Notes
+    -----
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. Neighbours are looked for among 10,000 texts drawn at
+    random, if there are more.
+
+    Examples
+    --------
+    >>> from parasphere import datasets
+    >>> corpus = datasets.load("docstrings")
+    >>> topics = SphericalTopics(n_topics=12).fit(corpus.texts)
+    >>> topics.labels_.shape, topics.transform(["solve a sparse linear system"]).shape
+    ((2004,), (1, 12))
+    >>> label = topics.predict(["the eigenvalues of a symmetric matrix"])[0]
+    >>> "matrix" in topics.topic_words(5)[label]
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "model": [HasMethods(["fit", "transform"]), None],
+        "n_topics": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "lexical_weight": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "n_neighbours": [Interval(Integral, 0, None, closed="left")],
+        "outliers": ["boolean"],
+        "random_state": ["random_state"],
+    }
+    _layouts: ClassVar = {
+        "axes_": "f4[axes,columns]", "landmarks_": "f4[landmarks,dim]", **TopicSums.sum_layouts,
+    }  # fmt: skip
+    _left_out: ClassVar = ("model",)
+
+    model_: SphericalParagraphModel
+    axes_: NDArray[np.float32]
+    lexical_weight_: float
+    n_neighbours_: int
+    landmarks_: Rows
+
+    def __init__(
+        self,
+        model: Any = None,
+        n_topics: int | Literal["auto"] = "auto",
+        *,
+        lexical_weight: float | Literal["auto"] = "auto",
+        n_neighbours: int = 15,
+        outliers: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.model = model
+        self.n_topics = n_topics
+        self.lexical_weight = lexical_weight
+        self.n_neighbours = n_neighbours
+        self.outliers = outliers
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the topics of a corpus.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns or path
+        y : ignored
+        """
+        self._validate_params()
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        held = list(blocks(as_texts(X)))
+        rows = self._represent(held, rng)
+        present = rows.any(axis=1)
+        least = 1 if self.n_topics == "auto" else int(self.n_topics)
+        if present.sum() < max(least, 2):
+            raise CorpusError(
+                f"{int(present.sum())} of {len(rows):,} texts have a known word; n_topics={self.n_topics!r} needs at "
+                f"least {max(least, 2)}"
+            )
+        known = rows[present]
+        some = rng.choice(len(known), min(LANDMARKS, len(known)), replace=False)
+        self.landmarks_ = known[np.sort(some)]
+        self.n_neighbours_, self.outliers_ = int(self.n_neighbours), bool(self.outliers)
+        means = smoothed(rows, self.landmarks_, self.n_neighbours_)
+        seed = int(rng.integers(2**31))
+        halves = [] if self.n_topics != "auto" else [self._means(half) for half in representation.halves(held, rng)]
+        self._start(means[present], known, self._mixture(means[present], known, halves, seed))
+        self._describe(held, rows, means)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Add texts to the topics, which move towards them; the first call is :meth:`fit`.
+
+        The number of topics, the words and the landmarks stay those of the fit. ``labels_`` grows by the new texts.
+        """
+        if not hasattr(self, "labels_"):
+            return self.fit(X)
+        held = list(blocks(as_texts(X)))
+        rows = self._rows(held)
+        means = smoothed(rows, self.landmarks_, self.n_neighbours_)
+        present = rows.any(axis=1)
+        nearest = self._probabilities(means[present]).argmax(axis=1)
+        self._add(means[present], rows[present], nearest)
+        self._describe(held, rows, means)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
+
+        A text that says nothing has the mixing weights.
+        """
+        check_is_fitted(self, "labels_")
+        return self._probabilities(self._means(X))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts that say nothing."""
+        check_is_fitted(self, "labels_")
+        return self._labels(self._means(X))
+
+    def vectors(self, X: Any) -> Rows:
+        """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text that says nothing.
+
+        They are what :func:`parasphere.plots.draw_neighbours` takes.
+        """
+        check_is_fitted(self, "labels_")
+        return self._rows(list(blocks(as_texts(X))))
+
+    def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
+        """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""
+        self.words_ = TfIdf(sublinear_tf=True, max_words=WORDS, tokenizer=Tokenizer(stop_words="english", min_length=2))
+        weights = self.words_.fit_transform(held)
+        self.axes_ = representation.lexical_axes(weights, int(rng.integers(2**31)))
+        self.model_ = self._fitted_model(held)
+        lexical = representation.lexical_rows(weights, self.axes_)
+        if self.lexical_weight == "auto":
+            pairs = [self._parts(half) for half in representation.halves(held, rng)]
+            self.lexical_weight_ = representation.best_weight(*zip(*pairs, strict=True)) if pairs[0][0].size else 0.4
+        else:
+            self.lexical_weight_ = float(self.lexical_weight)
+        offsets = self.model_.transform(held, space="offset")
+        return representation.joined(offsets, lexical, self.lexical_weight_)
+
+    def _fitted_model(self, held: list[Block]) -> SphericalParagraphModel:
+        model = SphericalParagraphModel() if self.model is None else self.model
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            model = clone(model).fit(held)
+        return model
+
+    def _parts(self, texts: Any) -> tuple[NDArray[Any], Rows]:
+        lexical = representation.lexical_rows(self.words_.transform(texts), self.axes_)
+        return self.model_.transform(texts, space="offset"), lexical
+
+    def _rows(self, held: Any) -> Rows:
+        return representation.joined(*self._parts(held), self.lexical_weight_)
+
+    def _means(self, X: Any) -> Rows:
+        return smoothed(self._rows(list(blocks(as_texts(X)))), self.landmarks_, self.n_neighbours_)
+
+    def _mixture(self, means: Rows, known: Rows, halves: list[Rows], seed: int) -> NDArray[np.int64]:
+        """Divide averaged texts into topics, (n,)."""
+        if self.n_topics != "auto":
+            return _divided(means, int(self.n_topics), seed)
+        labels = _divided(means, max(1, min(MOST, len(means) // FEWEST_TEXTS)), seed)
+        names, labels = np.unique(labels, return_inverse=True)
+        merges = merge_topics(sums_of(known, labels, len(names)), np.bincount(labels).astype(float))
+        centres = sums_of(means, labels, len(names))
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in halves]
+        k = representation.best_number(topics[0], topics[1], merges)
+        return _divided(means, k, seed, sums_of(means, merges.groups(k)[labels], k))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _divided(means: Rows, k: int, seed: int, starts: Floats | None = None) -> NDArray[np.int64]:
+    """Divide unit rows by a mixture with one concentration, from given directions or the best of several starts."""
+    mixture = MovMF(
+        k, kappa="shared", init="k-means++" if starts is None else starts, n_init=STARTS, tol=1e-3, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a mixture that is still improving is good enough here
+        return np.asarray(mixture.fit(means).labels_)

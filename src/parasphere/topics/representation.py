@@ -1,0 +1,112 @@
+"""Texts as unit vectors to cluster: what each adds to the corpus, by word vectors and by its words, side by side.
+
+Word vectors know what words mean, wherever they were learned; the words of the corpus know which of them go together
+here. The offset of a text (:class:`parasphere.SphericalParagraphModel`) and the leading singular vectors of its tf-idf,
+each of unit length, are joined with weights ``sqrt(1 - a)`` and ``sqrt(a)``, so that cosines are joined with weights
+``1 - a`` and ``a``.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import adjusted_mutual_info_score
+
+from ..corpus import Block
+from .merging import Merges
+from .neighbours import of_unit_length
+
+Rows = NDArray[np.float32]
+
+AXES = 100  # singular vectors of the words
+GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
+SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that can tell
+USUAL = 0.4  # the weight if there are fewer
+
+
+def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
+    """Return the leading right singular vectors of tf-idf weights, (n_docs, n_words) -> (n_axes, n_words)."""
+    n_axes = min(AXES, min(weights.shape) - 1)
+    if n_axes < 1:  # one text or one word
+        return np.zeros((1, weights.shape[1]), np.float32)
+    svd = TruncatedSVD(n_axes, n_iter=3, random_state=seed).fit(weights.astype(np.float32))
+    return np.asarray(svd.components_, np.float32)
+
+
+def lexical_rows(weights: sparse.csr_array, axes: NDArray[np.float32]) -> Rows:
+    """Return texts in the coordinates of the axes, of unit length, (n_docs, n_axes)."""
+    return of_unit_length(np.asarray(weights.astype(np.float32) @ axes.T))
+
+
+def joined(offsets: NDArray[Any], lexical: Rows, weight: float) -> Rows:
+    """Return both parts side by side, of unit length; a text that has only one of them has that one alone."""
+    parts = [np.sqrt(1 - weight) * offsets, np.sqrt(weight) * lexical]
+    return np.asarray(of_unit_length(np.hstack(parts).astype(np.float32)), np.float32)
+
+
+def halves(blocks: list[Block], rng: np.random.Generator) -> tuple[list[str], list[str]]:
+    """Divide the words of some texts at random into two halves each."""
+    total = sum(map(len, blocks))
+    chosen = np.sort(rng.choice(total, min(SAMPLE, total), replace=False))
+    one, other = [], []
+    for text in texts_at(blocks, chosen):
+        words = text.split()
+        if len(words) >= 4:
+            order = rng.permutation(len(words))
+            middle = len(words) // 2
+            one.append(" ".join(words[i] for i in order[:middle]))
+            other.append(" ".join(words[i] for i in order[middle:]))
+    return one, other
+
+
+def best_number(one: NDArray[np.int64], other: NDArray[np.int64], merges: Merges) -> int:
+    """Return the number of topics, after merging, on which halves of texts agree best, beyond chance.
+
+    The measure is the adjusted mutual information (Vinh et al., 2010) of the topics of both halves. It rises as long as
+    a merge joins topics between which halves are torn, and falls when topics are merged that halves tell apart.
+
+    Parameters
+    ----------
+    one, other : (n,) int64
+        The topic of either half of each text, before merging; -1 for a half that says nothing.
+    merges : Merges
+    """
+    many = len(merges.criteria)
+    said = (one >= 0) & (other >= 0)
+    if many < 3 or said.sum() < FEWEST:
+        return many - int(np.argmin(merges.criteria))
+    groups = [merges.groups(k) for k in range(2, many + 1)]
+    found = [adjusted_mutual_info_score(group[one[said]], group[other[said]]) for group in groups]
+    return 2 + int(np.argmax(found))
+
+
+def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows, Rows]) -> float:
+    """Return the weight of the words with which halves of texts find each other best, by mean reciprocal rank.
+
+    Parameters
+    ----------
+    offsets, lexical : pairs of (n, dim) unit rows
+        Row i of both members belongs to one text.
+    """
+    if len(offsets[0]) < FEWEST:
+        return USUAL
+    by_offsets, by_words = offsets[0] @ offsets[1].T, lexical[0] @ lexical[1].T
+    found = [_reciprocal_rank((1 - weight) * by_offsets + weight * by_words) for weight in GRID]
+    return float(GRID[int(np.argmax(found))])
+
+
+def texts_at(blocks: list[Block], places: NDArray[Any]) -> list[str]:
+    """Return the texts at some places of a corpus; token lists are joined by spaces."""
+    column = pa.chunked_array([block.texts for block in blocks])
+    found = column.take(pa.array(np.asarray(places, np.int64))).to_pylist()
+    return [text if isinstance(text, str) else " ".join(text) for text in found]
+
+
+def _reciprocal_rank(scores: NDArray[Any]) -> float:
+    """Return the mean reciprocal rank of column i in row i; a tie counts as half a place."""
+    own = scores.diagonal()[:, None]
+    ranks = 0.5 + (scores > own).sum(axis=1) + 0.5 * (scores == own).sum(axis=1)
+    return float((1 / ranks).mean())

@@ -1,0 +1,237 @@
+"""What is kept of each topic: sums over its texts, from which its direction, words and place in a hierarchy follow."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp, softmax
+from sklearn.utils.validation import check_is_fitted
+
+from ..baselines import TfIdf
+from ..corpus import Block
+from ..sphere import vmf
+from ..text import count_matrix
+from .merging import Merges, merge_topics
+from .representation import texts_at
+from .tables import over_column, table
+from .words import MEASURES, top_words
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.float32]
+
+TYPICAL = 3  # texts that are kept per topic
+OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
+
+
+class TopicSums:
+    """The part of :class:`SphericalTopics` that holds the topics; texts come as rows and averaged rows."""
+
+    sum_layouts: ClassVar = {
+        "sums_": "f8[topics,dim]", "own_sums_": "f8[topics,dim]", "sizes_": "f8[topics]", "background_": "f8[dim]",
+        "counts_": "f8[topics,columns]", "labels_": "i8[docs]",
+    }  # fmt: skip
+
+    words_: TfIdf
+    outliers_: bool
+    sums_: Floats  # of the averaged texts per topic
+    own_sums_: Floats  # of the texts themselves
+    sizes_: Floats
+    background_: Floats  # the sum of all averaged texts
+    counts_: Floats  # of words per topic
+    labels_: NDArray[np.int64]
+    typical_: list[list[str]]
+    typical_scores_: list[list[float]]
+
+    def topic_words(self, k: int = 10, *, by: Literal["tfidf", "likelihood"] = "tfidf") -> list[list[str]]:
+        """Return the ``k`` words that describe each topic best, best first.
+
+        Parameters
+        ----------
+        k : int, default=10
+        by : {"tfidf", "likelihood"}, default="tfidf"
+            Class-based tf-idf, which prefers words that few topics have; or the share in the log-likelihood ratio
+            between the topic and the corpus.
+        """
+        check_is_fitted(self)
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        if by not in MEASURES:
+            raise ValueError(f"by must be one of {', '.join(MEASURES)}, not {by!r}")
+        return top_words(MEASURES[by](self.counts_), self.words_.vocabulary_.words, k)
+
+    def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
+        """Return the name of the topic of each text, its first words; "" for outliers and texts that say nothing.
+
+        Parameters
+        ----------
+        labels : (n_docs,) ints, default=None
+            Topics, as ``predict`` returns them; None is ``labels_``.
+        n_words : int, default=3
+        """
+        names = [", ".join(words) for words in self.topic_words(n_words)]
+        return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
+
+    def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
+        """Count the texts of each topic per value of a column, such as a year or a source.
+
+        Parameters
+        ----------
+        column : (n_docs,) values
+            One value per text of ``labels_``.
+        labels : (n_docs,) ints, default=None
+            Topics, as :meth:`predict` returns them; None is ``labels_``.
+
+        Returns
+        -------
+        pandas.DataFrame, or list of dict if pandas is not installed
+            One row per value, in ascending order, and one column per topic; -1 comes first if there is any.
+        """
+        check_is_fitted(self)
+        return over_column(column, self.labels_ if labels is None else np.asarray(labels), len(self.sizes_))
+
+    def reduce(self, n_topics: int) -> Self:
+        """Return a copy with fewer topics, merged by evidence; this one stays as it is."""
+        check_is_fitted(self)
+        if not 1 <= n_topics <= len(self.sizes_):
+            raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
+        groups = self.hierarchy_.groups(n_topics)
+        members = np.eye(n_topics)[groups].T  # (n_topics, k)
+        members = members[np.argsort(-(members @ self.sizes_), kind="stable")]
+        fewer = copy.copy(self)
+        for name in ("sums_", "own_sums_", "sizes_", "counts_"):
+            setattr(fewer, name, members @ getattr(self, name))
+        renamed = members.argmax(axis=0)
+        fewer.labels_ = np.where(self.labels_ < 0, -1, renamed[self.labels_])
+        fewer.typical_, fewer.typical_scores_ = [[] for _ in members], [[] for _ in members]
+        for topic, group in enumerate(renamed):
+            fewer._keep_typical(group, list(zip(self.typical_scores_[topic], self.typical_[topic], strict=True)))
+        return fewer
+
+    @property
+    def topics_(self) -> Any:
+        """One row per topic."""
+        check_is_fitted(self)
+        tight = np.linalg.norm(self.own_sums_, axis=1) / np.maximum(self.sizes_, 1)
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
+        return table({
+            "topic": list(range(len(sizes))),
+            "size": sizes.tolist(),
+            "share": (sizes / max(len(self.labels_), 1)).tolist(),
+            "words": self.topic_words(),
+            "texts": self.typical_,
+            "tightness": tight.tolist(),
+        })  # fmt: skip
+
+    @property
+    def hierarchy_(self) -> Merges:
+        """The merges from all topics to one."""
+        check_is_fitted(self)
+        return merge_topics(self.own_sums_, self.sizes_)
+
+    @property
+    def directions_(self) -> Floats:
+        """Mean direction of each topic."""
+        check_is_fitted(self)
+        return np.asarray(self.sums_ / np.maximum(np.linalg.norm(self.sums_, axis=1, keepdims=True), 1e-300))
+
+    @property
+    def weights_(self) -> Floats:
+        """Mixing weights."""
+        check_is_fitted(self)
+        return np.asarray(self.sizes_ / self.sizes_.sum())
+
+    @property
+    def concentration_(self) -> float:
+        """Concentration of all topics."""
+        check_is_fitted(self)
+        mean = np.linalg.norm(self.sums_, axis=1).sum() / self.sizes_.sum()
+        return float(vmf.concentration(min(float(mean), 1.0), self.sums_.shape[1]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.sizes_)
+
+    def _start(self, means: Rows, known: Rows, labels: NDArray[np.int64]) -> None:
+        """Make empty topics, the largest first, and add the texts of each."""
+        names, labels = np.unique(labels, return_inverse=True)
+        order = np.argsort(-np.bincount(labels), kind="stable")
+        k, dim = len(names), means.shape[1]
+        self.sums_, self.own_sums_, self.sizes_ = np.zeros((k, dim)), np.zeros((k, dim)), np.zeros(k)
+        self.background_, self.counts_ = np.zeros(dim), np.zeros((k, len(self.words_.idf_)))
+        self.labels_ = np.zeros(0, np.int64)
+        self.typical_, self.typical_scores_ = [[] for _ in names], [[] for _ in names]
+        self._add(means, known, np.argsort(order)[labels])
+
+    def _add(self, means: Rows, known: Rows, labels: NDArray[np.int64]) -> None:
+        """Add texts, none of which is empty, to the sums of their topics."""
+        k = len(self.sizes_)
+        self.sums_ = self.sums_ + sums_of(means, labels, k)
+        self.own_sums_ = self.own_sums_ + sums_of(known, labels, k)
+        self.sizes_ = self.sizes_ + np.bincount(labels, minlength=k)
+        self.background_ = self.background_ + means.sum(axis=0, dtype=np.float64)
+
+    def _describe(self, held: list[Block], rows: Rows, means: Rows) -> None:
+        """Label texts, count their words, and keep the most typical of them."""
+        labels, k = self._labels(means), len(self.sizes_)
+        counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_)
+        self.counts_ = self.counts_ + members(labels, k) @ counts
+        self.labels_ = np.concatenate([self.labels_, labels])
+        # A typical text is near the middle of its topic by itself, not only by its neighbours.
+        cosines = np.einsum("ij,ij->i", rows, self.directions_.astype(np.float32)[labels])
+        for topic in range(k):
+            own = np.flatnonzero(labels == topic)
+            best = own[np.argsort(-cosines[own], kind="stable")[: 4 * TYPICAL]]
+            new = list(zip(cosines[best].tolist(), texts_at(held, best), strict=True))
+            self._keep_typical(topic, new)
+
+    def _keep_typical(self, topic: int, new: list[tuple[float, str]]) -> None:
+        """Keep the most typical texts of a topic, each once."""
+        pairs = [*zip(self.typical_scores_[topic], self.typical_[topic], strict=True), *new]
+        kept: dict[str, float] = {}
+        for score, text in sorted(pairs, key=lambda pair: -pair[0]):
+            kept.setdefault(text, score)
+        best = list(kept.items())[:TYPICAL]
+        self.typical_[topic], self.typical_scores_[topic] = [text for text, _ in best], [score for _, score in best]
+
+    def _joint(self, means: Rows) -> Floats:
+        """Return the log-density of each averaged text and topic together, (n, k)."""
+        kappa, dim = self.concentration_, self.sums_.shape[1]
+        with np.errstate(divide="ignore"):
+            constants = np.log(self.weights_) - vmf.log_partition(kappa, dim)
+        return np.asarray(kappa * (means.astype(np.float64) @ self.directions_.T) + constants)
+
+    def _probabilities(self, means: Rows) -> Floats:
+        shares = softmax(self._joint(means), axis=1) if len(means) else np.empty((0, len(self.sizes_)))
+        shares[~means.any(axis=1)] = self.weights_
+        return np.asarray(shares)
+
+    def _labels(self, means: Rows) -> NDArray[np.int64]:
+        joint = self._joint(means)
+        labels = joint.argmax(axis=1) if len(joint) else np.zeros(0, np.int64)
+        labels[~means.any(axis=1)] = -1
+        if self.outliers_:
+            labels[logsumexp(joint, axis=1) < self._background_density(means) + np.log(OUTLIERS)] = -1
+        return np.asarray(labels, np.int64)
+
+    def _background_density(self, means: Rows) -> Floats:
+        """Return the log-density of averaged texts under one distribution for the whole corpus, (n,)."""
+        dim, length = self.sums_.shape[1], float(np.linalg.norm(self.background_))
+        kappa = float(vmf.concentration(min(length / self.sizes_.sum(), 1.0), dim))
+        along = means.astype(np.float64) @ (self.background_ / max(length, 1e-300))
+        return np.asarray(kappa * along - vmf.log_partition(kappa, dim))
+
+
+def members(labels: NDArray[np.int64], k: int) -> sparse.csr_array:
+    """Return which rows have which label, (k, n); those with a label below 0 have none."""
+    rows = np.flatnonzero(labels >= 0)
+    return sparse.csr_array((np.ones(len(rows)), (labels[rows], rows)), shape=(k, len(labels)))
+
+
+def sums_of(rows: Rows, labels: NDArray[np.int64], k: int) -> Floats:
+    """Return the sum of the rows of each label, (k, dim)."""
+    return np.asarray(members(labels, k) @ rows.astype(np.float64))

@@ -1,0 +1,86 @@
+"""Merging, neighbours and the words of topics, against plain formulas."""
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import is_valid_linkage
+from sklearn.neighbors import NearestNeighbors
+
+from parasphere.sphere import vmf
+from parasphere.topics.merging import merge_topics
+from parasphere.topics.neighbours import nearest, of_unit_length, smoothed
+from parasphere.topics.representation import best_weight
+from parasphere.topics.words import class_tfidf, likelihood_ratio
+
+
+def unit_rows(n: int, dim: int, seed: int = 0) -> np.ndarray:
+    return np.asarray(of_unit_length(np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)))
+
+
+def test_nearest_are_those_of_scikit_learn() -> None:
+    rows, landmarks = unit_rows(1500, 6), unit_rows(300, 6, seed=1)
+    expected = NearestNeighbors(n_neighbors=7, metric="cosine", algorithm="brute").fit(landmarks).kneighbors(rows)[1]
+    assert (nearest(rows, landmarks, 7) == expected).mean() > 0.999  # but for ties by rounding
+
+
+def test_smoothing_is_the_mean_with_the_nearest() -> None:
+    rows = np.vstack([unit_rows(20, 4), np.zeros((1, 4), np.float32)])
+    landmarks = unit_rows(9, 4, seed=1)
+    found = smoothed(rows, landmarks, 2)
+    two = np.argsort(-(rows[5] @ landmarks.T))[:2]
+    mean = 0.5 * rows[5] + landmarks[two].mean(axis=0)
+    assert found[5] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
+    assert not found[-1].any()
+    assert smoothed(rows, landmarks, 0) is rows
+
+
+def planted_sums(kappa: float = 60.0) -> tuple[np.ndarray, np.ndarray]:
+    """Six groups of texts: two about each of three directions."""
+    rng = np.random.default_rng(0)
+    rows = [vmf.sample(np.eye(8)[i // 2], kappa, 50 + 10 * i, rng=rng) for i in range(6)]
+    return np.array([each.sum(axis=0) for each in rows]), np.array([float(len(each)) for each in rows])
+
+
+def test_groups_of_one_direction_are_merged_first() -> None:
+    merges = merge_topics(*planted_sums())
+    assert sorted(map(tuple, merges.pairs[:3].tolist())) == [(0, 1), (2, 3), (4, 5)]
+    assert 6 - int(np.argmin(merges.criteria)) == 3
+    assert merges.groups(3).tolist() == [0, 0, 1, 1, 2, 2] or len(set(merges.groups(3)[::2])) == 3
+    heights = np.cumsum(np.maximum(merges.losses, 1e-9))
+    assert is_valid_linkage(np.column_stack([merges.pairs, heights, np.arange(2, 7)]).astype(float))
+
+
+def test_the_loss_is_that_of_the_likelihood() -> None:
+    sums, sizes = planted_sums()
+
+    def likelihood(sums: np.ndarray, sizes: np.ndarray, kappa: float) -> float:
+        n = sizes.sum()
+        lengths = np.linalg.norm(sums, axis=1).sum()
+        return float(kappa * lengths - n * vmf.log_partition(kappa, 8) + (sizes * np.log(sizes / n)).sum())
+
+    merges = merge_topics(sums, sizes)
+    kappa = vmf.concentration(np.linalg.norm(sums, axis=1).sum() / sizes.sum(), 8)
+    i, j = merges.pairs[0]
+    rest = [t for t in range(6) if t not in (i, j)]
+    after = likelihood(np.vstack([sums[rest], sums[i] + sums[j]]), np.append(sizes[rest], sizes[i] + sizes[j]), kappa)
+    assert merges.losses[0] == pytest.approx(likelihood(sums, sizes, kappa) - after, abs=1e-8)
+
+
+def test_class_tfidf_is_its_formula() -> None:
+    counts = np.array([[3.0, 0.0, 1.0], [0.0, 4.0, 2.0]])
+    assert class_tfidf(counts)[0, 2] == pytest.approx(1 / 4 * np.log(1 + 5 / 3))
+    assert class_tfidf(counts)[1, 0] == 0
+
+
+def test_likelihood_ratios_sum_to_the_divergence() -> None:
+    counts = np.array([[30.0, 0.0, 10.0], [0.0, 40.0, 20.0]])
+    p, q = np.array([0.75, 0, 0.25]), np.array([30, 40, 30]) / 100
+    divergence = (p[[0, 2]] * np.log(p[[0, 2]] / q[[0, 2]])).sum()
+    assert likelihood_ratio(counts)[0].sum() == pytest.approx(divergence, abs=2e-3)
+    assert likelihood_ratio(counts)[0].argmax() == 0
+
+
+def test_the_weight_is_of_the_part_that_finds() -> None:
+    good, noise = unit_rows(200, 30), (unit_rows(200, 30, 1), unit_rows(200, 30, 2))
+    assert best_weight(noise, (good, good)) >= 0.5
+    assert best_weight((good, good), noise) == 0.0
+    assert best_weight((good[:5], good[:5]), (good[:5], good[:5])) == pytest.approx(0.4)  # too few to tell

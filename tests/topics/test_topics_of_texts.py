@@ -1,0 +1,178 @@
+"""Topics of texts with planted topics, and of the docstrings."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from parasphere import SphericalParagraphModel, SphericalTopics, WordVectors, datasets
+from parasphere.errors import CorpusError
+
+K, WORDS_EACH = 5, 30
+WORDS = [f"{'abcde'[topic]}{chr(97 + i // 26)}{chr(97 + i % 26)}" for topic in range(K) for i in range(WORDS_EACH)]
+
+
+@cache
+def planted(n: int = 400, seed: int = 0) -> tuple[list[str], np.ndarray]:
+    """Texts of ten words, eight of them from the thirty of their topic; the topics have different sizes."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(K, n, p=np.arange(K, 0, -1) / 15)
+    own = labels[:, None] * WORDS_EACH + rng.integers(WORDS_EACH, size=(n, 8))
+    ids = np.hstack([own, rng.integers(len(WORDS), size=(n, 2))])
+    return [" ".join(WORDS[i] for i in row) for row in ids], labels
+
+
+def model() -> SphericalParagraphModel:
+    """Vectors that know nothing of the topics: the words of the texts have to."""
+    rows = np.random.default_rng(1).normal(size=(len(WORDS), 12))
+    return SphericalParagraphModel(WordVectors.from_arrays(WORDS, rows), tol=1e-3)
+
+
+@cache
+def fitted() -> SphericalTopics:
+    return SphericalTopics(model(), K).fit(planted()[0])
+
+
+def test_planted_topics_are_found_and_numbered_by_size() -> None:
+    labels = planted()[1]
+    found = fitted()
+    said = found.labels_ >= 0
+    assert said.mean() > 0.9
+    assert adjusted_rand_score(labels[said], found.labels_[said]) > 0.95
+    sizes = np.bincount(found.labels_[said])
+    assert (np.diff(sizes) <= 0).all()
+    new, truth = planted(300, seed=7)
+    assert adjusted_rand_score(truth, found.transform(new).argmax(axis=1)) > 0.9
+
+
+def test_the_number_of_topics_is_found() -> None:
+    found = SphericalTopics(model()).fit(planted()[0])
+    assert K <= len(found.weights_) <= K + 2
+
+
+@pytest.mark.parametrize("by", ["tfidf", "likelihood"])
+def test_words_of_a_topic_are_its_own(by: Any) -> None:
+    labels = planted()[1]
+    for topic, words in enumerate(fitted().topic_words(8, by=by)):
+        letter = "abcde"[np.bincount(labels[fitted().labels_ == topic]).argmax()]
+        assert len(words) == 8
+        assert {word[0] for word in words} == {letter}
+
+
+def test_probabilities_sum_to_one_and_agree_with_labels() -> None:
+    texts, _ = planted()
+    probabilities = fitted().transform(texts)
+    assert np.allclose(probabilities.sum(axis=1), 1)
+    assert (fitted().predict(texts) == fitted().labels_).all()
+    said = fitted().labels_ >= 0
+    assert (probabilities.argmax(axis=1)[said] == fitted().labels_[said]).all()
+
+
+def test_texts_that_say_nothing_are_apart() -> None:
+    texts, _ = planted()
+    found = SphericalTopics(model(), K, outliers=False).fit(["", *texts, "1 23"])
+    assert (found.labels_[[0, -1]] == -1).all()
+    assert (found.labels_[1:-1] >= 0).all()
+    assert np.allclose(found.transform([""]), found.weights_)
+
+
+def test_texts_of_no_topic_are_outliers() -> None:
+    texts, _ = planted()
+    rng = np.random.default_rng(5)
+    noise = [" ".join(rng.choice(WORDS, 10)) for _ in range(40)]
+    found = SphericalTopics(model(), K).fit([*texts, *noise])
+    assert (found.labels_[400:] < 0).mean() > 3 * (found.labels_[:400] < 0).mean()
+    assert (found.labels_[400:] < 0).sum() >= 5
+    everyone = SphericalTopics(model(), K, outliers=False).fit([*texts, *noise])
+    assert (everyone.labels_ >= 0).all()
+
+
+def test_table_of_topics() -> None:
+    texts, _ = planted()
+    rows = fitted().topics_
+    assert isinstance(rows, pd.DataFrame)
+    assert list(rows.columns) == ["topic", "size", "share", "words", "texts", "tightness"]
+    assert rows["size"].sum() == (fitted().labels_ >= 0).sum()
+    assert rows.texts.map(len).eq(3).all()
+    assert rows.texts.explode().isin(texts).all()
+    assert rows.tightness.between(0.1, 1).all()
+
+
+def test_typical_texts_are_of_their_topic() -> None:
+    texts, _ = planted()
+    for topic, typical in enumerate(fitted().typical_):
+        assert {int(fitted().labels_[texts.index(text)]) for text in typical} == {topic}
+
+
+def test_topics_over_a_column() -> None:
+    rows = fitted().over(["even", "odd"] * 200)
+    assert rows["value"].tolist() == ["even", "odd"]
+    counts = rows.drop(columns="value")
+    assert (counts.sum(axis=1) == 200).all()
+    assert counts["0"].sum() == (fitted().labels_ == 0).sum()
+    with pytest.raises(ValueError, match="3 values for 400 texts"):
+        fitted().over([1, 2, 3])
+
+
+def test_reduce_merges_topics() -> None:
+    fewer = fitted().reduce(3)
+    assert len(fewer.weights_) == 3
+    together = pd.crosstab(fitted().labels_, fewer.labels_).gt(0).sum(axis=1)
+    assert (together == 1).all()  # each topic goes to one as a whole
+    assert fewer.counts_.sum() == pytest.approx(fitted().counts_.sum())
+    assert len(fitted().weights_) == K
+    with pytest.raises(ValueError, match="from 1 to 5"):
+        fitted().reduce(9)
+
+
+def test_partial_fit_adds_texts() -> None:
+    texts, labels = planted()
+    found = SphericalTopics(model(), K).partial_fit(texts[:300]).partial_fit(texts[300:])
+    assert len(found.labels_) == 400
+    said = found.labels_ >= 0
+    assert adjusted_rand_score(labels[said], found.labels_[said]) > 0.9
+    assert found.sizes_.sum() == 400
+    assert int(found.topics_["size"].sum()) == said.sum()
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    texts, _ = planted()
+    fitted().save(tmp_path / "topics")
+    again = SphericalTopics.load(tmp_path / "topics")
+    assert (again.transform(texts) == fitted().transform(texts)).all()
+    assert again.topic_words() == fitted().topic_words()
+    assert again.topics_.equals(fitted().topics_)
+
+
+def test_a_fitted_model_is_kept_as_it_is() -> None:
+    texts, _ = planted()
+    own = model().fit(texts)
+    assert SphericalTopics(own, 2).fit(texts).model_ is own
+
+
+def test_the_same_seed_gives_the_same_topics() -> None:
+    texts, _ = planted()
+    again = SphericalTopics(model(), K).fit(texts)
+    assert (again.transform(texts) == fitted().transform(texts)).all()
+
+
+def test_docstrings_have_readable_topics() -> None:
+    corpus = datasets.load("docstrings")
+    found = SphericalTopics(n_topics=len(corpus.label_names)).fit(corpus.texts)
+    assert normalized_mutual_info_score(corpus.labels, found.transform(corpus.texts).argmax(axis=1)) > 0.6
+    words = found.topic_words(5)
+    assert any({"fft", "axes"} <= set(five) for five in words)
+    assert not {word for five in words for word in five} & {"the", "that", "to", "but"}
+
+
+def test_too_few_texts_are_named() -> None:
+    with pytest.raises(CorpusError, match="1 of 2 texts have a known word; n_topics=3 needs at least 3"):
+        SphericalTopics(model(), 3).fit(["aaa aab", "12"])
+    with pytest.raises(ValueError, match="by must be one of tfidf, likelihood"):
+        fitted().topic_words(by="chance")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        fitted().topic_words(0)
