@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
 
 from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
 from parasphere.model import langchain_embeddings
@@ -84,6 +88,11 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
         SphericalParagraphModel(vectors, facets=2, tol=0.1).fit(texts).write_static(tmp_path / "facets")
     with pytest.raises(VectorsError, match="a Tokenizer of this library only"):
         SphericalParagraphModel(vectors, tokenizer=str.split, tol=0.1).fit(texts).write_static(tmp_path / "callable")
+    assert list(tmp_path.iterdir()) == []  # refused before anything was written
+    model = SphericalParagraphModel(vectors, tol=0.1).fit(texts)
+    with pytest.raises(ValueError, match="space must be"):
+        model.write_static(tmp_path / "space", space="angle")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_encode_and_similarity(exact: tuple[SphericalParagraphModel, Path]) -> None:
@@ -105,3 +114,25 @@ def test_langchain_stores_texts_by_our_vectors() -> None:
     store.add_texts(TEXTS)
     [found] = store.similarity_search(TEXTS[7], k=1)
     assert found.page_content == TEXTS[7]
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs and their dependencies'
+def test_bertopic_takes_a_pipeline_of_a_fitted_model(exact: tuple[SphericalParagraphModel, Path]) -> None:
+    model, _ = exact
+    bertopic = pytest.importorskip("bertopic", reason="finds topics by our vectors")
+    axes, clusters = PCA(5, random_state=0), KMeans(4, n_init=1, random_state=0)
+    found = bertopic.BERTopic(embedding_model=make_pipeline(model), umap_model=axes, hdbscan_model=clusters)
+    topics, _ = found.fit_transform(TEXTS)
+    vectors = model.transform(TEXTS)
+    assert np.array_equal(found.embedding_model.embed(TEXTS), vectors)
+    expected = KMeans(4, n_init=1, random_state=0).fit(PCA(5, random_state=0).fit_transform(vectors)).labels_
+    assert adjusted_rand_score(topics, expected) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_turftopic_takes_a_fitted_model_as_encoder(exact: tuple[SphericalParagraphModel, Path]) -> None:
+    model, _ = exact
+    turftopic = pytest.importorskip("turftopic", reason="finds topics by our vectors")
+    found = turftopic.SemanticSignalSeparation(3, encoder=model, random_state=0)
+    assert np.array_equal(found.encode_documents(TEXTS), model.transform(TEXTS))
+    assert found.fit_transform(TEXTS).shape == (len(TEXTS), 3)

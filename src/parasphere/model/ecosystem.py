@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ParasphereError, import_extra
 from ..features import Reader, Scatter
 from ..sphere import vmf
-from ..vectors import write_static
+from ..vectors import writable, write_static
 from .equations import Prior
 from .posterior import Space, check_space, mapped, unit_rows
 
@@ -83,7 +84,7 @@ class Ecosystem:
         space : {"offset", "direction"}, default=None
             The vectors that other libraries will compute; None is the ``space`` of the fit.
         """
-        self.save(folder)  # type: ignore[attr-defined]
+        check_is_fitted(self)
         space = self.space_ if space is None else space
         check_space(space)
         if self.reader_ is None:
@@ -92,10 +93,12 @@ class Ecosystem:
             raise ParasphereError(
                 "a model with several facets cannot be written as a static model; fit it with facets=1."
             )
+        tokenizer = writable(self.reader_.tokenizer)  # all checks come before anything is written
+        self.save(folder)  # type: ignore[attr-defined]
         vectors, weights = self.reader_.vectors, self.reader_.weights
         rows, prior = _linear(vectors.matrix.astype(np.float64), self.prior_, space, self.scatter_)
         rows *= 1.0 if weights is None else weights[:, None]
-        write_static(folder, vectors.words, rows, self.reader_.tokenizer, prior)
+        write_static(folder, vectors.words, rows, tokenizer, prior)
 
 
 def _linear(rows: Floats, prior: Prior, space: Space, scatter: Scatter | None) -> tuple[Floats, Floats | None]:

@@ -6,7 +6,7 @@ from .distilling import distil
 from .joint import UPDATING, JointVectors
 from .learners import Resolved, default_tokenizer, is_learner, resolve
 from .pieces import Pieces
-from .static import write_static
+from .static import writable, write_static
 from .stored import KIND
 from .taught import TaughtVectors
 from .word2vec import Word2Vec
@@ -33,5 +33,6 @@ __all__ = [
     "distil",
     "is_learner",
     "resolve",
+    "writable",
     "write_static",
 ]

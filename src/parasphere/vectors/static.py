@@ -47,11 +47,7 @@ def write_static(
     prior : (dim,) array, default=None
         A row that is added to every text that is not empty.
     """
-    if not isinstance(tokenizer, Tokenizer):
-        raise VectorsError(
-            f"a static model can be written with a Tokenizer of this library only, not {type(tokenizer).__name__}; "
-            "other tokenizers cannot be written as a tokenizer.json."
-        )
+    tokenizer = writable(tokenizer)
     kept = [i for i, word in enumerate(words) if _is_word(word, tokenizer)]
     spelled = [UNKNOWN, *([] if prior is None else [PRIOR]), *(words[i] for i in kept)]
     first = np.zeros((1, rows.shape[1])) if prior is None else np.stack([np.zeros(len(prior)), prior])
@@ -67,6 +63,16 @@ def write_static(
     }
     for name, content in facts.items():
         write_file(folder / name, json.dumps(content, ensure_ascii=False).encode())
+
+
+def writable(tokenizer: AnyTokenizer) -> Tokenizer:
+    """Return a tokenizer that can be written as a tokenizer.json; others are refused."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise VectorsError(
+            f"a static model can be written with a Tokenizer of this library only, not {type(tokenizer).__name__}; "
+            "other tokenizers cannot be written as a tokenizer.json."
+        )
+    return tokenizer
 
 
 def _is_word(word: str, tokenizer: Tokenizer) -> bool:
