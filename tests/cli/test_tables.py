@@ -74,6 +74,9 @@ def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
     assert "the column 'length' cannot be carried along" in told
     told = typed("transform", model, tmp_path / "c.txt", "--carry", "year", "-o", tmp_path / "v.csv").err
     assert "lines of text have no columns" in told
+    told = typed("transform", model, tmp_path / "c.csv", "--carry", "text", "-o", tmp_path / "v.npy").err
+    assert "an .npy file holds vectors alone" in told
+    assert not (tmp_path / "v.npy").exists()
     with pytest.raises(CorpusError, match="null='skip' is for files"):
         blocks(["a"], null="skip")
     with pytest.raises(CorpusError, match="null must be"):

@@ -127,8 +127,10 @@ def _npy(part: Path, dim: int, space: Space) -> Iterator[Write]:
     with part.open("wb") as file:
         file.write(b" " * _NPY_HEADER)
 
-        def write(_block: Block, posterior: Posterior) -> None:
+        def write(block: Block, posterior: Posterior) -> None:
             nonlocal count, dtype
+            if block.carried is not None:
+                raise ParasphereError("an .npy file holds vectors alone: carry columns along to .parquet or .csv.")
             dtype = posterior.direction.dtype
             count += len(posterior)
             file.write(np.ascontiguousarray(posterior.vectors(space)).data)
