@@ -125,7 +125,7 @@ def fit(
         )  # fmt: skip
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
-    columns = {"text": text_column, "encoding": encoding, "format": format, "null": null}
+    columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format, "null": null}
     if cluster is not None:
         from .cluster import fit_on_cluster
 
