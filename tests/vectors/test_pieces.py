@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parasphere import ComposedVectors, Tokenizer, VectorsError, WordVectors, datasets
+from parasphere import ComposedVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
 from parasphere.features import Reader
+from parasphere.text import PIECE
 from parasphere.vectors import Pieces
 
 tokenizers = pytest.importorskip("tokenizers", reason="the extra `static`")
@@ -121,6 +122,41 @@ def test_integers_in_many_languages() -> None:
     ours = read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS)
     np.testing.assert_allclose(ours, unit(theirs.encode(TEXTS)), atol=1e-5)  # its own sums are less precise
     np.testing.assert_allclose(ours, unit(pieces.sums(TEXTS)[0]), atol=2e-7)
+
+
+def test_words_met_later_are_divided_into_pieces(model2vec_folder: Path, tmp_path: Path) -> None:
+    theirs = __import__("model2vec").StaticModel.from_pretrained(str(model2vec_folder), max_length=None)
+    texts = ["the cat sat", "", "cataloguing unbelievably, catlike b2b", "mat 1984", "a doggish dog"]
+    learner = ComposedVectors(model2vec_folder).fit(["the cat sat on the mat"])
+    reader = Reader(learner.vectors_, learner.tokenizer_, weights=learner.vectors_.weights)
+    plain = [" ".join(PLAIN(text)) for text in texts]
+    assert "cataloguing" not in learner.vectors_
+    bags = reader.read(plain)
+    np.testing.assert_allclose(unit(bags.sums), unit(theirs.encode(plain)), atol=1e-6)
+    assert bags.unknown.tolist() == [0] * len(texts)
+    lists = reader.read([PLAIN(text) for text in texts])  # of tokens
+    assert np.array_equal(lists.sums, bags.sums)
+    many = reader.read(plain * 40)  # a stream, rather than a few texts
+    assert np.array_equal(many.sums, np.tile(bags.sums, (40, 1)))
+    parts = list(reader.parts("the cataloguing"))
+    np.testing.assert_allclose(sum(weight * row for _, weight, row in parts), reader.read(["the cataloguing"]).sums[0])
+    assert "".join(piece.removeprefix("##") for piece, _, _ in parts) == "thecataloguing"
+
+
+def test_a_model_keeps_the_pieces(model2vec_folder: Path, tmp_path: Path) -> None:
+    model = SphericalParagraphModel(ComposedVectors(model2vec_folder), tol=0.1).fit(CORPUS * 4)
+    texts = ["cataloguing cats", "the doggish one"]
+    assert model.read(texts).unknown.tolist() == [0, 0]
+    model.save(tmp_path / "model")
+    again = SphericalParagraphModel.load(tmp_path / "model")
+    assert np.array_equal(again.transform(texts), model.transform(texts))
+    assert again.explain("cataloguing").unknown == []
+    assert again.index(CORPUS).search("the cat", 1)[0].text == CORPUS[0]
+    model.write_static(tmp_path / "static")
+    written = json.loads((tmp_path / "static" / "tokenizer.json").read_text())["model"]["vocab"]
+    assert not any(word.startswith(PIECE) for word in written)
+    own = SphericalParagraphModel(ComposedVectors(model2vec_folder), tokenizer=str.split, tol=0.1).fit(CORPUS * 4)
+    assert own.read(["zyxomatic"]).unknown.tolist() == [1]  # of a tokenizer that is not ours, words alone
 
 
 def test_a_folder_is_loaded_by_its_path(model2vec_folder: Path) -> None:

@@ -1,6 +1,7 @@
 """From texts to word ids: tokenizers, vocabularies, phrases, n-grams, counts, and the compiled loops behind them."""
 
 from .counts import count_matrix, count_rows, count_words
+from .dividing import PIECE, DividingTokenizer
 from .lookup import Lookup
 from .ngrams import Ngrams, distinct_words, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
@@ -9,7 +10,9 @@ from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, 
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 
 __all__ = [
+    "PIECE",
     "AnyTokenizer",
+    "DividingTokenizer",
     "DuplicateWordError",
     "Lookup",
     "Ngrams",

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..places import WORDLLAMA
 from ..storage import Saved
-from ..text import AnyTokenizer, count_words
+from ..text import AnyTokenizer, DividingTokenizer, Tokenizer, count_words
 from .pieces import WORDS, Pieces
 from .wordvectors import WordVectors
 
@@ -16,22 +16,24 @@ from .wordvectors import WordVectors
 class ComposedVectors(Saved, BaseEstimator):  # type: ignore[misc]
     """Word vectors that are sums of the rows of their pieces, for every word of the texts (extra ``static``).
 
-    A learner, though nothing is learned: texts tell only which words need vectors. ``WordVectors.load(source)`` does
-    the same for the words of English and of the table alone.
+    A learner, though nothing is learned: texts tell only which words are composed in advance. Words that are met later
+    are divided into pieces while they are read. ``WordVectors.load(source)`` composes the words of English and of the
+    table alone.
 
     Parameters
     ----------
     source : str or Path, default="wordllama"
         A folder of model2vec, or of sentence-transformers with a StaticEmbedding; or "wordllama".
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is ``Tokenizer(digits=True)``: runs of letters and digits, lower-cased.
+        Splits texts into words. None is ``Tokenizer(digits=True)``: runs of letters and digits, lower-cased. With a
+        tokenizer that is not a :class:`Tokenizer`, words that are met later are unknown.
 
     Attributes
     ----------
     vectors_ : WordVectors
-        The weights are the lengths of the sums, with a mean of about 1 over English text.
-    tokenizer_ : Tokenizer or callable
-        The tokenizer that was used.
+        The weights are the lengths of the sums, with a mean of about 1 over English text. The pieces follow the words.
+    tokenizer_ : DividingTokenizer or callable
+        The tokenizer that texts are to be read with.
 
     Examples
     --------
@@ -63,8 +65,12 @@ class ComposedVectors(Saved, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         self._validate_params()
-        self.tokenizer_ = WORDS if self.tokenizer is None else self.tokenizer
+        tokenizer = WORDS if self.tokenizer is None else self.tokenizer
         pieces = Pieces.read(self.source)
-        words = dict.fromkeys([*count_words(X, self.tokenizer_)[0], *pieces.words])
-        self.vectors_ = pieces.of_words(WordVectors, list(words))
+        words = list(dict.fromkeys([*count_words(X, tokenizer)[0], *pieces.words]))
+        if isinstance(tokenizer, Tokenizer):
+            self.tokenizer_ = DividingTokenizer(tokenizer, pieces.tokenizer.to_str())
+            self.vectors_ = pieces.of_words_and_pieces(WordVectors, words)
+        else:
+            self.tokenizer_, self.vectors_ = tokenizer, pieces.of_words(WordVectors, words)
         return self

@@ -19,7 +19,7 @@ from scipy import sparse
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import WORDLLAMA
 from ..storage import map_tensors
-from ..text import Tokenizer, Vocabulary
+from ..text import PIECE, Tokenizer, Vocabulary
 from .english import load_english
 from .stored import StoredVectors
 
@@ -123,11 +123,23 @@ class Pieces:
         sums, _ = self.sums(words)
         return self._weighted(cls, words, sums, f"{self.name}, words composed of pieces")
 
+    def of_words_and_pieces(self, cls: type[V], words: list[str]) -> V:
+        """Return the vectors of :meth:`of_words`, and of the pieces, for a reader that divides unseen words."""
+        spelled, rows = self._rows()
+        counted: NDArray[np.bool_] = np.any(rows != 0, axis=1)
+        names = [PIECE + piece for piece, counts in zip(spelled, counted, strict=True) if counts]
+        both = np.concatenate([self.sums(words)[0], rows[counted]])
+        return self._weighted(cls, [*words, *names], both, f"{self.name}, words composed of pieces")
+
     def of_pieces(self, cls: type[V]) -> V:
         """Return one vector per piece, for a reader with this tokenizer: exact for every text, but slower."""
+        spelled, rows = self._rows()
+        return self._weighted(cls, spelled, rows, f"{self.name}, pieces")
+
+    def _rows(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the spellings of the pieces, and the row of each."""
         spelled = sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1])
-        rows = self.table[[row for _, row in spelled]].astype(np.float64)
-        return self._weighted(cls, [piece for piece, _ in spelled], rows, f"{self.name}, pieces")
+        return [piece for piece, _ in spelled], self.table[[row for _, row in spelled]].astype(np.float64)
 
     def _weighted(self, cls: type[V], words: list[str], rows: NDArray[np.float64], name: str) -> V:
         """Return word vectors of rows of any length; a row of zeros has the weight 0 and may point anywhere."""

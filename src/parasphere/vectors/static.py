@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import VectorsError
 from ..storage import Tensors, replacing, write_file
-from ..text import AnyTokenizer, Tokenizer
+from ..text import PIECE, AnyTokenizer, DividingTokenizer, Tokenizer
 from .pieces import CONFIG, TENSORS, TOKENIZER
 
 UNKNOWN = "[UNK]"  # has a row of zeros; no word is spelled like it
@@ -66,7 +66,9 @@ def write_static(
 
 
 def writable(tokenizer: AnyTokenizer) -> Tokenizer:
-    """Return a tokenizer that can be written as a tokenizer.json; others are refused."""
+    """Return a tokenizer that can be written as a tokenizer.json, without pieces of unseen words; refuse others."""
+    if isinstance(tokenizer, DividingTokenizer):
+        tokenizer = tokenizer.words
     if not isinstance(tokenizer, Tokenizer):
         raise VectorsError(
             f"a static model can be written with a Tokenizer of this library only, not {type(tokenizer).__name__}; "
@@ -77,7 +79,9 @@ def writable(tokenizer: AnyTokenizer) -> Tokenizer:
 
 def _is_word(word: str, tokenizer: Tokenizer) -> bool:
     blank = any(character.isspace() for character in word)  # of phrases
-    return not blank and len(word) >= tokenizer.min_length and word not in tokenizer.stop_words
+    if blank or word.startswith(PIECE):
+        return False
+    return len(word) >= tokenizer.min_length and word not in tokenizer.stop_words
 
 
 def _tokenizer_json(vocabulary: dict[str, int], tokenizer: Tokenizer, prior: bool) -> dict[str, Any]:
