@@ -50,6 +50,17 @@ def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path
     assert issubclass(CoverageWarning, ParasphereWarning)
 
 
+def test_another_language_is_told_with_english_vectors() -> None:
+    german = [
+        "Dieses Programm kopiert Dateien und Verzeichnisse von einem Ort an einen anderen.",
+        "Der Benutzer kann sein Passwort ändern, wenn er das alte Passwort kennt.",
+        "Sortiert die Zeilen einer Textdatei nach dem Alphabet oder nach Zahlen.",
+        "Vergleicht zwei Dateien zeilenweise und meldet alle gefundenen Unterschiede.",
+    ] * 3
+    with pytest.warns(CoverageWarning, match=r"unknown are dateien, passwort, .*JointVectors learns them"):
+        SphericalParagraphModel(tol=0.1).fit(german)
+
+
 def test_what_is_known_well_or_is_short_is_not_told(vectors: WordVectors) -> None:
     model = SphericalParagraphModel(vectors, tol=0.1)
     model.fit(["north east west north east west north foreign words x"] * 20)  # 70 %
