@@ -96,11 +96,21 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
     assert best == {"equations", "solution"}
 
 
+def test_the_page_on_other_libraries_runs(tmp_path: Path) -> None:
+    found = run_page(DOCS / "ecosystem.md", {})
+    assert (tmp_path / "static-model" / "modules.json").is_file()
+    assert found["cosines"].shape == (3, 3)
+
+
+def test_the_page_on_languages_runs() -> None:
+    assert run_page(DOCS / "languages.md", {})["best"].text == "复制文件和目录"
+
+
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md", "topics.md",
-        "tutorial.md",
+        "README.md", "cluster.md", "ecosystem.md", "export.md", "languages.md", "learning.md", "search.md",
+        "similarity.md", "teaching.md", "topics.md", "tutorial.md",
     ]  # fmt: skip
 
 

@@ -16,39 +16,40 @@ if TYPE_CHECKING:
         ParasphereError,
         ParasphereWarning,
         ScoreWarning,
+        ScriptWarning,
         StoreError,
         VectorsError,
     )
     from .features import Bags
     from .model import Index, SphericalParagraphModel
     from .sphere import MovMF, SphericalAdmixture, vmf
-    from .text import Tokenizer, Vocabulary, count_matrix, count_words
+    from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
-    from .vectors import JointVectors, TaughtVectors, Word2Vec, WordVectors
+    from .vectors import ComposedVectors, JointVectors, TaughtVectors, Word2Vec, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
 # neither pyarrow nor the model.
 _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
-               "ParasphereWarning", "ScoreWarning", "StoreError", "VectorsError"],
+               "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "features": ["Bags"],
     "model": ["Index", "SphericalParagraphModel"],
     "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
-    "text": ["Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],
-    "vectors": ["JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
+    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"baselines": "baselines", "corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors", "MissingExtraError",
-    "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "SkippedFilesWarning", "SphericalAdmixture",
-    "SphericalParagraphModel", "SphericalTopics", "StoreError", "TaughtVectors", "Tokenizer", "VectorsError",
-    "Vocabulary", "Word2Vec", "WordVectors", "baselines", "corpus", "count_matrix", "count_words", "dask", "datasets",
-    "vmf",
+    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
+    "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning",
+    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel", "SphericalTopics",
+    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines",
+    "corpus", "count_matrix", "count_words", "dask", "datasets", "vmf",
 ]  # fmt: skip
 
 

@@ -36,6 +36,10 @@ class ScoreWarning(ParasphereWarning):
     """A score can be compared only with those of models with the same weights and facets."""
 
 
+class ScriptWarning(ParasphereWarning):
+    """Texts are in a script without spaces between words, and a tokenizer was chosen for it."""
+
+
 class MissingExtraError(ImportError):
     """An optional library is missing; the message names the extra that installs it."""
 

@@ -8,6 +8,7 @@ from .errors import ParasphereWarning
 
 ENGLISH = "english-128"  # the word vectors that come with the library, the default of every model
 GLOVE = "glove-6b-50d"  # those of the extra `glove`, which stand in for the vectors of the paper
+WORDLLAMA = "wordllama"  # the table of word pieces in the package of that name
 _warned: set[Path] = set()
 
 

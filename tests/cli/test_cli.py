@@ -295,17 +295,27 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_topics(tmp_path: Path) -> None:
     corpus = datasets.load("docstrings")
-    lines = [json.dumps({"text": text, "area": corpus.label_names[label]}) for text, label in
-             zip(corpus.texts[::4], corpus.labels[::4], strict=True)]  # fmt: skip
-    (tmp_path / "texts.jsonl").write_text("\n".join(lines))
-    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6"]
-    shown = run(*asked, "--label-column", "area", "--map", tmp_path / "map.html", "--out", tmp_path / "topics")
+    lines = [json.dumps({"text": text, "area": corpus.label_names[label], "name": name}) for text, label, name in
+             zip(corpus.texts[::4], corpus.labels[::4], corpus.ids[::4], strict=True)]  # fmt: skip
+    (tmp_path / "texts.jsonl").write_text("\n".join([*lines, '{"text": null, "area": "", "name": ""}']))
+    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6", "--null", "skip"]
+    shown = run(
+        *asked,
+        "--label-column",
+        "area",
+        "--id-column",
+        "name",
+        "--map",
+        tmp_path / "map.html",
+        "--out",
+        tmp_path / "topics",
+    )
     assert "501 texts" in shown
     told = json.loads(run(*asked, "--json"))
     assert len(told["topics"]) == 6
     assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
     assert SphericalTopics.load(tmp_path / "topics").topic_words()[0] == told["topics"][0]["words"]
-    assert (tmp_path / "map.html").stat().st_size > 20_000
+    assert corpus.ids[4] in (tmp_path / "map.html").read_text("utf-8")
 
 
 def test_vectors_are_trained_from_standard_input_as_from_a_file(

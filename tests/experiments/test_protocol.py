@@ -192,6 +192,9 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
         (tmp_path / "folder" / place).write_text(text)
     found = dataset_from(tmp_path / "folder")
     assert (found.label_names, found.ids) == (["x", "y"], ["x/1.txt", "y/2.txt"])
+    (tmp_path / "nulls.jsonl").write_text('{"text": "wa", "t": "x", "n": "a"}\n{"text": null, "t": "y", "n": "b"}\n')
+    found = dataset_from(tmp_path / "nulls.jsonl", "t", id="n", null="empty")
+    assert (found.texts, found.ids) == (["wa", ""], ["a", "b"])
     with pytest.raises(CorpusError, match="no labels; name their column"):
         dataset_from(file, text="body")
 

@@ -50,9 +50,20 @@ def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path
     assert issubclass(CoverageWarning, ParasphereWarning)
 
 
+def test_another_language_is_told_with_english_vectors() -> None:
+    german = [
+        "Dieses Programm kopiert Dateien und Verzeichnisse von einem Ort an einen anderen.",
+        "Der Benutzer kann sein Passwort ändern, wenn er das alte Passwort kennt.",
+        "Sortiert die Zeilen einer Textdatei nach dem Alphabet oder nach Zahlen.",
+        "Vergleicht zwei Dateien zeilenweise und meldet alle gefundenen Unterschiede.",
+    ] * 3
+    with pytest.warns(CoverageWarning, match=r"unknown are dateien, passwort, .*JointVectors learns them"):
+        SphericalParagraphModel(tol=0.1).fit(german)
+
+
 def test_what_is_known_well_or_is_short_is_not_told(vectors: WordVectors) -> None:
     model = SphericalParagraphModel(vectors, tol=0.1)
-    model.fit(["north east west foreign words"] * 20)  # 60 %
+    model.fit(["north east west north east west north foreign words x"] * 20)  # 70 %
     model.transform(["all of these are foreign words"] * 6)  # too few words to judge
     model.transform([""] * 1000)
     model.fit([["north", "east"], ["west"]] * 40)
@@ -62,9 +73,9 @@ def test_what_is_known_well_or_is_short_is_not_told(vectors: WordVectors) -> Non
 
 
 def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
-    told = r"only 43% of 105 words are known; unknown are .*我喜欢吃苹果.* without spaces .*tokenizer=jieba\.lcut"
+    told = r"only 43% of 105 words are known; unknown are .*我喜欢吃苹果.* without spaces .*SegmentingTokenizer\(\)"
     with pytest.warns(CoverageWarning, match=told):
-        SphericalParagraphModel(vectors, tol=0.1).fit(CHINESE)
+        SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=0.1).fit(CHINESE)
     for text in ("ฉันชอบกินแอปเปิ้ล", "ຂ້ອຍມັກກິນ", "ខ្ញុំចូលចិត្ត", "ကျွန်တော်ကြိုက်တယ်", "わたしはりんごがすきです"):
         with pytest.warns(CoverageWarning, match="without spaces"):
             Reader(vectors).read([text] * 60)
@@ -91,4 +102,4 @@ def test_the_command_line_warns_once_and_names_its_own_remedy(tmp_path: Path, ve
     assert told.count("\n") == 1
     told = typed("transform", tmp_path / "m", tmp_path / "zh.txt", "-o", tmp_path / "v.npy").err
     assert told.count("warning: ") == 1
-    assert told.endswith("put spaces between the words first.\n")
+    assert told.endswith("put spaces between the words, or fit with --tokenizer segmenting.\n")

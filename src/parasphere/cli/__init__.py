@@ -12,6 +12,7 @@ from ..errors import MissingExtraError
 from . import options
 from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
+from .fitting import add_fit_command
 from .model import add_model_commands
 from .search import add_search_commands
 from .topics import add_topic_commands
@@ -98,6 +99,7 @@ def warmup(as_json: options.AsJson = False) -> None:
     say(facts, as_json, f"{facts['compiled_bytes'] / 1e6:.1f} MB of compiled code in {facts['compiled']}")
 
 
+add_fit_command(app)
 add_model_commands(app)
 add_search_commands(app)
 add_topic_commands(app)

@@ -1,4 +1,4 @@
-"""What the commands share: progress bars and the printing of results.
+"""What the commands share: reading models and corpora, progress bars, the printing of results.
 
 Everything is printed by :class:`Screen` or :func:`print_json`, so that nothing in a text, a path or the name of a
 column can control the terminal or be taken for markup.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +21,9 @@ from ..errors import ParasphereWarning
 from ..printable import visible, visible_json
 from ..progress import progress
 from .hints import as_typed
+
+if TYPE_CHECKING:
+    from ..model import SphericalParagraphModel
 
 
 class Screen(Console):
@@ -101,6 +104,32 @@ def documents(corpus: Path) -> Any:
     from ..corpus import STANDARD_INPUT
 
     return STANDARD_INPUT if str(corpus) == "-" else corpus
+
+
+def load_model(model: Path, vectors: str | None = None) -> "SphericalParagraphModel":
+    """Load a model that 'parasphere fit' wrote."""
+    from ..model import SphericalParagraphModel
+
+    return SphericalParagraphModel.load(model, vectors=vectors)
+
+
+def model_facts(model: "SphericalParagraphModel") -> dict[str, Any]:
+    """Return what there is to say about a fitted model."""
+    import numpy as np
+
+    vectors = model.vectors_
+    facets = [] if model.facets_ is None else model.facet_words(6)
+    return {
+        "vectors": None if vectors is None else vectors.name,
+        "dim": model._n_features_out,
+        **{f"facet_{number}": words for number, words in enumerate(facets, 1)},
+        "concentration_of_documents": round(model.concentration_, 3),
+        "mean_cosine_of_words": round(model.word_cosine_, 4),
+        "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
+        "objective_per_word": round(float(model.evidence_[-1]), 6),
+        "iterations": int(model.n_iter_),
+        "converged": bool(model.converged_),
+    }
 
 
 def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:

@@ -75,8 +75,11 @@ def reproduce(
         ),
     ] = None,
     text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    null: options.Null = "error",
     seed: Annotated[int, Option(help="Seed of folds, initial values and classifier.")] = 0,
     seeds: Annotated[
         int, Option(min=1, help="Number of seeds of encoders that depend on one; the first is --seed.")
@@ -114,7 +117,8 @@ def reproduce(
         raise ParasphereError(f"classification takes one --vectors, with {{dim}} in it if need be, not {len(vectors)}")
     chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all")
     if corpus is not None:
-        chosen.append(dataset_from(corpus, label_column, text=text_column, encoding=encoding))
+        columns: dict[str, Any] = {"text": text_column, "id": id_column, "encoding": encoding, "format": format}
+        chosen.append(dataset_from(corpus, label_column, null=null, **columns))
     results = run_all(
         _names(encoders), chosen, _numbers(dims), vectors[0], classifier=cast(Classifier, classifier),
         transductive=transductive, seed=seed, seeds=seeds, jobs=jobs, cached_only=cached, command=_typed(),

@@ -5,8 +5,9 @@ import re
 # Parameters whose option has another name.
 _RENAMED = {"n_jobs": "threads", "text": "text-column", "label": "label-column", "id": "id-column"}
 _SAME = (
-    "batch_size checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate max_iter "
-    "max_length member min_count minutes precision prior_strength seed threshold tol vectors weight word_dim"
+    "batch_size carry checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate "
+    "max_iter max_length member min_count minutes null precision prior_strength seed threshold tol vectors "
+    "weight word_dim"
 ).split()
 PARAMETERS = {name: "--" + _RENAMED.get(name, name).replace("_", "-") for name in [*_RENAMED, *_SAME]} | {"k": "-k"}
 _CONVERT = "'parasphere vectors convert"
@@ -17,9 +18,11 @@ PHRASES = (
     ("load(folder, vectors=...)", "--vectors ..."),
     ("pass trust=True", "open it in Python, with WordVectors.load(path, trust=True)"),
     ("JointVectors learns them from the texts", "'parasphere fit --learn-vectors' learns them from the texts"),
-    (", a folder that WordVectors.save wrote, or gensim's KeyedVectors", ", or a folder of 'parasphere vectors'"),
+    (", or gensim's KeyedVectors", ""),
+    ("a folder of WordVectors.save, model2vec or", "or a folder of 'parasphere vectors', model2vec or"),
     (", and a tokenizer of your own decides what a word is", ""),
-    (", or pass a tokenizer that finds them, such as tokenizer=jieba.lcut", " first"),
+    (", or pass a tokenizer that finds them, tokenizer=SegmentingTokenizer()", ", or fit with --tokenizer segmenting"),
+    ("tokenizer=SegmentingTokenizer()", "--tokenizer segmenting"),
     ("made with words=False", "made with --no-words"),
     (": pass it again to load.", ", so the model can be used from Python only."),
 )

@@ -1,160 +1,46 @@
-"""The commands around a model: fit, transform, explain, info, plot."""
+"""The commands of a fitted model: transform, export, explain, info, plot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from ..errors import ParasphereError
-from ..places import ENGLISH, GLOVE
 from . import options
-from .common import documents, out, print_json, quiet, reading, say, styled
+from .common import documents, load_model, model_facts, out, print_json, reading, say, styled
 
 if TYPE_CHECKING:
-    from ..model import Explanation, SphericalParagraphModel
+    from ..model import Explanation
 
 
 def add_model_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
-    for command in (fit, transform, explain, info, plot):
+    for command in (transform, export, explain, info, plot):
         app.command()(command)
-
-
-def fit(
-    corpus: options.Corpus,
-    model: Annotated[Path, Option("--out", "-o", metavar="MODEL", help="Folder to write.")],
-    vectors: Annotated[
-        str | None,
-        Option(
-            "--vectors",
-            "-v",
-            help=f"Word vectors: '{ENGLISH}' (the default), '{GLOVE}' (the default with --paper), a file or a folder.",
-        ),
-    ] = None,
-    text_column: options.TextColumn = "text",
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    paper: Annotated[bool, Option("--paper", help="The model of the paper, instead of our defaults.")] = False,
-    stop_words: Annotated[
-        bool | None,
-        Option(
-            "--stop-words/--no-stop-words",
-            help="Drop English stop words; the default, except with word vectors that have weights.",
-        ),
-    ] = None,
-    facets: Annotated[int, Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
-    learn: Annotated[
-        bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
-    ] = False,
-    update: Annotated[
-        Path | None,
-        Option("--from", metavar="MODEL", help="Learn from these texts on: start from the word vectors of a model."),
-    ] = None,
-    epochs: Annotated[
-        int | None, Option(min=1, help="Passes over the texts with --learn-vectors. (default: by the number of words)")
-    ] = None,
-    prior_strength: Annotated[
-        float, Option(min=0.0, help="Number of words that the mean cosine counts for in each text; may be inf.")
-    ] = 10.0,
-    max_iter: Annotated[int, Option(min=1, help="Maximum number of EM iterations.")] = 500,
-    tol: Annotated[float, Option(help="Stop when an iteration gains less, in nats per word.")] = 1e-6,
-    seed: Annotated[int, Option(min=0, help="Seed of --paper, --facets and --learn-vectors.")] = 0,
-    threads: options.Threads = 1,
-    embed_vectors: Annotated[
-        bool, Option("--embed-vectors", help="Copy the word vectors into the folder of the model.")
-    ] = False,
-    checkpoint: Annotated[
-        Path | None, Option(help="Folder for the state of --learn-vectors; the same command resumes from it.")
-    ] = None,
-    cluster: options.Cluster = None,
-    work: Annotated[
-        Path | None,
-        Option(help="Folder for the state of --cluster, which all workers see; the same command resumes from it."),
-    ] = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Fit a model to a corpus and save it.
-
-    \b
-    Examples:
-        parasphere fit texts.txt --out model
-        parasphere fit news.csv --text-column body --out model
-        parasphere fit texts.txt --learn-vectors --out model
-        parasphere fit more.txt --learn-vectors --from model --out newer
-        zcat texts.txt.gz | parasphere fit - --facets 10 --out model
-        parasphere fit 'texts/*.parquet' --cluster local:4 --out model
-    """  # noqa: D301
-    from ..corpus import blocks
-    from ..model import SphericalParagraphModel
-    from ..storage import check_target
-    from ..text import Tokenizer
-    from ..vectors import UPDATING, JointVectors, WordVectors
-
-    check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
-    for name, given in (("--epochs", epochs), ("--checkpoint", checkpoint), ("--from", update)):
-        if given is not None and not learn:
-            raise ParasphereError(f"{name} needs --learn-vectors.")
-    if work is not None and cluster is None:
-        raise ParasphereError("--work needs --cluster.")
-    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn):
-        raise ParasphereError("--paper has its own stop words, prior strength, facets and vectors: omit these options.")
-    settings: dict[str, Any] = {
-        "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet.get(),
-    }  # fmt: skip
-    if not paper:
-        words = None if stop_words is None else Tokenizer(stop_words="english" if stop_words else None)
-        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
-    if update is not None and vectors is not None:
-        raise ParasphereError("--from takes the word vectors of a model: omit --vectors.")
-    source: Any
-    if update is None:
-        source = WordVectors.load(vectors or (GLOVE if paper else ENGLISH), verbose=not quiet.get())
-    else:
-        source = _load(update, None).vectors_
-    if learn:
-        source = JointVectors(
-            start=source, start_strength=0.0 if update is None else UPDATING, epochs=epochs, random_state=seed,
-            n_jobs=threads, checkpoint=checkpoint, verbose=not quiet.get(),
-        )  # fmt: skip
-    make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
-    estimator = make(source, **settings)
-    if cluster is not None:
-        from .cluster import fit_on_cluster
-
-        work = work or model.with_name(f"{model.name}-work")
-        count = fit_on_cluster(estimator, corpus, cluster, work, _columns(text_column, encoding, format))
-        estimator.save(model, embed_vectors=embed_vectors)
-        say({"documents": count, **_facts(estimator), "model": str(model)}, as_json)
-        return
-    with reading("reading", corpus) as at:
-        texts = blocks(documents(corpus), progress=at, text=text_column, encoding=encoding, format=format)
-        material: Any = list(texts) if learn else estimator.read(texts)
-    estimator.fit(material)
-    estimator.save(model, embed_vectors=embed_vectors)
-    bags = estimator.read(material) if learn else material
-    counted = "known_words" if bags.reader is None or bags.reader.weights is None else "weight_of_known_words"
-    facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
-    say({**facts, **_facts(estimator), "model": str(model)}, as_json)
 
 
 def transform(
     model: options.Model,
     corpus: options.Corpus,
     vectors_file: Annotated[
-        Path, Option("--out", "-o", metavar="FILE", help="File to write: .parquet, .npy or .csv, one row per document.")
+        Path,
+        Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write: .parquet, .npy or .csv, one row per document; or - for CSV to standard output.",
+        ),
     ],
     text_column: options.TextColumn = "text",
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
+    carry: Annotated[str | None, Option(help="Names of further columns to write along, separated by commas.")] = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
-    space: Annotated[
-        Literal["offset", "direction"],
-        Option(help="'offset': what each text adds to the corpus, for comparing; 'direction': as in the paper."),
-    ] = "offset",
+    null: options.Null = "error",
+    space: options.OfVectors = "offset",
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     cluster: options.Cluster = None,
@@ -165,14 +51,16 @@ def transform(
     \b
     Examples:
         parasphere transform model texts.txt --out vectors.npy
-        parasphere transform model news.csv --id-column id --out vectors.parquet
+        parasphere transform model news.csv --id-column id --carry topic --out vectors.parquet
+        parasphere transform model texts.txt --out - | head
         parasphere transform model 'texts/*.parquet' --cluster local:4 --out folder
     """  # noqa: D301
     from ..model.exports import writer
 
-    estimator = _load(model, vectors)
+    estimator = load_model(model, vectors)
     estimator.n_jobs = threads
-    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
+    columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
     if cluster is not None:
         from .cluster import transform_on_cluster
 
@@ -183,8 +71,32 @@ def transform(
         for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
+    if str(vectors_file) == "-":
+        return
     facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
     say(facts, as_json, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}")
+
+
+def export(
+    model: options.Model,
+    folder: Annotated[Path, Option("--out", "-o", metavar="FOLDER", help="Folder to write.")],
+    space: options.OfVectors = "offset",
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a model to a folder that model2vec and sentence-transformers load too.
+
+    There vectors are sums of words: exact for 'fit --prior-strength inf' and 'export --space direction', nearly so
+    otherwise.
+
+    \b
+    Examples:
+        parasphere export model --out static-model
+        parasphere export model --space direction --out static-model
+    """  # noqa: D301
+    load_model(model, vectors).write_static(folder, space=space)
+    facts = {"folder": str(folder), "space": space}
+    say(facts, as_json, f"written to {folder}, for model2vec.StaticModel.from_pretrained and SentenceTransformer")
 
 
 def explain(
@@ -201,7 +113,7 @@ def explain(
     """  # noqa: D301
     import numpy as np
 
-    estimator = _load(model, vectors)
+    estimator = load_model(model, vectors)
     explanation = estimator.explain(text)
     if as_json:
         print_json(vars(explanation))
@@ -247,7 +159,7 @@ def info(model: options.Model, vectors: options.LoadVectors = None, as_json: opt
         parasphere info model
         parasphere info model --json
     """  # noqa: D301
-    say(_facts(_load(model, vectors)), as_json)
+    say(model_facts(load_model(model, vectors)), as_json)
 
 
 def plot(
@@ -259,6 +171,7 @@ def plot(
     id_column: options.IdColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
     title: Annotated[str | None, Option(help="Title of the map.")] = None,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -274,8 +187,8 @@ def plot(
 
     from ..plots import draw_map
 
-    estimator = _load(model, vectors)
-    columns = _columns(text_column, encoding, format, id=id_column, label=label_column)
+    estimator = load_model(model, vectors)
+    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
     labels: list[str] = []
     ids: list[str] = []
     texts: list[str] = []
@@ -295,33 +208,9 @@ def plot(
     say({"documents": len(texts), "file": str(picture)}, as_json, f"{len(texts):,} documents drawn to {picture}")
 
 
-def _columns(text: str, encoding: str, format: str | None, **more: str | None) -> dict[str, Any]:
+def _columns(text: str, encoding: str, format: str | None, **more: Any) -> dict[str, Any]:
     """Return the options that say how a corpus is read."""
     return {"text": text, "encoding": encoding, "format": format, **more}
-
-
-def _load(model: Path, vectors: str | None) -> "SphericalParagraphModel":
-    from ..model import SphericalParagraphModel
-
-    return SphericalParagraphModel.load(model, vectors=vectors)
-
-
-def _facts(model: "SphericalParagraphModel") -> dict[str, Any]:
-    import numpy as np
-
-    vectors = model.vectors_
-    facets = [] if model.facets_ is None else model.facet_words(6)
-    return {
-        "vectors": None if vectors is None else vectors.name,
-        "dim": model._n_features_out,
-        **{f"facet_{number}": words for number, words in enumerate(facets, 1)},
-        "concentration_of_documents": round(model.concentration_, 3),
-        "mean_cosine_of_words": round(model.word_cosine_, 4),
-        "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
-        "objective_per_word": round(float(model.evidence_[-1]), 6),
-        "iterations": int(model.n_iter_),
-        "converged": bool(model.converged_),
-    }
 
 
 def _coloured(explanation: "Explanation") -> Text:

@@ -31,6 +31,7 @@ def index(
     id_column: options.IdColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
     no_texts: Annotated[bool, Option("--no-texts", help="Do not keep the texts: results have ids alone.")] = False,
     no_words: Annotated[bool, Option("--no-words", help="Do not keep the words: search by vectors alone.")] = False,
     half: Annotated[bool, Option("--half", help="Keep vectors in half precision: less room, three digits.")] = False,
@@ -57,7 +58,7 @@ def index(
     with reading("reading", corpus) as at:
         made = estimator.index(
             documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
-            words=not no_words, text=text_column, encoding=encoding, format=format, progress=at,
+            words=not no_words, text=text_column, encoding=encoding, format=format, null=null, progress=at,
         )  # fmt: skip
     if graph:
         made.make_graph()
@@ -80,6 +81,10 @@ def search(
     approximate: Annotated[
         bool, Option("--approximate", help="Look at some candidates only: for indexes made with --graph.")
     ] = False,
+    text_column: options.TextColumn = "text",
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    null: options.Null = "error",
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -109,7 +114,8 @@ def search(
                 "similarity: cosine of meanings, 1 for the same; score: similarity and words together", style="dim"
             )
         return
-    texts = [text for block in blocks(documents(queries)) for text in block.texts.to_pylist()]
+    read = blocks(documents(queries), text=text_column, encoding=encoding, format=format, null=null)
+    texts = [text for block in read for text in block.texts.to_pylist()]
     if not texts:
         raise ParasphereError(f"{queries} holds no queries; one per line is needed.")
     found = loaded.search(texts, k, weight=weight, exact=not approximate)
@@ -133,6 +139,8 @@ def duplicates(
     id_column: options.IdColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
+    tokenizer: options.Tokens = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List all pairs of texts that share most of their words, the most similar first.
@@ -147,11 +155,19 @@ def duplicates(
 
     with reading("reading", corpus) as at:
         held = list(
-            blocks(documents(corpus), text=text_column, id=id_column, encoding=encoding, format=format, progress=at)
+            blocks(
+                documents(corpus),
+                text=text_column,
+                id=id_column,
+                encoding=encoding,
+                format=format,
+                null=null,
+                progress=at,
+            )
         )
     texts = [text for block in held for text in block.texts.to_pylist()]
     ids = [name for block in held if block.ids is not None for name in map(str, block.ids.to_pylist())]
-    pairs = find(held, threshold)
+    pairs = find(held, threshold, tokenizer=options.tokenizer_named(tokenizer))
     if as_json:
         named = [{"first_id": ids[pair.first], "second_id": ids[pair.second]} if ids else {} for pair in pairs]
         print_json([pair._asdict() | names for pair, names in zip(pairs, named, strict=True)])

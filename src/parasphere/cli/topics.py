@@ -34,9 +34,11 @@ def topics(
         Path | None, Option(help="The folder of a model, written by 'parasphere fit'. (default: fitted to the texts)")
     ] = None,
     text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
     title: Annotated[str | None, Option(help="Title of the map.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of everything that is drawn.")] = 0,
     as_json: options.AsJson = False,
@@ -59,7 +61,10 @@ def topics(
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     with reading("reading", corpus) as at:
-        columns: dict[str, Any] = {"text": text_column, "label": label_column, "encoding": encoding, "format": format}
+        columns: dict[str, Any] = {
+            "text": text_column, "id": id_column, "label": label_column, "encoding": encoding, "format": format,
+            "null": null,
+        }  # fmt: skip
         held = list(blocks(documents(corpus), progress=at, **columns))
     given = None if model is None else SphericalParagraphModel.load(model)
     found = SphericalTopics(given, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
@@ -99,10 +104,13 @@ def _draw(picture: Path, found: Any, held: list[Any], title: str | None) -> None
 
     labels: list[str] = []
     texts: list[str] = []
+    ids: list[str] = []
     for block in held:
         labels += [] if block.labels is None else ["" if one is None else str(one) for one in block.labels.to_pylist()]
         texts += [str(text)[:300] for text in block.texts.to_pylist()]
+        ids += [] if block.ids is None else map(str, block.ids.to_pylist())
     sure = found.transform(held).max(axis=1)
     draw_neighbours(
-        picture, found.vectors(held), sure, labels or None, topics=found.names(), title=title, texts=texts,
+        picture, found.vectors(held), sure, labels or None, topics=found.names(), title=title,
+        ids=ids or None, texts=texts,
     )  # fmt: skip

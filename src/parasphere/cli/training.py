@@ -54,6 +54,7 @@ def fastsent(
     \b
     Examples:
         parasphere train-encoder fastsent --text books.txt
+        parasphere train-encoder fastsent --text books.txt --dim 50 --out folder
         parasphere reproduce --encoders fastsent --datasets mr
     """  # noqa: D301
     from ..baselines.fastsent import FastSent

@@ -8,7 +8,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from ..errors import ParasphereError
-from ..places import ENGLISH, GLOVE
+from ..places import ENGLISH, GLOVE, WORDLLAMA
 from . import options
 from .common import Commands, documents, out, print_json, quiet, say, styled
 
@@ -20,8 +20,8 @@ vectors_app = typer.Typer(cls=Commands, help="Describe, convert and train word v
 Source = Annotated[
     str,
     Argument(
-        help=f"'{ENGLISH}', '{GLOVE}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or .zip), or a "
-        "saved folder."
+        help=f"'{ENGLISH}', '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or "
+        ".zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding."
     ),
 ]
 Skip = Annotated[bool, Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
@@ -35,6 +35,8 @@ def info(
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
+    tokenizer: options.Tokens = None,
     skip_bad_rows: Skip = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -57,7 +59,10 @@ def info(
         "fingerprint": vectors.fingerprint,
     }
     if corpus is not None:
-        coverage = vectors.coverage(documents(corpus), text=text_column, encoding=encoding, format=format)
+        words = options.tokenizer_named(tokenizer)
+        coverage = vectors.coverage(
+            documents(corpus), words, text=text_column, encoding=encoding, format=format, null=null
+        )
         facts["coverage"] = {"tokens": coverage.tokens, "known": coverage.known, "share": round(coverage.share, 4)}
         facts["commonest_unknown"] = [word for word, _ in coverage.unknown]
     say(facts, as_json)
@@ -107,6 +112,8 @@ def train(
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
+    null: options.Null = "error",
+    tokenizer: options.Tokens = None,
     dim: Annotated[int, Option(min=2, help="Dimension of the vectors.")] = 50,
     epochs: Annotated[int, Option(min=1, help="Passes over the texts.")] = 5,
     window: Annotated[int, Option(min=1, help="Number of words of context on each side.")] = 5,
@@ -127,10 +134,48 @@ def train(
     from ..vectors import KIND, Word2Vec
 
     check_target(folder, KIND)  # before the work rather than after it
-    learner = Word2Vec(dim, epochs=epochs, window=window, min_count=min_count, random_state=seed, n_jobs=workers)
-    vectors = learner.fit(blocks(documents(corpus), text=text_column, encoding=encoding, format=format)).vectors_
+    learner = Word2Vec(
+        dim, tokenizer=options.tokenizer_named(tokenizer), epochs=epochs, window=window, min_count=min_count,
+        random_state=seed, n_jobs=workers,
+    )  # fmt: skip
+    vectors = learner.fit(
+        blocks(documents(corpus), text=text_column, encoding=encoding, format=format, null=null)
+    ).vectors_
     vectors.save(folder)
     _written(vectors, folder, "learned and written", as_json)
+
+
+@vectors_app.command()
+def distil(
+    encoder: Annotated[str, Argument(help="A model of sentence-transformers: a folder, or a name that it knows.")],
+    folder: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
+    dim: Annotated[int, Option(min=2, help="Dimension of the vectors.")] = 256,
+    words: Annotated[
+        Path | None, Option(help=f"File of words, the most frequent first, one per line. (default: '{ENGLISH}')")
+    ] = None,
+    device: Annotated[str | None, Option(help="A torch device, such as cuda.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Make word vectors of a sentence encoder, which reads each word once (extra 'transformer').
+
+    \b
+    Examples:
+        parasphere vectors distil all-MiniLM-L6-v2 --out vectors
+        parasphere fit texts.txt --vectors vectors --out model
+    """  # noqa: D301
+    from ..errors import import_extra
+    from ..storage import check_target
+    from ..vectors import KIND
+    from ..vectors import distil as make
+
+    check_target(folder, KIND)  # before the work rather than after it
+    library = import_extra("sentence_transformers", "transformer", "Distilling")
+    spelled = None if words is None else [word for word in words.read_text(encoding="utf-8").split("\n") if word]
+    here = Path(encoder).exists()  # then nothing is asked of the network
+    model = library.SentenceTransformer(encoder, device=device, local_files_only=here)
+    made = make(model, dim, words=spelled, verbose=not quiet.get())
+    made.save(folder)
+    _written(made, folder, "distilled and written", as_json)
 
 
 @vectors_app.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ..errors import CorpusError
 
+Null: TypeAlias = Literal["error", "skip", "empty"]  # what becomes of a text that is null
 TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
 _SURROGATE = re.compile("[\ud800-\udfff]")
 SLICE = 1 << 16  # rows of a column that are converted at a time
@@ -32,6 +33,37 @@ class Part(NamedTuple):
     labels: pa.Array | None
     ids: pa.Array | None
     consumed: int  # bytes of the source used so far, this part included
+    carried: pa.Array | None = None  # a struct of other columns
+
+
+def bundled(columns: dict[str, pa.Array]) -> pa.Array | None:
+    """Return columns as one, which is cut and joined like any other; None if there are none."""
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else None
+
+
+def without_nulls(columns: list[pa.Array], null: Null) -> list[pa.Array]:
+    """Return columns, texts first, without the rows whose text is null, or with an empty text in them.
+
+    Examples
+    --------
+    >>> texts, ids = pa.array(["a", None]), pa.array([1, 2])
+    >>> [column.to_pylist() for column in without_nulls([texts, ids], "skip")]
+    [['a'], [1]]
+    >>> without_nulls([texts], "empty")[0].to_pylist()
+    ['a', '']
+    """
+    texts = columns[0]
+    if null == "error" or not texts.null_count:
+        return columns
+    if null == "skip":
+        kept = texts.is_valid()
+        return [column.filter(kept) for column in columns]
+    if pa.types.is_null(texts.type):
+        return [pa.array([""] * len(texts), pa.large_string()), *columns[1:]]
+    empty: Any = [] if is_list(texts.type) else ""
+    filled = plain(texts)
+    filled = pa.array([empty if value is None else value for value in filled.to_pylist()], filled.type)
+    return [filled, *columns[1:]]
 
 
 def choose_column(names: Sequence[Any], asked: str, where: str) -> str:

@@ -28,8 +28,22 @@ import pyarrow.parquet
 
 from ..errors import CorpusError, ParasphereWarning
 from ..storage import PACKINGS, ByteReader
-from .columns import LONGEST, SLICE, Part, choose_column, foldings, from_arrow, is_list, longest_entry, plain, strings
-from .lines import JsonLines, check_encoding, json_objects, split_lines, whole_lines, whole_rows, whole_text
+from .columns import (
+    LONGEST,
+    SLICE,
+    Null,
+    Part,
+    bundled,
+    choose_column,
+    foldings,
+    from_arrow,
+    is_list,
+    longest_entry,
+    plain,
+    strings,
+    without_nulls,
+)
+from .lines import JsonLines, check_encoding, json_items, json_objects, split_lines, whole_lines, whole_rows, whole_text
 
 _BLANK = re.compile(rb"[\r\n]*")
 
@@ -49,6 +63,8 @@ class Request:
     encoding: str
     block_bytes: int
     packing: str | None = None  # how it is compressed, if it is
+    null: Null = "error"
+    carry: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -57,8 +73,8 @@ class Request:
 
     @property
     def columns(self) -> list[str]:
-        """The requested columns, in the order text, label, id."""
-        return [name for name in (self.text, self.label, self.id) if name is not None]
+        """The requested columns, in the order text, label, id, others."""
+        return [name for name in (self.text, self.label, self.id, *self.carry) if name is not None]
 
     def open(self) -> ByteReader:
         """Open the file, or standard input."""
@@ -66,7 +82,7 @@ class Request:
 
     def choose(self, names: list[str]) -> Request:
         """Return the request with its columns checked against those of the file."""
-        for name in filter(None, (self.label, self.id)):
+        for name in filter(None, (self.label, self.id, *self.carry)):
             choose_column(names, name, self.where)
         return replace(self, text=choose_column(names, self.text, self.where))
 
@@ -74,7 +90,8 @@ class Request:
         """Make a part of columns in the order of `self.columns`; the first holds texts."""
         texts, *others = columns
         labels, ids = (None if name is None else plain(others.pop(0)) for name in (self.label, self.id))
-        return Part(texts, labels, ids, consumed)
+        carried = dict(zip(self.carry, map(plain, others), strict=True))
+        return Part(texts, labels, ids, consumed, bundled(carried))
 
 
 def read(request: Request, format: str | None) -> Iterator[Part]:
@@ -138,9 +155,9 @@ def _on_disk(request: Request) -> Iterator[Path]:
 
 def _text(request: Request) -> Iterator[Part]:
     r"""Read one document per line; lines end with ``\n`` or ``\r\n``."""
-    if request.label is not None or request.id is not None:
+    if request.label is not None or request.id is not None or request.carry:
         raise CorpusError(
-            f"{request.where}: lines of text have no columns, so label and id cannot name one; "
+            f"{request.where}: lines of text have no columns, so label, id and carry cannot name one; "
             "pass the labels or ids themselves"
         )
     with request.open() as reader:
@@ -155,9 +172,21 @@ def _json(request: Request) -> Iterator[Part]:
         for lines in whole_lines(reader, request.encoding, request.block_bytes):
             if parse is None and (first := next(json_objects(lines, request.where), None)):
                 request = request.choose(list(first[1]))
-                parse = JsonLines(request.columns, request.where)
+                parse = JsonLines(request.columns, request.where, request.null)
             if parse is not None:
                 yield request.part(parse(lines), reader.consumed)
+
+
+def _json_array(request: Request) -> Iterator[Part]:
+    """Read an array of objects, or of texts, which is held in memory; its items are told of as lines."""
+    with request.open() as reader:
+        text, consumed = whole_text(reader, request.encoding), reader.consumed
+    rows = json_items(text, request.where)
+    if not rows.ends.size:
+        return
+    _, first = next(json_objects(rows, request.where))
+    request = request.choose(list(first))
+    yield request.part(JsonLines(request.columns, request.where, request.null)(rows), consumed)
 
 
 def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
@@ -223,7 +252,8 @@ def _parquet(request: Request) -> Iterator[Part]:
                 for batch in _batches(path, file, request):
                     columns = [batch.column(name) for name in request.columns]
                     for first, count in foldings(columns, request.block_bytes, done, f"{request.where}: "):
-                        texts, *others = (column.slice(first, count) for column in columns)
+                        some = [column.slice(first, count) for column in columns]
+                        texts, *others = without_nulls(some, request.null)
                         texts = from_arrow(texts, done, f"{request.where}: ")
                         done += count
                         yield request.part([texts, *others], size * done // file.metadata.num_rows)
@@ -278,6 +308,8 @@ def _folder(request: Request) -> Iterator[Part]:
     root = request.path
     assert root is not None
     request.choose(["text", "label", "id"])
+    if request.carry:
+        raise CorpusError(f"{request.where}: files of a folder have no columns but text, label and id to carry along")
     consumed, size = 0, 0
     texts: list[bytes] = []
     names: list[str] = []
@@ -325,6 +357,7 @@ FORMATS: dict[str, Callable[[Request], Iterator[Part]]] = {
     "txt": _text,
     "jsonl": _json,
     "ndjson": _json,
+    "json": _json_array,
     "csv": _csv,
     "tsv": partial(_csv, delimiter="\t"),
     "parquet": _parquet,

@@ -17,10 +17,11 @@ import pyarrow.json
 from ..errors import CorpusError
 from ..storage import ByteReader
 from . import columns
-from .columns import from_arrow, from_python, strings, too_long
+from .columns import Null, from_arrow, from_python, strings, too_long, without_nulls
 
 # Letters with a zero byte each: UTF-16, though it is valid UTF-8 too. At the beginning a few are enough.
 _WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
+_MOST_SCHEMAS = 16  # types of columns that are tried, before Python's json reads the rest
 
 
 class Lines(NamedTuple):
@@ -220,13 +221,14 @@ class JsonLines:
     [['a'], ['1']]
     """
 
-    def __init__(self, columns: Sequence[str], where: str) -> None:
+    def __init__(self, columns: Sequence[str], where: str, null: Null = "error") -> None:
         self.columns = columns
-        self.where = where
+        self.where, self.null = where, null
         # Arrow reads numbers only where the schema has them. The schema that fitted last is tried first.
         texts = [pa.large_string(), pa.list_(pa.large_string())]
         kinds = [texts, *[[pa.large_string(), pa.int64()] for _ in columns[1:]]]
-        self.schemas = [pa.schema(list(zip(columns, types, strict=True))) for types in itertools.product(*kinds)]
+        products = itertools.islice(itertools.product(*kinds), _MOST_SCHEMAS)
+        self.schemas = [pa.schema(list(zip(columns, types, strict=True))) for types in products]
 
     def __call__(self, lines: Lines) -> list[pa.Array]:
         """Return the columns of some whole lines."""
@@ -244,11 +246,13 @@ class JsonLines:
         try:
             table = pa.json.read_json(pa.BufferReader(lines.data), one_block, options)
             texts, *others = [table.column(name).combine_chunks() for name in self.columns]
+            n_rows = len(texts)
+            texts, *others = without_nulls([texts, *others], self.null)
             columns = [from_arrow(texts, 0), *[column.cast(pa.large_string()) for column in others]]
         except (pa.ArrowException, CorpusError):
             return None
         # Arrow lets an object span lines, and a line hold two; the result would then depend on the blocks.
-        if len(texts) != len(lines.ends) and len(texts) != sum(map(bool, map(bytes.strip, lines.data.split(b"\n")))):
+        if n_rows != len(lines.ends) and n_rows != sum(map(bool, map(bytes.strip, lines.data.split(b"\n")))):
             return None
         return columns
 
@@ -258,6 +262,10 @@ class JsonLines:
         values: list[list[str | None]] = [[] for _ in others]
         for number, record in json_objects(lines, self.where):
             place = f"{self.where}, line {number}"
+            if self.null != "error" and record.get(text) is None:
+                if self.null == "skip":
+                    continue
+                record = {**record, text: [] if documents and isinstance(documents[0], list) else ""}
             document = _json_document(record, text, place)
             if documents and isinstance(document, list) != isinstance(documents[0], list):
                 raise CorpusError(f"{place}: texts and lists of tokens are mixed; make them all one kind")
@@ -283,6 +291,19 @@ def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]
                 f'{where}, line {number}: {_json_kind(record)}; every line must be an object, as in {{"text": "..."}}'
             )
         yield number, record
+
+
+def json_items(text: bytes, where: str) -> Lines:
+    """Return the items of an array, one per line; a text stands for an object with that text."""
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"{where}: not JSON ({error}); one object per line is the format jsonl") from None
+    if not isinstance(items, list):
+        raise CorpusError(f"{where}: {_json_kind(items)}; an array of objects or of texts is needed")
+    rows = [json.dumps({"text": item} if isinstance(item, str) else item).encode() + b"\n" for item in items]
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)[1:] - 1
+    return Lines(b"".join(rows), ends, 1)
 
 
 def _json_document(record: dict[str, Any], name: str, place: str) -> str | list[str]:

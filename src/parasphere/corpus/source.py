@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import CorpusError
 from . import files
-from .columns import Part, byte_offsets, choose_column, describe, foldings, from_arrow, from_python, mixture, plain
+from .block import Block, numbered, of_one_kind, resized, text_bytes
+from .columns import Null, Part, bundled, choose_column, describe, foldings, from_arrow, from_python, plain
 
 _BATCH = 1024  # Python objects that are converted at a time
 
@@ -30,41 +30,6 @@ STANDARD_INPUT = _StandardInput()
 """The source that stands for standard input."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive documents of a corpus.
-
-    Attributes
-    ----------
-    texts : pa.LargeStringArray or pa.LargeListArray
-        One entry per document, none null: its text, or the list of its tokens.
-    labels, ids : pa.Array or None
-        One entry per document, if there are any.
-    start : int
-        Position of the first document in the corpus.
-    """
-
-    texts: pa.Array
-    labels: pa.Array | None
-    ids: pa.Array | None
-    start: int
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def part(self, begin: int, end: int) -> Block:
-        """Return the documents from ``begin`` up to ``end``."""
-        texts, labels, ids = (
-            None if column is None else column[begin:end] for column in (self.texts, self.labels, self.ids)
-        )
-        return Block(texts, labels, ids, self.start + begin)
-
-    @property
-    def tokenised(self) -> bool:
-        """Whether documents are lists of tokens rather than texts."""
-        return bool(pa.types.is_large_list(self.texts.type))
-
-
 def blocks(
     source: Any,
     *,
@@ -73,6 +38,8 @@ def blocks(
     id: Column = None,
     encoding: str = "utf-8",
     format: str | None = None,
+    null: Null = "error",
+    carry: Sequence[str] = (),
     block_bytes: int = 16 << 20,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Block]:
@@ -87,9 +54,10 @@ def blocks(
           Arrow arrays (strings, dictionaries of strings, lists of strings).
         - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or anything with
           ``__arrow_c_stream__`` or ``__arrow_c_array__``.
-        - A `pathlib.Path` of a file: ``.txt`` (one document per line), ``.jsonl`` or ``.ndjson``, ``.csv`` or ``.tsv``
-          (the first row names the columns), ``.parquet``, or any of these followed by ``.gz``, ``.bz2``, ``.xz`` or
-          ``.zip`` (of one file). Named pipes, such as a shell makes of ``<(command)``, are read like standard input.
+        - A `pathlib.Path` of a file: ``.txt`` (one document per line), ``.jsonl`` or ``.ndjson``, ``.json`` (an array
+          of objects or of texts, which is held in memory), ``.csv`` or ``.tsv`` (the first row names the columns),
+          ``.parquet``, or any of these followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` (of one file). Named pipes,
+          such as a shell makes of ``<(command)``, are read like standard input.
         - A `pathlib.Path` of a folder: one document per file, in the order of their names, without hidden files. What
           is not a file (pipes, devices, links to folders) is skipped with a warning. Ids are the paths within the
           folder, and labels the names of the folders that the files are in (null for files at the top).
@@ -102,8 +70,13 @@ def blocks(
         read as strings, others keep their type.
     encoding : str, default="utf-8"
         The encoding of text files. A UTF-8 byte order mark is ignored.
-    format : {"txt", "jsonl", "csv", "tsv", "parquet"}, default=None
+    format : {"txt", "jsonl", "json", "csv", "tsv", "parquet"}, default=None
         The format of a file; None goes by its extension. Standard input and pipes are "txt" by default.
+    null : {"error", "skip", "empty"}, default="error"
+        What becomes of a row of a file whose text is null: it is refused, left out, or an empty text. Only Parquet and
+        JSON have nulls.
+    carry : sequence of str, default=()
+        Names of further columns that blocks keep in ``carried``.
     block_bytes : int, default=16777216
         Approximate bytes of text per block, and of a file in memory at a time, however well it is compressed. One
         document may be longer, up to 1 GiB; longer documents are refused.
@@ -157,15 +130,21 @@ def blocks(
             return _only_blocks(source)
 
     label_name, id_name = (column if isinstance(column, str) else None for column in (label, id))
+    carry = tuple(carry)
+    if null not in get_args(Null):
+        raise CorpusError(f"null must be 'error', 'skip' or 'empty', not {null!r}")
     if on_disk:
         path = None if source is STANDARD_INPUT else Path(source).expanduser()
-        parts = files.read(files.Request(path, text, label_name, id_name, encoding, block_bytes), format)
+        request = files.Request(path, text, label_name, id_name, encoding, block_bytes, null=null, carry=carry)
+        parts = files.read(request, format)
+    elif null != "error":
+        raise CorpusError(f"null={null!r} is for files; drop or fill the nulls of documents in memory")
     else:
-        parts = _in_memory(source, text, label_name, id_name)
+        parts = _in_memory(source, text, label_name, id_name, carry)
     for values, what in ((label, "labels"), (id, "ids")):
         if values is not None and not isinstance(values, str):
             parts = _attached(parts, _column_of_values(values, what), what)
-    return _numbered(_resized(_of_one_kind(parts), block_bytes), progress)
+    return numbered(resized(of_one_kind(parts), block_bytes), progress)
 
 
 # ------------------------------------------------------------------------------------- in memory
@@ -218,7 +197,7 @@ def _is_a(source: Any, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(source).__mro__)
 
 
-def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
+def _in_memory(source: Any, text: str, label: str | None, id: str | None, carry: tuple[str, ...]) -> Iterator[Part]:
     """Yield the documents of a table or column as parts."""
     if isinstance(source, (pa.Table, pa.RecordBatch)) or _is_a(source, "DataFrame"):
         names = source.column_names if isinstance(source, (pa.Table, pa.RecordBatch)) else list(source.columns)
@@ -227,10 +206,13 @@ def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Ite
             if name is not None:
                 column = source[choose_column(names, name, "the table")]
                 parts = _attached(parts, _column_of_values(column, what), what)
+        if carry:
+            columns = [_column_of_values(source[choose_column(names, name, "the table")], name) for name in carry]
+            parts = _attached(parts, pa.StructArray.from_arrays(columns, list(carry)), "carried")
         return parts
     if isinstance(source, pa.RecordBatchReader):
-        return _batches(source, text, label, id)
-    for name in (label, id):
+        return _batches(source, text, label, id, carry)
+    for name in (label, id, *carry):
         if name is not None:
             raise CorpusError(
                 f'"{name}" would name a column, but the documents come without columns; '
@@ -239,10 +221,10 @@ def _in_memory(source: Any, text: str, label: str | None, id: str | None) -> Ite
     return _documents(source)
 
 
-def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Iterator[Part]:
+def _batches(reader: Any, text: str, label: str | None, id: str | None, carry: tuple[str, ...]) -> Iterator[Part]:
     names = reader.schema.names
     text = choose_column(names, text, "the table")
-    for name in filter(None, (label, id)):
+    for name in filter(None, (label, id, *carry)):
         choose_column(names, name, "the table")
     start, consumed = 0, 0
     for batch in reader:
@@ -251,14 +233,14 @@ def _batches(reader: Any, text: str, label: str | None, id: str | None) -> Itera
             texts = from_arrow(piece[text], start)
             labels, ids = (None if name is None else plain(piece[name]) for name in (label, id))
             start += len(texts)
-            consumed += _text_bytes(texts)
-            yield Part(texts, labels, ids, consumed)
+            consumed += text_bytes(texts)
+            yield Part(texts, labels, ids, consumed, bundled({name: plain(piece[name]) for name in carry}))
 
 
 def _documents(column: Any) -> Iterator[Part]:
     consumed = 0
     for texts in _arrays(column):
-        consumed += _text_bytes(texts)
+        consumed += text_bytes(texts)
         yield Part(texts, None, None, consumed)
 
 
@@ -316,66 +298,3 @@ def _attached(parts: Iterable[Part], values: pa.Array, what: str) -> Iterator[Pa
         yield part._replace(**{what: mine})
     if start < len(values):
         raise CorpusError(f"there are {len(values)} {what}, but {start} documents; give one per document")
-
-
-def _numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
-    start = 0
-    for part in parts:
-        if progress is not None:
-            progress(part.consumed)
-        yield Block(part.texts, part.labels, part.ids, start)
-        start += len(part.texts)
-
-
-def _of_one_kind(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield the parts that are not empty; either all are texts, or all are lists of tokens."""
-    start, kind = 0, None
-    for part in parts:
-        if len(part.texts):
-            kind = kind or part.texts.type
-            if part.texts.type != kind:
-                raise mixture(start, tokenised=not pa.types.is_large_list(kind))
-            start += len(part.texts)
-            yield part
-
-
-def _resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
-    """Yield parts of about `block_bytes`: small ones joined, large ones cut."""
-    waiting: list[Part] = []
-    size = 0
-    for part in parts:
-        waiting.append(part)
-        size += _text_bytes(part.texts) + 8 * len(part.texts)
-        if size >= block_bytes / 2:
-            yield from _cut(_concatenated(waiting), block_bytes)
-            waiting, size = [], 0
-    if waiting:
-        yield from _cut(_concatenated(waiting), block_bytes)
-
-
-def _concatenated(parts: list[Part]) -> Part:
-    if len(parts) == 1:
-        return parts[0]
-    *columns, consumed = zip(*parts, strict=True)
-    texts, labels, ids = (None if column[0] is None else pa.concat_arrays(column) for column in columns)
-    return Part(texts, labels, ids, consumed[-1])
-
-
-def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
-    """Yield pieces of at most `block_bytes`, or of one document, without copying."""
-    count = len(part.texts)
-    ends = byte_offsets(part.texts) + 8 * np.arange(count + 1)  # 8 for the offset: empty texts take room too
-    if ends[-1] - ends[0] <= 2 * block_bytes:
-        yield part
-        return
-    first = 0
-    while first < count:
-        last = max(int(np.searchsorted(ends, ends[first] + block_bytes, side="right")) - 1, first + 1)
-        texts, labels, ids = (None if column is None else column.slice(first, last - first) for column in part[:3])
-        yield Part(texts, labels, ids, part.consumed)
-        first = last
-
-
-def _text_bytes(texts: pa.Array) -> int:
-    ends = byte_offsets(texts)
-    return int(ends[-1] - ends[0])

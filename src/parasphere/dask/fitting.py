@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .. import storage
 from ..errors import ParasphereError
-from ..features import Bags, Reader
+from ..features import Bags, Reader, first_texts
 from ..model import CorpusStatistics, Run
 from ..model.em import BLOCK
 from ..progress import progress
@@ -18,7 +18,7 @@ from ..text import Tokenizer
 from ..vectors import is_learner
 from .connecting import current
 from .counting import sample_texts
-from .outcomes import Errors, Outcome, check_errors, submitted, total_of, warn_of_skipped
+from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
 from .partitions import Source, sources_of
 from .spilling import Reading, bags_of, read_partition, save_reader, step_partition
 
@@ -69,7 +69,8 @@ def fit(
     check_errors(errors)
     model._validate_params()
     client, sources, work = current(client), sources_of(corpus, columns), Path(work).expanduser().absolute()
-    reader = _reader(model, corpus, client, sample, columns)
+    first = [] if model.tokenizer is not None else _first_texts(client, sources, errors, columns)
+    reader = _reader(model, corpus, client, sample, columns, first)
     reading = _reading(model, reader, sources, work, errors, columns)
     shown = bool(model.verbose)
     looked = _read(client, sources, reading, shown)
@@ -81,13 +82,27 @@ def fit(
     return model
 
 
-def _reader(model: Any, corpus: Any, client: Any, sample: int, columns: dict[str, Any]) -> Reader:
+def _first_texts(client: Any, sources: Sequence[Source], errors: Errors, columns: dict[str, Any]) -> list[str]:
+    """Return the first texts of the corpus, by which ``fit`` chooses a tokenizer for scripts without spaces."""
+    for source in sources:
+        texts = submitted(client, _look, source, errors, columns).result().total
+        if texts:
+            return list(texts)
+    return []
+
+
+def _look(material: Any, number: int, name: str, errors: Errors, columns: dict[str, Any]) -> Outcome:
+    return attempt(number, name, errors, lambda: (first_texts(material, **columns)[1], None))
+
+
+def _reader(model: Any, corpus: Any, client: Any, sample: int, columns: dict[str, Any], first: Sequence[str]) -> Reader:
     """Return the reader of a model; word vectors that are to be learned are learned here, from a sample."""
     if not is_learner(model.vectors):
-        reader: Reader = model._new_reader(None)
+        reader: Reader = model._new_reader(None, first)
         return reader
     seed = model.random_state if isinstance(model.random_state, int) else 0
-    learned: Reader = clone(model)._new_reader(sample_texts(corpus, sample, seed=seed, client=client, **columns))
+    drawn = sample_texts(corpus, sample, seed=seed, client=client, **columns)
+    learned: Reader = clone(model)._new_reader(drawn, first if getattr(model.vectors, "tokenizer", 0) is None else ())
     return learned
 
 

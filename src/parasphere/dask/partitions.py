@@ -80,7 +80,11 @@ def _of_files(paths: Sequence[Path]) -> list[Source]:
 
 def _of_collection(collection: Any, columns: Mapping[str, Any]) -> list[Source]:
     if hasattr(collection, "columns") and getattr(collection, "ndim", 0) == 2:
-        names = [columns.get("text", "text"), *(columns.get(name) for name in ("id", "label"))]
+        names = [
+            columns.get("text", "text"),
+            *(columns.get(name) for name in ("id", "label")),
+            *columns.get("carry", ()),
+        ]
         wanted = list(dict.fromkeys(name for name in names if name is not None))
         missing = [name for name in wanted if name not in list(collection.columns)]
         if missing:

@@ -6,7 +6,6 @@ vectors of a table, for SPM.
 
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -17,9 +16,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .. import storage
 from ..baselines.minilm import WEIGHTS, _model
-from ..errors import ParasphereError, StoreError
-from ..places import ENGLISH, cache_folder
+from ..errors import StoreError
+from ..places import ENGLISH, WORDLLAMA, cache_folder
 from ..text import Tokenizer, count_words
+from ..vectors import Pieces as StaticTable
 from ..vectors import WordVectors
 
 Floats = NDArray[np.float64]
@@ -102,15 +102,8 @@ def pieces(table: Table) -> Pieces:
 @lru_cache(maxsize=1)
 def wordllama() -> Pieces:
     """Return WordLlama's table, read from the files of its package, which needs not be imported."""
-    found = find_spec("wordllama")
-    if found is None or not found.submodule_search_locations:
-        raise ParasphereError("WordLlama's table is not here; install it with: pip install --no-deps wordllama")
-    folder = Path(found.submodule_search_locations[0])
-    tensors = import_module("safetensors.numpy").load_file(folder / "weights" / "l2_supercat_256.safetensors")
-    (table,) = tensors.values()
-    return Pieces(
-        np.asarray(table, np.float64), _tokenizer(folder / "tokenizers" / "l2_supercat_tokenizer_config.json")
-    )
+    read = StaticTable.read(WORDLLAMA)
+    return Pieces(read.table.astype(np.float64), read.tokenizer)
 
 
 @lru_cache(maxsize=1)

@@ -271,7 +271,7 @@ def summarise(dataset: Dataset, outcomes: list[Outcome]) -> tuple[dict[str, Any]
     return facts, {"test": test, "predicted": predicted}
 
 
-def dataset_from(path: str | Path, label: str | None = None, *, text: str = "text", encoding: str = "utf-8") -> Dataset:
+def dataset_from(path: str | Path, label: str | None = None, **columns: Any) -> Dataset:
     """Read a labelled corpus, to be evaluated by cross-validation.
 
     Parameters
@@ -280,15 +280,14 @@ def dataset_from(path: str | Path, label: str | None = None, *, text: str = "tex
         A file or a folder, as :func:`parasphere.corpus.blocks` takes it.
     label : str, default=None
         Column of labels. A folder needs none: the label of a file is the name of its folder.
-    text : str, default="text"
-        Column of texts.
-    encoding : str, default="utf-8"
+    **columns
+        Passed to :func:`parasphere.corpus.blocks`, as in ``text="body"``.
     """
     path = Path(path)
     texts: list[str] = []
     labels: list[Any] = []
     ids: list[str] = []
-    for block in blocks(path, text=text, label=label, encoding=encoding):
+    for block in blocks(path, label=label, **columns):
         if block.labels is None:
             raise CorpusError(f"{path} has no labels; name their column, as in --label-column topic")
         texts += block.texts.to_pylist()

@@ -2,7 +2,7 @@
 
 from .bags import Bags
 from .facets import Facets, find_facets
-from .inputs import as_texts, held_texts, is_numeric
+from .inputs import as_texts, first_texts, held_texts, is_numeric
 from .mixin import THREADS, DocumentInputs
 from .reader import Reader, n_threads
 from .scatter import Scatter
@@ -16,6 +16,7 @@ __all__ = [
     "Scatter",
     "as_texts",
     "find_facets",
+    "first_texts",
     "held_texts",
     "is_numeric",
     "n_threads",

@@ -1,7 +1,7 @@
 """The part of an estimator that turns documents into bags, and keeps the reader that did."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from ..text import AnyTokenizer
 from ..vectors import WordVectors, is_learner, resolve
 from .bags import Bags
 from .facets import Facets, find_facets
-from .inputs import held_texts, is_numeric
+from .inputs import first_texts, held_texts, is_numeric, tokenizer_for
 from .reader import Reader
 
 THREADS = [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None]  # what n_jobs may be
@@ -55,7 +55,11 @@ class DocumentInputs:
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        return self._reader().read_to_fit(source, self.n_jobs, **columns)
+        if "reader_" in vars(self) or is_learner(self.vectors) or self.tokenizer is not None:
+            return self._reader().read_to_fit(source, self.n_jobs, **columns)
+        self._validate_params()  # type: ignore[attr-defined]
+        source, sample = first_texts(source, **columns)
+        return self._new_reader(None, sample).read_to_fit(source, self.n_jobs)
 
     @property
     def vectors_(self) -> WordVectors | None:
@@ -81,8 +85,14 @@ class DocumentInputs:
             if self.facets > 1:
                 raise ValueError(f"rows of numbers have no words to divide into facets={self.facets}; give texts")
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
-        X = held_texts(X) if is_learner(self.vectors) else X
-        return self._new_reader(X).read_to_fit(X, self.n_jobs)
+        sample: list[str] = []
+        if is_learner(self.vectors):
+            X = held_texts(X)
+            if self.tokenizer is None and getattr(self.vectors, "tokenizer", 0) is None:
+                _, sample = first_texts(X)
+        elif self.tokenizer is None:
+            X, sample = first_texts(X)
+        return self._new_reader(X, sample).read_to_fit(X, self.n_jobs)
 
     def _bags_for(self, X: Any, dim: int, *, to_learn: bool = False) -> Bags:
         """Return the bags of documents for a fitted estimator with ``dim`` dimensions; with a scatter if it learns."""
@@ -109,13 +119,18 @@ class DocumentInputs:
             raise ValueError("this model was fitted to numbers and cannot read texts; fit it to texts")
         return self.reader_
 
-    def _new_reader(self, texts: Any) -> Reader:
-        """Make a reader of the parameters; a learner learns its vectors from the texts."""
+    def _new_reader(self, texts: Any, sample: Sequence[str] = ()) -> Reader:
+        """Make a reader of the parameters; a learner learns its vectors from the texts.
+
+        A sample of texts decides for a tokenizer that finds words in scripts without spaces, if they need one.
+        """
         if self.vectors is None:
             raise ValueError("texts need word vectors, and this model was made with vectors=None")
         if texts is None and is_learner(self.vectors):
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
-        vectors, tokenizer = resolve(self.vectors, self.tokenizer, texts, weighted=self.weighted)
+        vectors, tokenizer = resolve(
+            self.vectors, self.tokenizer or tokenizer_for(sample), texts, weighted=self.weighted
+        )
         facets = None
         if self.facets > 1:
             seed = 0 if self.random_state is None else self.random_state

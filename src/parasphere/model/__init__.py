@@ -1,6 +1,7 @@
 """The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
 
 from .comparing import MatchExplanation
+from .ecosystem import langchain_embeddings
 from .em import Online, Run, Sampled
 from .equations import Prior
 from .estimator import SphericalParagraphModel
@@ -28,5 +29,6 @@ __all__ = [
     "Sampled",
     "SphericalParagraphModel",
     "duplicates",
+    "langchain_embeddings",
     "writer",
 ]

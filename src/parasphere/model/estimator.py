@@ -18,6 +18,7 @@ from ..features import Bags, Reader, Scatter
 from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import ENGLISH, GLOVE
+from .ecosystem import Ecosystem
 from .em import Online, Run, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
@@ -29,7 +30,8 @@ FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
 class SphericalParagraphModel(
-    Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+    Ecosystem, Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 

@@ -1,9 +1,11 @@
 """Document vectors in files for other programs: Parquet, .npy and .csv, written block by block."""
 
+import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from ..storage import replacing
 from .posterior import Posterior, Space
 
 Write = Callable[[Block, Posterior], None]
+_OWN = {"id", "label", "information", "concentration", "length", "unknown", "vector"}  # columns of the files
 _NPY_HEADER = 128  # bytes, enough for any number of rows, which is known only at the end
 
 
@@ -26,14 +29,19 @@ def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Writ
     Parameters
     ----------
     path : path
-        ``.parquet`` and ``.csv`` files have one row per document with its id and label (if there are any),
+        ``.parquet`` and ``.csv`` files have one row per document with its id, label and carried columns (if any),
         ``information`` (how much it says, in nats), ``concentration``, ``length`` and ``unknown``, and its vector: one
         list column in Parquet, columns ``v0``, ``v1``, ... in CSV. ``.npy`` files have the (n_docs, dim) vectors alone.
+        "-" is CSV to standard output.
     dim : int
         Dimension of the vectors.
     space : {"offset", "direction"}, default="offset"
         Which vectors are written (:meth:`SphericalParagraphModel.transform`).
     """
+    if str(path) == "-":
+        with _csv(sys.stdout.buffer, dim, space) as write:
+            yield write
+        return
     path = Path(path)
     openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
     kind = path.suffix.lower()
@@ -51,11 +59,23 @@ def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> 
         columns["id"] = block.ids
     if block.labels is not None:
         columns["label"] = block.labels
+    if block.carried is not None:
+        columns |= dict(zip(_carried_names(block), block.carried.flatten(), strict=True))
     columns["information"] = posterior.information
     columns["concentration"] = posterior.concentration
     columns["length"] = posterior.length
     columns["unknown"] = posterior.unknown
     return pa.table({**columns, **vectors})
+
+
+def _carried_names(block: Block) -> list[str]:
+    names = [field.name for field in block.carried.type]  # type: ignore[union-attr]
+    taken = _OWN & set(names) or {name for name in names if re.fullmatch(r"v\d+", name)}
+    if taken:
+        raise ParasphereError(
+            f"the column {sorted(taken)[0]!r} cannot be carried along: the file has one of its own. Rename it."
+        )
+    return names
 
 
 @contextmanager
@@ -80,20 +100,21 @@ def _parquet(part: Path, dim: int, space: Space) -> Iterator[Write]:
 
 
 @contextmanager
-def _csv(part: Path, dim: int, space: Space) -> Iterator[Write]:
+def _csv(part: Path | BinaryIO, dim: int, space: Space) -> Iterator[Write]:
     opened: list[pa_csv.CSVWriter] = []
 
     def write(block: Block, posterior: Posterior) -> None:
         names = [f"v{i}" for i in range(dim)]
         table = _table(block, posterior, dict(zip(names, posterior.vectors(space).T, strict=True)))
         if not opened:
-            opened.append(pa_csv.CSVWriter(str(part), table.schema))
+            opened.append(pa_csv.CSVWriter(str(part) if isinstance(part, Path) else part, table.schema))
         opened[0].write_table(table)
 
     try:
         yield write
         if not opened:
-            part.write_text(",".join(f"v{i}" for i in range(dim)) + "\n")
+            header = (",".join(f"v{i}" for i in range(dim)) + "\n").encode()
+            part.write_bytes(header) if isinstance(part, Path) else part.write(header)
     finally:
         for file in opened:
             file.close()
@@ -106,8 +127,10 @@ def _npy(part: Path, dim: int, space: Space) -> Iterator[Write]:
     with part.open("wb") as file:
         file.write(b" " * _NPY_HEADER)
 
-        def write(_block: Block, posterior: Posterior) -> None:
+        def write(block: Block, posterior: Posterior) -> None:
             nonlocal count, dtype
+            if block.carried is not None:
+                raise ParasphereError("an .npy file holds vectors alone: carry columns along to .parquet or .csv.")
             dtype = posterior.direction.dtype
             count += len(posterior)
             file.write(np.ascontiguousarray(posterior.vectors(space)).data)

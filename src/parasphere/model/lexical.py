@@ -23,7 +23,17 @@ from scipy import sparse
 from ..compiled import check_layouts
 from ..corpus import strings
 from ..errors import ParasphereError
-from ..text import AnyTokenizer, Lookup, Tokenizer, Vocabulary, WordIds, count_rows, distinct_words, string_buffers
+from ..text import (
+    AnyTokenizer,
+    DividingTokenizer,
+    Lookup,
+    Tokenizer,
+    Vocabulary,
+    WordIds,
+    count_rows,
+    distinct_words,
+    string_buffers,
+)
 from .search_loops import add_word_scores
 
 K1, B = 1.5, 0.75  # the usual constants of BM25
@@ -191,6 +201,8 @@ def lexical_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
     It is that of the model, except that digits are part of words and that English stop words are dropped if no others
     are: they have long lists of documents, say little, and would count in the length of a query.
     """
+    if isinstance(tokenizer, DividingTokenizer):
+        tokenizer = tokenizer.words
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer
     return replace(tokenizer, digits=True, stop_words=tokenizer.stop_words or "english")

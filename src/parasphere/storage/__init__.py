@@ -10,7 +10,7 @@ from .estimators import Saved, packed, storable, unpacked
 from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
 from .output import replacing, write_file
-from .tensors import Arrays
+from .tensors import Arrays, Tensors, map_tensors
 from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Checkpoint",
     "Note",
     "Saved",
+    "Tensors",
     "ahead",
     "check_target",
     "check_types",
@@ -31,6 +32,7 @@ __all__ = [
     "keep",
     "key_of",
     "load",
+    "map_tensors",
     "packed",
     "packing_of",
     "read_manifest",

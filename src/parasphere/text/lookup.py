@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..corpus import strings
+from .dividing import PIECE, DividingTokenizer
 from .phrases import join_phrases, phrase_table
 from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, split_texts, string_buffers
@@ -22,8 +23,8 @@ class Lookup:
     vocabulary : Vocabulary
         The words that have an id.
     tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
-        A :class:`Tokenizer` runs compiled. Any other callable is called with each text and returns its words. None is
-        ``Tokenizer()``.
+        A :class:`Tokenizer` runs compiled, as does a :class:`DividingTokenizer` where no word is divided. Any other
+        callable is called with each text and returns its words. None is ``Tokenizer()``.
     phrases : bool, default=True
         Replace words by vocabulary entries of several words, such as "new york" (see
         :mod:`parasphere.text.phrases`). Token lists, and the words of a tokenizer that is not ours, are never joined.
@@ -47,9 +48,11 @@ class Lookup:
     ) -> None:
         self.vocabulary, self.hashing = vocabulary, hashing
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        self._folding = self.tokenizer.folding if isinstance(self.tokenizer, Tokenizer) else None
-        if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
-            self._table, self._names = _with_stop_words(vocabulary, self.tokenizer.stop_words)
+        self._divides = self.tokenizer if isinstance(self.tokenizer, DividingTokenizer) else None
+        words = self.tokenizer if self._divides is None else self._divides.words
+        self._folding = words.folding if isinstance(words, Tokenizer) else None
+        if isinstance(words, Tokenizer) and words.stop_words:
+            self._table, self._names = _with_stop_words(vocabulary, words.stop_words)
         else:
             self._table, self._names = vocabulary.table, vocabulary.rows
         self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
@@ -57,15 +60,17 @@ class Lookup:
     def ids(self, texts: pa.Array) -> WordIds:
         """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
         if pa.types.is_large_list(texts.type):
-            return self._ids_of_lists(texts)
+            return self._with_pieces(texts, self._ids_of_lists(texts))
         if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
-        return self._with_phrases(self._ids(texts, self._folding))[0]
+        return self._with_pieces(texts, self._with_phrases(self._ids(texts, self._folding))[0])
 
     def units(self, text: str) -> list[tuple[str, int]]:
         """Return the words and phrases of a text in order, each with its row or a negative id."""
         lists = split_texts(strings([text]), self.tokenizer)
         words = lists[0].as_py()
+        if self._divides is not None:
+            return self._units_and_pieces(words)
         (ids, _), begins = self._with_phrases(self._ids_of_lists(lists))
         if begins is None:
             return list(zip(words, ids.tolist(), strict=True))
@@ -81,6 +86,40 @@ class Lookup:
         begins = np.empty(len(words.ids), np.int64)
         count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
+
+    def _with_pieces(self, texts: pa.Array, found: WordIds) -> WordIds:
+        """Replace words without an id by their pieces, in the texts that have such words."""
+        lacking = np.flatnonzero(found.ids < 0) if self._divides is not None else ()
+        if self._divides is None or not len(lacking):
+            return found
+        rows = np.unique(np.searchsorted(found.ends, lacking, side="right"))
+        some = texts.take(pa.array(rows))
+        lists = some if pa.types.is_large_list(some.type) else self._divides.split_column(some)
+        pieces = self._pieces_of({word for words in lists.to_pylist() for word in words})
+        kept, growth, at = [], np.zeros(len(found.ends), np.int64), 0
+        for row, words in zip(rows.tolist(), lists.to_pylist(), strict=True):
+            begin, end = (int(found.ends[row - 1]) if row else 0), int(found.ends[row])
+            own = [pieces.get(word, [one]) for word, one in zip(words, found.ids[begin:end].tolist(), strict=True)]
+            kept += [found.ids[at:begin], np.array([one for several in own for one in several], np.int32)]
+            growth[row], at = len(kept[-1]) - (end - begin), end
+        return WordIds(np.concatenate([*kept, found.ids[at:]]), found.ends + np.cumsum(growth))
+
+    def _pieces_of(self, words: set[str]) -> dict[str, list[int]]:
+        """Return the ids of the pieces of each word that the vocabulary lacks, if any of its pieces has one."""
+        spelled = sorted(words)
+        ids = self.vocabulary.get_many(spelled)
+        unseen = [word for word, one in zip(spelled, ids.tolist(), strict=True) if one < 0]
+        divided = self._divides.divided(unseen) if self._divides is not None else []
+        known = ([one for one in self.vocabulary.get_many(names).tolist() if one >= 0] for names in divided)
+        return {word: some for word, some in zip(unseen, known, strict=True) if some}
+
+    def _units_and_pieces(self, words: list[str]) -> list[tuple[str, int]]:
+        pieces, rows = self._pieces_of(set(words)), self.vocabulary.get_many(words).tolist()
+        return [
+            (word if one == row else self.vocabulary.word(one).removeprefix(PIECE), one)
+            for word, row in zip(words, rows, strict=True)
+            for one in pieces.get(word, [row])
+        ]
 
     def _ids(self, texts: pa.Array, folding: Folding) -> WordIds:
         data, offsets = string_buffers(texts)

@@ -214,21 +214,24 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer.split(texts)
+    if hasattr(tokenizer, "split_column"):  # ours too: a SegmentingTokenizer
+        lists: pa.LargeListArray = tokenizer.split_column(texts)
+        return lists
     plain = texts.to_pylist()
     if hasattr(tokenizer, "encode_batch"):  # Hugging Face tokenizers
-        lists = [encoding.tokens for encoding in tokenizer.encode_batch(plain, add_special_tokens=False)]
+        found = [encoding.tokens for encoding in tokenizer.encode_batch(plain, add_special_tokens=False)]
     elif hasattr(tokenizer, "tokenize"):  # Hugging Face transformers
-        lists = [tokenizer.tokenize(text) for text in plain]
+        found = [tokenizer.tokenize(text) for text in plain]
     elif callable(tokenizer):
-        lists = [list(tokenizer(text)) for text in plain]
+        found = [list(tokenizer(text)) for text in plain]
     else:
         kind = type(tokenizer).__name__
         raise TypeError(f"a tokenizer must be a Tokenizer or a callable from str to words, not {kind}")
     try:
-        words = strings([word for words in lists for word in words])
+        words = strings([word for words in found for word in words])
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise TypeError(f"the tokenizer must return strings: {error}") from None
-    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
     return pa.LargeListArray.from_arrays(pa.array(offsets), words)
 
 

@@ -37,10 +37,13 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
     """
     if is_learner(vectors):
         learner = clone(vectors)
-        if tokenizer is not None and getattr(learner, "tokenizer", 0) is None:
+        taken = tokenizer is not None and getattr(learner, "tokenizer", 0) is None
+        if taken:
             learner.set_params(tokenizer=tokenizer)
         learner.fit(texts)
-        found, tokenizer = learner.vectors_, tokenizer or getattr(learner, "tokenizer_", None)
+        found = learner.vectors_
+        if taken or tokenizer is None:
+            tokenizer = getattr(learner, "tokenizer_", tokenizer)
     else:
         found = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
     if tokenizer is None:  # small weights make stop words harmless; numbers have vectors where words have weights

@@ -1,5 +1,6 @@
 """Loading word vectors: by name, from files of every common format, from gensim; cached and memory-mapped."""
 
+import hashlib
 import os
 from functools import partial
 from importlib.metadata import version
@@ -10,17 +11,18 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from ..errors import StoreError, VectorsError, import_extra
-from ..places import ENGLISH, GLOVE, cache_folder, warn_of_cache
+from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
 from ..storage import ByteReader, Note, keep, key_of, recall
 from ..text import string_buffers
 from . import formats
 from .english import load_english
+from .pieces import files_of, is_static_table, load_composed
 from .stored import StoredVectors
 from .table import KNOWN, Errors, Faults, checked, table_of
 
 _WAYS = (
-    f"{ENGLISH!r}, {GLOVE!r}, the path of a file ({KNOWN}), a folder that WordVectors.save wrote, or gensim's "
-    "KeyedVectors"
+    f"{ENGLISH!r}, {GLOVE!r}, {WORDLLAMA!r}, the path of a file ({KNOWN}), a folder of WordVectors.save, model2vec or "
+    "sentence-transformers' StaticEmbedding, or gensim's KeyedVectors"
 )
 V = TypeVar("V", bound=StoredVectors)
 
@@ -39,11 +41,15 @@ def load(
         vectors = _glove(cls, cache)
         vectors.source = GLOVE
         return vectors
+    if source == WORDLLAMA:
+        vectors = _from_pieces(cls, WORDLLAMA, cache)
+        vectors.source = WORDLLAMA
+        return vectors
     path = Path(source).expanduser()
     if not os.path.exists(path):  # noqa: PTH110  # unlike Path.exists, it takes names that are too long for a file
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     if path.is_dir():
-        vectors = cls.open(path, verify=verify)
+        vectors = _from_pieces(cls, path, cache) if is_static_table(path) else cls.open(path, verify=verify)
     else:
         formats.check_regular(path)
         if trust and _is_pickle(path):
@@ -90,6 +96,24 @@ def _from_file(cls: type[V], path: Path, errors: Errors, cache: bool, member: st
             kept = _kept(kept, key)
             note.write(key)
     return kept
+
+
+def _from_pieces(cls: type[V], source: str | Path, cache: bool) -> V:
+    """Compose words of a table of pieces; this takes seconds, so the result is cached by the content of the files."""
+    if not cache:
+        return load_composed(cls, source)
+    digests = [_digest(path) for path in files_of(source)]
+    key = key_of(formats.VERSION, "composed", *digests)
+    kept = recall(key, cls.open)
+    return _kept(load_composed(cls, source), key) if kept is None else kept
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()
+    except OSError as error:
+        raise VectorsError(f"{path} cannot be read ({error.strerror}); a static model has its rows there.") from None
 
 
 def _kept(vectors: V, key: str) -> V:

@@ -118,6 +118,8 @@ class WordVectors(StoredVectors):
             - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or zip,
               recognised by its content;
             - a folder that :meth:`save` wrote;
+            - a folder of model2vec, or of sentence-transformers with a ``StaticEmbedding``, or "wordllama" for the
+              table of that package (extra ``static``): words are the sums of their pieces (docs/ecosystem.md);
             - a gensim ``KeyedVectors``, or a gensim model that has one as ``wv``.
         errors : {"raise", "skip"}, default="raise"
             Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.

@@ -1,0 +1,70 @@
+"""Words of texts, and pieces of words that a vocabulary lacks."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..errors import ParasphereError, import_extra
+from ..storage import storable
+from .tokens import Tokenizer
+
+PIECE = "\ue001"  # begins the name of a piece in a vocabulary: a character for private use, which no word has
+
+
+@storable("dividing-tokenizer")
+@dataclass(frozen=True)
+class DividingTokenizer:
+    """Splits texts into words by a :class:`Tokenizer`; a :class:`Lookup` divides those that it lacks into pieces.
+
+    The names of the pieces in the vocabulary begin with ``PIECE``. Texts whose words are all known are read by the
+    compiled loops alone.
+
+    Parameters
+    ----------
+    words : Tokenizer
+        Splits texts into words.
+    pieces : str
+        The tokenizer of Hugging Face that divides words, as its tokenizer.json (extra ``static``).
+    """
+
+    words: Tokenizer
+    pieces: str = field(repr=False)
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words of one text, undivided."""
+        return self.words(text)
+
+    def split_column(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
+        """Return the words of each text as a column of lists, undivided."""
+        return self.words.split(texts)
+
+    def divided(self, words: list[str]) -> list[list[str]]:
+        """Return the names of the pieces of each word."""
+        found = _divider(self.pieces).encode_batch(words, add_special_tokens=False)
+        return [[PIECE + piece for piece in one.tokens] for one in found]
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the parameters, as a saved estimator keeps them."""
+        return {"words": self.words}, {"pieces": np.frombuffer(self.pieces.encode(), np.uint8)}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+        """Return a tokenizer of these parameters, or the one that was given to ``load``."""
+        if given.get("tokenizer") is not None:
+            return given["tokenizer"]
+        if not isinstance(facts["words"], Tokenizer):
+            raise ParasphereError("a tokenizer that divides words needs a Tokenizer that finds them")
+        return cls(facts["words"], np.asarray(arrays["pieces"], np.uint8).tobytes().decode())
+
+
+@lru_cache(maxsize=4)
+def _divider(pieces: str) -> Any:
+    tokenizers = import_extra("tokenizers", "static", "Dividing words into pieces")
+    try:
+        return tokenizers.Tokenizer.from_str(pieces)
+    except Exception as error:  # the library raises Exception itself
+        raise ParasphereError(f"these pieces are not a tokenizer of Hugging Face ({error}).") from None

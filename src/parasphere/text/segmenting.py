@@ -1,0 +1,170 @@
+"""Words of texts in scripts without spaces between words: Chinese, Japanese, Thai and others.
+
+Stretches of such scripts are divided by a library for the language, if one is installed, and into pairs of characters
+otherwise. The pieces are put between spaces, and :class:`Tokenizer` does the rest.
+"""
+
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import pairwise
+from threading import Lock
+from typing import Any, Literal
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..corpus import one_text, strings
+from ..errors import ParasphereError, import_extra
+from ..storage import check_types, storable
+from .tokens import Tokenizer
+
+Language = Literal["chinese", "japanese", "thai"]
+PAIRS = "pairs"  # of characters, with no library at all
+LIBRARIES: dict[Language, str] = {"chinese": "jieba", "japanese": "fugashi", "thai": "pythainlp"}
+
+_KANA = "\u3040-\u30ff\u31f0-\u31ff"
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
+_OTHERS = "\u0e80-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3"  # Lao, Burmese, Khmer
+_STRETCH = re.compile(f"[{_KANA}{_HAN}]+|[{_THAI}]+|[{_OTHERS}]+")
+_IS_KANA, _IS_THAI, _IS_CJK = (re.compile(f"[{letters}]") for letters in (_KANA, _THAI, _KANA + _HAN))
+_one_at_a_time = Lock()  # the libraries do not say that threads may share them
+
+
+@storable("segmenting-tokenizer")
+@dataclass(frozen=True)
+class SegmentingTokenizer:
+    """Splits texts of any script into words: Chinese, Japanese and Thai by libraries for these languages.
+
+    Chinese characters are taken for Japanese in a text that has kana. Lao, Burmese and Khmer are divided into pairs of
+    characters. Words of other scripts are those of ``words``.
+
+    Parameters
+    ----------
+    words : Tokenizer, default=Tokenizer(digits=True)
+        Splits everything else, and decides about case and stop words.
+    chinese : {"jieba", "pairs"}, default=None
+        The library that finds words, or "pairs" for pairs of characters. None is the library if it is installed (extra
+        ``segmenting``), and "pairs" otherwise; the choice is saved with a model.
+    japanese : {"fugashi", "pairs"}, default=None
+    thai : {"pythainlp", "pairs"}, default=None
+
+    Examples
+    --------
+    >>> SegmentingTokenizer(chinese="pairs")("我喜欢 London, 也喜欢Tokyo。")
+    ['我喜', '喜欢', 'london', '也喜', '喜欢', 'tokyo']
+    """
+
+    words: Tokenizer = Tokenizer(digits=True)  # noqa: RUF009  # it is frozen
+    chinese: str | None = None
+    japanese: str | None = None
+    thai: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, Tokenizer):
+            raise TypeError(f"words must be a Tokenizer, not {type(self.words).__name__}")
+        for language, library in LIBRARIES.items():
+            given = getattr(self, language)
+            if given is None:
+                object.__setattr__(self, language, library if find_spec(library) else PAIRS)
+            elif given not in (library, PAIRS):
+                raise ValueError(f"{language} must be {library!r}, {PAIRS!r} or None, not {given!r}")
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words of one text."""
+        return self.words(self.spaced(one_text(text, "what a SegmentingTokenizer splits")))
+
+    def split_column(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
+        """Return the words of each text as a column of lists."""
+        return self.words.split(strings([self.spaced(text) for text in texts.to_pylist()]))
+
+    def spaced(self, text: str) -> str:
+        """Return a text with spaces between the words of scripts that have none."""
+        if _STRETCH.search(text) is None:
+            return text
+        of_han = self.japanese if _IS_KANA.search(text) else self.chinese
+
+        def with_spaces(stretch: re.Match[str]) -> str:
+            letters = stretch[0]
+            by = of_han if _IS_CJK.match(letters) else self.thai if _IS_THAI.match(letters) else PAIRS
+            return f" {' '.join(_segmenter(str(by))(letters))} "
+
+        return _STRETCH.sub(with_spaces, text)
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the parameters, as a saved estimator keeps them."""
+        return {name: getattr(self, name) for name in ("words", *LIBRARIES)}, {}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+        """Return a tokenizer of these parameters, or the one that was given to ``load``."""
+        if given.get("tokenizer") is not None:
+            return given["tokenizer"]
+        if not isinstance(facts["words"], Tokenizer):
+            raise ParasphereError("a segmenting tokenizer needs a Tokenizer for the other scripts")
+        check_types(dict.fromkeys(LIBRARIES, str), {name: facts[name] for name in LIBRARIES})
+        return cls(**facts)
+
+
+def share_without_spaces(texts: Iterable[str]) -> float:
+    """Return the share of the letters of texts that are in scripts without spaces.
+
+    Examples
+    --------
+    >>> share_without_spaces(["ab 北京", "12"])
+    0.5
+    """
+    letters = unspaced = 0
+    for text in texts:
+        letters += sum(map(str.isalpha, text))
+        unspaced += sum(sum(map(str.isalpha, stretch)) for stretch in _STRETCH.findall(text))
+    return unspaced / letters if letters else 0.0
+
+
+@lru_cache
+def _segmenter(name: str) -> Callable[[str], list[str]]:
+    """Return the function that divides a stretch of letters."""
+    if name == PAIRS:
+        return _pairs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the libraries about themselves
+        divide = {"jieba": _jieba, "fugashi": _fugashi, "pythainlp": _pythainlp}[name]()
+
+    def segment(letters: str) -> list[str]:
+        with _one_at_a_time:
+            return divide(letters)
+
+    return segment
+
+
+def _jieba() -> Callable[[str], list[str]]:
+    jieba = import_extra("jieba", "segmenting", "Dividing Chinese into words by jieba")
+    jieba.setLogLevel("ERROR")  # it would tell that it reads its dictionary
+    divide: Callable[[str], list[str]] = jieba.lcut
+    return divide
+
+
+def _fugashi() -> Callable[[str], list[str]]:
+    tagger = import_extra("fugashi", "segmenting", "Dividing Japanese into words by fugashi").Tagger("-Owakati")
+    return lambda letters: [word.surface for word in tagger(letters)]
+
+
+def _pythainlp() -> Callable[[str], list[str]]:
+    tokenize = import_extra("pythainlp.tokenize", "segmenting", "Dividing Thai into words by pythainlp")
+    return lambda letters: list(tokenize.word_tokenize(letters, engine="newmm"))
+
+
+def _pairs(letters: str) -> list[str]:
+    """Return all pairs of neighbouring characters, each with the marks that belong to it."""
+    characters: list[str] = []
+    for letter in letters:
+        if characters and unicodedata.category(letter).startswith("M"):
+            characters[-1] += letter
+        else:
+            characters.append(letter)
+    return [first + second for first, second in pairwise(characters)] or characters

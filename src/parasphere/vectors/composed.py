@@ -1,0 +1,76 @@
+"""Word vectors composed of the pieces of a static table, for the words of given texts."""
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from ..places import WORDLLAMA
+from ..storage import Saved
+from ..text import AnyTokenizer, DividingTokenizer, Tokenizer, count_words
+from .pieces import WORDS, Pieces
+from .wordvectors import WordVectors
+
+
+class ComposedVectors(Saved, BaseEstimator):  # type: ignore[misc]
+    """Word vectors that are sums of the rows of their pieces, for every word of the texts (extra ``static``).
+
+    A learner, though nothing is learned: texts tell only which words are composed in advance. Words that are met later
+    are divided into pieces while they are read. ``WordVectors.load(source)`` composes the words of English and of the
+    table alone.
+
+    Parameters
+    ----------
+    source : str or Path, default="wordllama"
+        A folder of model2vec, or of sentence-transformers with a StaticEmbedding; or "wordllama".
+    tokenizer : Tokenizer or callable, default=None
+        Splits texts into words. None is ``Tokenizer(digits=True)``: runs of letters and digits, lower-cased. With a
+        tokenizer that is not a :class:`Tokenizer`, words that are met later are unknown.
+
+    Attributes
+    ----------
+    vectors_ : WordVectors
+        The weights are the lengths of the sums, with a mean of about 1 over English text. The pieces follow the words.
+    tokenizer_ : DividingTokenizer or callable
+        The tokenizer that texts are to be read with.
+
+    Examples
+    --------
+    >>> learner = ComposedVectors("wordllama").fit(["a zyxomatic text"])  # doctest: +SKIP
+    >>> "zyxomatic" in learner.vectors_  # doctest: +SKIP
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "source": [str, os.PathLike],
+        "tokenizer": [callable, None],
+    }
+
+    vectors_: WordVectors
+    tokenizer_: AnyTokenizer
+
+    def __init__(self, source: str | Path = WORDLLAMA, *, tokenizer: AnyTokenizer | None = None) -> None:
+        self.source = source
+        self.tokenizer = tokenizer
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Compose the vectors of the words of texts, and of those among the pieces.
+
+        Parameters
+        ----------
+        X : iterable, table or Path
+            Anything :func:`parasphere.corpus.blocks` takes.
+        y : None
+            Ignored.
+        """
+        self._validate_params()
+        tokenizer = WORDS if self.tokenizer is None else self.tokenizer
+        pieces = Pieces.read(self.source)
+        words = list(dict.fromkeys([*count_words(X, tokenizer)[0], *pieces.words]))
+        if isinstance(tokenizer, Tokenizer):
+            self.tokenizer_ = DividingTokenizer(tokenizer, pieces.tokenizer.to_str())
+            self.vectors_ = pieces.of_words_and_pieces(WordVectors, words)
+        else:
+            self.tokenizer_, self.vectors_ = tokenizer, pieces.of_words(WordVectors, words)
+        return self

@@ -1,0 +1,120 @@
+"""Tables of every kind on the command line: nulls, JSON arrays, carried columns, standard output, tokenizers."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import typed
+
+from parasphere import CorpusError, SegmentingTokenizer, SphericalParagraphModel, Tokenizer
+from parasphere.corpus import blocks
+
+WORDS = ["north", "east", "north east", None, "east east", "northeast"]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "tiny.txt").write_text("north 0 2\neast 3 0\nnortheast 1 1\n")
+    (tmp_path / "c.txt").write_text("north\neast north\nnortheast\n" * 5)
+    told = typed("fit", tmp_path / "c.txt", "-v", tmp_path / "tiny.txt", "-o", tmp_path / "m", "--tol", 0.1)
+    assert told.code == 0, told.err
+    return tmp_path / "m"
+
+
+@pytest.fixture(params=["parquet", "jsonl", "json"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The same table, with a null among its texts."""
+    path = tmp_path / f"table.{request.param}"
+    rows = [{"text": text, "id": f"d{i}", "year": 2000 + i, "place": f"p{i}"} for i, text in enumerate(WORDS)]
+    if request.param == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_text(json.dumps(rows) if request.param == "json" else "\n".join(map(json.dumps, rows)))
+    return path
+
+
+def test_nulls_are_refused_skipped_or_empty(table: Path, model: Path, tmp_path: Path) -> None:
+    how = ["transform", model, table, "--id-column", "id", "-o", tmp_path / "v.parquet"]
+    assert "null" in typed(*how).err
+    for null, ids in (("skip", [0, 1, 2, 4, 5]), ("empty", range(6))):
+        assert typed(*how, "--null", null).code == 0
+        assert pq.read_table(tmp_path / "v.parquet")["id"].to_pylist() == [f"d{i}" for i in ids]
+    [block] = blocks(table, null="empty")
+    assert block.texts.to_pylist() == [text or "" for text in WORDS]
+
+
+def test_columns_are_carried_along(table: Path, model: Path, tmp_path: Path) -> None:
+    how = ["transform", model, table, "--null", "skip", "--carry", "year, place"]
+    assert typed(*how, "-o", tmp_path / "v.parquet").code == 0
+    written = pq.read_table(tmp_path / "v.parquet")
+    assert [int(year) for year in written["year"].to_pylist()] == [2000, 2001, 2002, 2004, 2005]
+    assert written["place"].to_pylist()[-1] == "p5"
+    assert 'has no column "colour"' in typed(*how[:-1], "colour", "-o", tmp_path / "v.parquet").err
+
+
+def test_carried_columns_survive_cutting_and_joining(tmp_path: Path) -> None:
+    rows = [{"text": "x" * (i % 7), "n": i} for i in range(500)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet", row_group_size=50)
+    for source in (tmp_path / "t.parquet", pa.Table.from_pylist(rows), pa.Table.from_pylist(rows).to_reader(64)):
+        parts = list(blocks(source, carry=["n"], block_bytes=100))
+        assert [row["n"] for part in parts for row in part.carried.to_pylist()] == list(range(500))
+        assert all(len(part.carried) == len(part.texts) for part in parts)
+        assert parts[0].part(1, 3).carried.to_pylist() == [{"n": 1}, {"n": 2}]
+
+
+def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("text,length\nnorth,1\n")
+    told = typed("transform", model, tmp_path / "c.csv", "--carry", "length", "-o", tmp_path / "v.csv").err
+    assert "the column 'length' cannot be carried along" in told
+    told = typed("transform", model, tmp_path / "c.txt", "--carry", "year", "-o", tmp_path / "v.csv").err
+    assert "lines of text have no columns" in told
+    told = typed("transform", model, tmp_path / "c.csv", "--carry", "text", "-o", tmp_path / "v.npy").err
+    assert "an .npy file holds vectors alone" in told
+    assert not (tmp_path / "v.npy").exists()
+    with pytest.raises(CorpusError, match="null='skip' is for files"):
+        blocks(["a"], null="skip")
+    with pytest.raises(CorpusError, match="null must be"):
+        blocks(["a"], null="drop")  # type: ignore[arg-type]
+
+
+def test_arrays_of_texts_and_what_is_no_array(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('["north", "east\\nwest"]')
+    [block] = blocks(tmp_path / "a.json")
+    assert block.texts.to_pylist() == ["north", "east\nwest"]
+    (tmp_path / "a.json").write_text("[]")
+    assert list(blocks(tmp_path / "a.json")) == []
+    for wrong, told in (('{"text": "a"}', "an array of objects"), ("[1]", "must be an object"), ("[", "not JSON")):
+        (tmp_path / "a.json").write_text(wrong)
+        with pytest.raises(CorpusError, match=told):
+            list(blocks(tmp_path / "a.json"))
+
+
+def test_vectors_go_to_standard_output(model: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "parasphere", "transform", model, tmp_path / "c.txt", "-o", "-"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    vectors = SphericalParagraphModel.load(model).transform(tmp_path / "c.txt")
+    np.testing.assert_allclose([[float(row["v0"]), float(row["v1"])] for row in rows], vectors, atol=1e-6)
+
+
+def test_vectors_from_nothing_and_tokenizers_by_name(tmp_path: Path) -> None:
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("複製文件和目錄 2024\n複製文件 b2b\n更改文件的所有者 b2b\n" * 5)
+    how = ["fit", corpus, "-v", "none", "--dim", 6, "--min-count", 5, "--epochs", 2, "--tol", 0.1, "-o", tmp_path / "m"]
+    for name, kind, word in (("segmenting", SegmentingTokenizer, "b2b"), ("letters", Tokenizer, "複製文件和目錄")):
+        told = typed(*how, "--tokenizer", name)
+        assert (told.code, told.err) == (0, "")
+        model = SphericalParagraphModel.load(tmp_path / "m")
+        assert isinstance(model.reader_.tokenizer, kind)
+        assert model.vectors_.dim == 6
+        assert word in model.vectors_
+    told = typed(*how)
+    assert "without spaces between words" in told.err
+    assert "--tokenizer segmenting" in told.err
+    assert "--dim needs --learn-vectors" in typed("fit", corpus, "--dim", 6, "-o", tmp_path / "m").err
