@@ -14,6 +14,7 @@ from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
 from .model import add_model_commands
 from .search import add_search_commands
+from .serve import add_serve_command
 from .topics import add_topic_commands
 from .training import training_app
 from .vectors import vectors_app
@@ -101,6 +102,7 @@ def warmup(as_json: options.AsJson = False) -> None:
 add_model_commands(app)
 add_search_commands(app)
 add_topic_commands(app)
+add_serve_command(app)
 add_experiment_commands(app)
 app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")
