@@ -3,9 +3,9 @@
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from .work import Work
 _ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
 
 
-def create_app(settings: Settings) -> Any:
+def create_app(settings: Settings) -> Gate:
     """Return the ASGI application of a worker; the model is loaded when it starts."""
     metrics = Metrics()
 
@@ -38,12 +38,12 @@ def create_app(settings: Settings) -> Any:
             yield
 
     app = _make()(title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan)
-    app.include_router(routes.router)
-    app.include_router(openai.router)
+    for router in (routes.router, openai.router):
+        app.include_router(router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _refused)
-    app.add_middleware(Gate, settings=settings, metrics=metrics)
-    return app
+    served = [route for router in (routes.router, openai.router) for route in router.routes]
+    return Gate(app, [route for route in served if isinstance(route, APIRoute)], settings, metrics)
 
 
 def _make() -> Callable[..., FastAPI]:

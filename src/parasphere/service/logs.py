@@ -1,6 +1,7 @@
 """Logs as JSON, one object per line, on standard error: what programs that collect logs read."""
 
 import logging
+import sys
 import traceback
 from datetime import UTC, datetime
 from typing import Any
@@ -30,9 +31,11 @@ class JsonLines(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
-def log(level: int, event: str, **fields: Any) -> None:
-    """Log an event with its fields."""
-    LOGGER.log(level, event, extra={"fields": fields})
+def log_request(level: str, **fields: Any) -> None:
+    """Log a request that was answered; not by a logger, which takes longer than the rest of a short request."""
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    line = orjson.dumps({"time": time, "level": level, "event": "request", **fields}, option=orjson.OPT_APPEND_NEWLINE)
+    sys.stderr.write(line.decode())
 
 
 def log_failure(event: str, error: BaseException, **fields: Any) -> None:

@@ -6,6 +6,7 @@ PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that ans
 
 import contextlib
 import os
+from functools import cache
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -33,6 +34,22 @@ class Metrics:
         self.waiting = Gauge(
             "requests_waiting", "Requests that are being served.", multiprocess_mode="livesum", **given
         )  # fmt: skip
+
+    @cache  # noqa: B019  (lives as long as its worker, and paths are few)
+    def _of_path(self, path: str) -> tuple[Histogram, Counter]:
+        return self.seconds.labels(path), self.texts.labels(path)
+
+    @cache  # noqa: B019
+    def _of_status(self, path: str, status: int) -> Counter:
+        return self.requests.labels(path, status)
+
+    def count(self, path: str, status: int, seconds: float, n_texts: int) -> None:
+        """Count a request that was answered."""
+        times, texts = self._of_path(path)
+        times.observe(seconds)
+        self._of_status(path, status).inc()
+        if n_texts:
+            texts.inc(n_texts)
 
     def page(self) -> bytes:
         """Return the numbers of all workers, in the format of Prometheus."""

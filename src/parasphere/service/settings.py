@@ -1,6 +1,7 @@
 """What a server is told when it is started."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..errors import ParasphereError
@@ -58,7 +59,7 @@ class Settings:
     timeout: float = 30.0
     grace: int = 30
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the model in answers: that of its folder."""
         return self.model.resolve().name
