@@ -1,5 +1,6 @@
 """Logs as JSON, one object per line, on standard error: what programs that collect logs read."""
 
+import contextlib
 import logging
 import sys
 import traceback
@@ -35,7 +36,8 @@ def log_request(level: str, **fields: Any) -> None:
     """Log a request that was answered; not by a logger, which takes longer than the rest of a short request."""
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     line = orjson.dumps({"time": time, "level": level, "event": "request", **fields}, option=orjson.OPT_APPEND_NEWLINE)
-    sys.stderr.write(line.decode())
+    with contextlib.suppress(OSError, ValueError):  # nobody reads the log any more, which is no reason to stop
+        sys.stderr.write(line.decode())
 
 
 def log_failure(event: str, error: BaseException, **fields: Any) -> None:
