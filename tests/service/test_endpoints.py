@@ -43,8 +43,7 @@ def test_texts_have_the_same_bits_among_many_requests(client: httpx.Client, what
     expected = what.model.transform(texts)
 
     def vector(text: str) -> Any:
-        answer = httpx.post(f"{client.base_url}/embed", json={"texts": text}, timeout=30)
-        return np.array(answer.json()["vectors"][0]).astype(np.float32)
+        return np.array(post(client, "/embed", texts=text)["vectors"][0]).astype(np.float32)
 
     with ThreadPoolExecutor(16) as pool:
         np.testing.assert_array_equal(list(pool.map(vector, texts)), expected)

@@ -49,13 +49,14 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, what: Saved) -
     stop = threading.Event()
 
     def ask() -> None:
-        while not stop.is_set():
-            try:
-                answer = httpx.post(f"{two.url}/embed", content=BODY, headers={"Content-Type": "application/json"})
-                np.testing.assert_array_equal(np.array(answer.json()["vectors"]).astype(np.float32), expected)
-                statuses.append(answer.status_code)
-            except httpx.TransportError as error:  # its worker was killed while it was served
-                statuses.append(error)
+        with httpx.Client(base_url=two.url, headers={"Content-Type": "application/json"}, timeout=30) as client:
+            while not stop.is_set():
+                try:
+                    answer = client.post("/embed", content=BODY)
+                    np.testing.assert_array_equal(np.array(answer.json()["vectors"]).astype(np.float32), expected)
+                    statuses.append(answer.status_code)
+                except httpx.TransportError as error:  # its worker was killed while it was served
+                    statuses.append(error)
 
     askers = [threading.Thread(target=ask) for _ in range(4)]
     for asker in askers:
