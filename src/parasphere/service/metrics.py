@@ -8,6 +8,7 @@ import contextlib
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -21,7 +22,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        given = {"registry": self.registry, "namespace": "parasphere"}
+        given: dict[str, Any] = {"registry": self.registry, "namespace": "parasphere"}
         self.seconds = Histogram(
             "request_seconds",
             "Seconds from the headers of a request to its answer.",
@@ -58,7 +59,7 @@ class Metrics:
             return generate_latest(self.registry)
         _forget_dead(Path(folder))
         together = CollectorRegistry()
-        MultiProcessCollector(together, folder)
+        MultiProcessCollector(together, folder)  # type: ignore[no-untyped-call]
         return generate_latest(together)
 
 
@@ -70,4 +71,4 @@ def _forget_dead(folder: Path) -> None:
             os.kill(pid, 0)
         except ProcessLookupError:
             with contextlib.suppress(FileNotFoundError):  # another worker was faster
-                mark_process_dead(pid, str(folder))
+                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
