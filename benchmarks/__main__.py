@@ -15,7 +15,7 @@ import benchmarks.measure  # noqa: F401  (sets one thread before numpy is import
 
 NAMES = [
     "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "paragraphs", "duplicates",
-    "mixtures", "fastsent", "encoders", "cluster", "topics",
+    "mixtures", "fastsent", "encoders", "cluster", "topics", "service",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = ["parasphere", "numpy", "scipy", "numba", "pyarrow", "scikit-learn", "gensim", "model2vec"]

@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
         self.head = b""
 
     def connection_made(self, transport: Any) -> None:
+        """Be ready for requests."""
         self.transport = transport
         self.load.idle.append(self)
         self.load.give()
@@ -57,6 +58,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
+        """Read an answer as far as it has come."""
         if self.missing < 0:
             self.head += data
             end = self.head.find(b"\r\n\r\n")
@@ -71,8 +73,9 @@ class Connection(asyncio.Protocol):
             self.missing, self.head = -1, b""
             self.load.answered(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.load.lost(self)
+    def connection_lost(self, _reason: Exception | None) -> None:
+        """Tell that the server closed the connection."""
+        self.load.lost()
 
 
 class Load:
@@ -150,7 +153,7 @@ class Load:
             self.idle.append(connection)
             self._end()
 
-    def lost(self, _connection: Connection) -> None:
+    def lost(self) -> None:
         """Count a connection that the server closed."""
         if not self.done.done():
             self.errors += 1

@@ -93,7 +93,7 @@ class Process:
 
     def wait(self, n_workers: int) -> None:
         """Wait until so many workers have ever started."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240  # of a machine that does much else
         while self.said().count("Application startup complete") < n_workers:
             assert self.process.poll() is None, self.said()
             assert time.monotonic() < deadline, self.said()
@@ -116,7 +116,7 @@ def process(*arguments: object, workers: int = 1, env: dict[str, str] | None = N
         finally:
             if running.process.poll() is None:
                 running.process.send_signal(signal.SIGTERM)
-                running.process.wait(40)
+                running.process.wait(120)
 
 
 def begin_request(url: httpx.URL | str, body: bytes, sent: int, path: str = "/embed") -> socket.socket:

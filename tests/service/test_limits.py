@@ -36,9 +36,9 @@ def test_bodies(small: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "sentence"),
     [
-        ("/embed", {"texts": ["a"] * 4}, "there are 4 texts; at most 3 are taken."),
-        ("/v1/embeddings", {"input": ["a"] * 4}, "there are 4 input; at most 3 are taken."),
-        ("/similar", {"queries": "a", "among": ["a"] * 4}, "there are 4 among; at most 3 are taken."),
+        ("/embed", {"texts": ["a"] * 4}, "'texts' has 4 texts; at most 3 are taken."),
+        ("/v1/embeddings", {"input": ["a"] * 4}, "'input' has 4 texts; at most 3 are taken."),
+        ("/similar", {"queries": "a", "among": ["a"] * 4}, "'among' has 4 texts; at most 3 are taken."),
         ("/embed", {"texts": ["a", "b" * 51]}, "a text of 'texts' has 51 characters; at most 50 are taken."),
         ("/explain", {"text": "a", "other": "b" * 51}, "a text of 'text' has 51 characters; at most 50 are taken."),
     ],

@@ -173,7 +173,7 @@ def texts_of(request: Request, given: str | list[str], settings: Settings, param
     texts = [given] if isinstance(given, str) else given
     request.scope["texts"] += len(texts)
     if len(texts) > settings.max_texts:
-        raise ProblemError(413, f"there are {len(texts):,} {param}; at most {settings.max_texts:,} are taken.", param)
+        raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {settings.max_texts:,} are taken.", param)
     longest = max(map(len, texts))
     if longest > settings.max_length:
         raise ProblemError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .. import baselines
 from ..errors import ParasphereError, StoreError
@@ -158,7 +159,12 @@ def _encoder(settings: Settings) -> Any:
     kind = read_manifest(settings.model)["kind"]
     name = kind.removeprefix("estimator ")
     if name in baselines.__all__ and kind != name:
-        return getattr(baselines, name).load(settings.model, vectors=settings.vectors)
+        encoder = getattr(baselines, name).load(settings.model, vectors=settings.vectors)
+        if sparse.issparse(encoder.transform(_EXAMPLES)):
+            raise ParasphereError(
+                f"{settings.model} holds a {name}, whose vectors are sparse; only dense ones are served."
+            )
+        return encoder
     try:
         return SphericalParagraphModel.load(settings.model, vectors=settings.vectors)
     except StoreError as error:
