@@ -91,7 +91,7 @@ def test_each_export_finds_what_we_find(library: str, monkeypatch: pytest.Monkey
 def test_the_page_on_serving_runs(tmp_path: Path) -> None:
     for module in ("fastapi", "httpx", "openai"):
         pytest.importorskip(module, reason="the service and its client are extras")
-    from service.serving import process
+    from serving import process
 
     SphericalParagraphModel().fit(datasets.load("docstrings").texts[:200]).save(tmp_path / "my-model")
     with process(tmp_path / "my-model") as running:
@@ -112,8 +112,8 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "serve.md", "similarity.md", "teaching.md", "topics.md",
-        "tutorial.md",
+        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "serve.md", "similarity.md", "teaching.md",
+        "topics.md", "tutorial.md",
     ]  # fmt: skip
 
 

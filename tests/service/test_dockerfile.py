@@ -49,11 +49,11 @@ def test_what_it_copies_is_there_and_let_through() -> None:
     assert extras == ["serve"]
 
 
-def test_its_command_serves_and_its_check_sees_it(what: Saved) -> None:
+def test_its_command_serves_and_its_check_sees_it(served: Saved) -> None:
     entry, arguments = json.loads(last("ENTRYPOINT")), json.loads(last("CMD"))
     assert entry == ["parasphere", "serve"]
     check = json.loads(last("HEALTHCHECK").split("CMD", 1)[1])
-    given = [what.folder / "model" if argument == "/model" else argument for argument in arguments]
+    given = [served.folder / "model" if argument == "/model" else argument for argument in arguments]
     with process(*given) as running:
         assert httpx.get(f"{running.url}/ready").status_code == 200
         script = check[2].replace(":8000", f":{running.port}")

@@ -20,27 +20,29 @@ def post(client: httpx.Client, path: str, **body: Any) -> Any:
     return answer.json()
 
 
-def test_vectors_are_those_of_the_model_to_the_bit(client: httpx.Client, what: Saved) -> None:
+def test_vectors_are_those_of_the_model_to_the_bit(client: httpx.Client, served: Saved) -> None:
     answer = post(client, "/embed", texts=ASKED)
     assert (answer["model"], answer["dim"]) == ("model", 128)
     vectors = np.array(answer["vectors"]).astype(np.float32)
-    np.testing.assert_array_equal(vectors, what.model.transform(ASKED))
+    np.testing.assert_array_equal(vectors, served.model.transform(ASKED))
     assert not vectors[2:4].any()
     one = post(client, "/embed", texts=ASKED[0], space="direction")["vectors"]
-    np.testing.assert_array_equal(np.array(one).astype(np.float32), what.model.transform(ASKED[:1], space="direction"))
+    np.testing.assert_array_equal(
+        np.array(one).astype(np.float32), served.model.transform(ASKED[:1], space="direction")
+    )
 
 
-def test_certainty_is_that_of_the_posterior(client: httpx.Client, what: Saved) -> None:
+def test_certainty_is_that_of_the_posterior(client: httpx.Client, served: Saved) -> None:
     rows = post(client, "/embed", texts=ASKED, certainty=True)["certainty"]
-    posterior = what.model.posterior(ASKED)
+    posterior = served.model.posterior(ASKED)
     assert [row["information"] for row in rows] == posterior.information.tolist()
     assert [row["concentration"] for row in rows] == posterior.concentration.tolist()
     assert rows[2] == {"information": 0.0, "concentration": posterior.concentration[2], "known_words": 0.0}
 
 
-def test_texts_have_the_same_bits_among_many_requests(client: httpx.Client, what: Saved) -> None:
+def test_texts_have_the_same_bits_among_many_requests(client: httpx.Client, served: Saved) -> None:
     texts = TEXTS[:200]
-    expected = what.model.transform(texts)
+    expected = served.model.transform(texts)
 
     def vector(text: str) -> Any:
         return np.array(post(client, "/embed", texts=text)["vectors"][0]).astype(np.float32)
@@ -49,18 +51,18 @@ def test_texts_have_the_same_bits_among_many_requests(client: httpx.Client, what
         np.testing.assert_array_equal(list(pool.map(vector, texts)), expected)
 
 
-def test_similar_searches_the_index(client: httpx.Client, what: Saved) -> None:
+def test_similar_searches_the_index(client: httpx.Client, served: Saved) -> None:
     queries = ["array of zeros", "inverse hyperbolic sine"]
     found = post(client, "/similar", queries=queries, k=3)["matches"]
-    assert found == [[match._asdict() for match in row] for row in what.index.search(queries, 3)]
+    assert found == [[match._asdict() for match in row] for row in served.index.search(queries, 3)]
     by_words = post(client, "/similar", queries=queries[0], k=3, weight=1)["matches"]
-    assert by_words == [[match._asdict() for match in what.index.search(queries[0], 3, weight=1.0)]]
+    assert by_words == [[match._asdict() for match in served.index.search(queries[0], 3, weight=1.0)]]
 
 
-def test_similar_ranks_given_texts(client: httpx.Client, what: Saved) -> None:
+def test_similar_ranks_given_texts(client: httpx.Client, served: Saved) -> None:
     found = post(client, "/similar", queries="a matrix", among=["a boat", "an array of numbers"], k=2)["matches"]
     assert found == [
-        [match._asdict() for match in what.model.similar("a matrix", ["a boat", "an array of numbers"], 2)]
+        [match._asdict() for match in served.model.similar("a matrix", ["a boat", "an array of numbers"], 2)]
     ]
     assert found[0][0]["position"] == 1
 
@@ -71,22 +73,22 @@ def test_a_query_that_nothing_is_known_of_is_named(client: httpx.Client) -> None
     assert "no word of the query 'zzyzxqq' is known" in answer.json()["error"]["message"]
 
 
-def test_explanations_are_those_of_the_model(client: httpx.Client, what: Saved) -> None:
+def test_explanations_are_those_of_the_model(client: httpx.Client, served: Saved) -> None:
     text, other = "Fit a line to zzyzx data.", "Least squares regression."
-    one, expected = post(client, "/explain", text=text), what.model.explain(text)
+    one, expected = post(client, "/explain", text=text), served.model.explain(text)
     assert [(row["word"], row["share"]) for row in one["words"]] == expected.words
     assert (one["prior"], one["unknown"]) == (expected.prior, ["zzyzx"])
-    both, match = post(client, "/explain", text=text, other=other), what.model.explain_match(text, other)
+    both, match = post(client, "/explain", text=text, other=other), served.model.explain_match(text, other)
     assert both["similarity"] == match.similarity
     assert [(row["word"], row["share"]) for row in both["other_words"]] == match.words_b
 
 
-def test_topics_are_those_of_the_corpus(client: httpx.Client, what: Saved) -> None:
+def test_topics_are_those_of_the_corpus(client: httpx.Client, served: Saved) -> None:
     topics = client.get("/topics").json()["topics"]
-    assert [topic["words"] for topic in topics] == what.topics.topic_words()
-    assert sum(topic["size"] for topic in topics) == (what.topics.labels_ >= 0).sum()
+    assert [topic["words"] for topic in topics] == served.topics.topic_words()
+    assert sum(topic["size"] for topic in topics) == (served.topics.labels_ >= 0).sum()
     (found,) = post(client, "/topics", texts=TEXTS[0], k=2)["texts"]
-    shares = what.topics.transform(TEXTS[:1])[0]
+    shares = served.topics.transform(TEXTS[:1])[0]
     assert [one["topic"] for one in found["likely"]] == np.argsort(-shares)[:2].tolist()
     assert found["likely"][0]["probability"] == pytest.approx(shares.max(), rel=1e-12)
 
@@ -145,10 +147,10 @@ def test_the_pages_load_nothing_from_elsewhere(client: httpx.Client) -> None:
         assert all(client.get(link).status_code == 200 for link in linked)
 
 
-def test_what_a_server_lacks_is_named(what: Saved) -> None:
+def test_what_a_server_lacks_is_named(served: Saved) -> None:
     from serving import serving
 
-    with serving(what.settings(index=None, topics=None)) as client:
+    with serving(served.settings(index=None, topics=None)) as client:
         for answer, option in (
             (client.post("/similar", json={"queries": "array"}), "--index"),
             (client.get("/topics"), "--topics"),

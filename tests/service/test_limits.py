@@ -15,9 +15,9 @@ BODY = json.dumps({"texts": ["a boat on the lake"]}).encode()
 
 
 @pytest.fixture(scope="module")
-def small(what: Saved) -> Iterator[httpx.Client]:
+def small(served: Saved) -> Iterator[httpx.Client]:
     limits = {"max_body": 1000, "max_texts": 3, "max_length": 50, "max_waiting": 2, "timeout": 1.0}
-    with serving(what.settings(**limits)) as client:
+    with serving(served.settings(**limits)) as client:
         yield client
 
 
@@ -86,9 +86,9 @@ def test_headers_must_arrive_in_time(small: httpx.Client, monkeypatch: pytest.Mo
         assert slow.recv(10) == b""
 
 
-def test_an_answer_must_be_computed_in_time(what: Saved) -> None:
+def test_an_answer_must_be_computed_in_time(served: Saved) -> None:
     words = " ".join(["array"] * 16_000)
-    with serving(what.settings(timeout=0.15)) as client:
+    with serving(served.settings(timeout=0.15)) as client:
         late = client.post("/explain", json={"text": words, "other": words})
         assert (late.status_code, late.headers["retry-after"]) == (503, "1")
         assert "took longer than 0.15 s" in late.json()["error"]["message"]

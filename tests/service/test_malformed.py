@@ -77,11 +77,11 @@ def status_of(address: tuple[str, int], sent: bytes) -> int:
 
 
 def test_malformed_requests_are_refused_and_disturb_nobody(
-    client: httpx.Client, what: Saved, capsys: pytest.CaptureFixture[str]
+    client: httpx.Client, served: Saved, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = random.Random(20)
     address = (str(client.base_url.host), int(client.base_url.port or 0))
-    expected = what.model.transform(["a boat on the lake"])
+    expected = served.model.transform(["a boat on the lake"])
     statuses: Counter[int] = Counter()
     for i in range(N):
         statuses[status_of(address, request(rng))] += 1

@@ -13,8 +13,8 @@ openai = pytest.importorskip("openai", reason="the client of OpenAI is not insta
 
 
 @pytest.fixture(scope="module")
-def key_client(what: Saved) -> Iterator[httpx.Client]:
-    with serving(what.settings(api_key="secret")) as client:
+def key_client(served: Saved) -> Iterator[httpx.Client]:
+    with serving(served.settings(api_key="secret")) as client:
         yield client
 
 
@@ -24,33 +24,33 @@ def speaker(key_client: httpx.Client) -> "Iterator[openai.OpenAI]":
         yield speaker
 
 
-def test_embeddings(speaker: "openai.OpenAI", what: Saved) -> None:
+def test_embeddings(speaker: "openai.OpenAI", served: Saved) -> None:
     answer = speaker.embeddings.create(model="text-embedding-3-small", input=TEXTS[:3])
     vectors = np.array([row.embedding for row in answer.data], np.float32)
-    np.testing.assert_array_equal(vectors, what.model.transform(TEXTS[:3]))
+    np.testing.assert_array_equal(vectors, served.model.transform(TEXTS[:3]))
     assert [row.index for row in answer.data] == [0, 1, 2]
     assert answer.model == "model"
     assert answer.usage.prompt_tokens == sum(len(text.split()) for text in TEXTS[:3])
 
 
-def test_both_encodings_are_the_same_numbers(speaker: "openai.OpenAI", what: Saved) -> None:
+def test_both_encodings_are_the_same_numbers(speaker: "openai.OpenAI", served: Saved) -> None:
     numbers, bytes_ = (
         speaker.embeddings.create(model="any", input="a boat", encoding_format=kind, dimensions=128).data[0].embedding
         for kind in ("float", "base64")
     )
-    expected = what.model.transform(["a boat"])[0]
+    expected = served.model.transform(["a boat"])[0]
     np.testing.assert_array_equal(np.array(numbers, np.float32), expected)
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(bytes_), "<f4"), expected)
 
 
-def test_many_at_once(key_client: httpx.Client, what: Saved) -> None:
+def test_many_at_once(key_client: httpx.Client, served: Saved) -> None:
     async def ask() -> list[list[float]]:
         url = f"{key_client.base_url}/v1"
         async with openai.AsyncOpenAI(base_url=url, api_key="secret", max_retries=0) as speaker:
             answers = [speaker.embeddings.create(model="any", input=text) for text in TEXTS[:50]]
             return [answer.data[0].embedding for answer in await asyncio.gather(*answers)]
 
-    np.testing.assert_array_equal(np.array(asyncio.run(ask()), np.float32), what.model.transform(TEXTS[:50]))
+    np.testing.assert_array_equal(np.array(asyncio.run(ask()), np.float32), served.model.transform(TEXTS[:50]))
 
 
 def test_models(speaker: "openai.OpenAI") -> None:

@@ -20,15 +20,15 @@ BODY = json.dumps({"texts": TEXTS[:20]}).encode()
 
 
 @pytest.fixture(scope="module")
-def two(what: Saved) -> Iterator[Process]:
-    with process(what.folder / "model", "--index", what.folder / "index", workers=2) as running:
+def two(served: Saved) -> Iterator[Process]:
+    with process(served.folder / "model", "--index", served.folder / "index", workers=2) as running:
         yield running
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the maps of a process are read from /proc")
-def test_workers_share_the_mapped_model(two: Process, what: Saved) -> None:
+def test_workers_share_the_mapped_model(two: Process, served: Saved) -> None:
     assert len(two.workers()) == 2
-    (data,) = (what.folder / "index").glob("data-*")
+    (data,) = (served.folder / "index").glob("data-*")
     for pid in two.workers():
         pages = Path(f"/proc/{pid}/smaps").read_text().split(f"{data}\n", 1)[1].split("VmFlags", 1)[0]
         sizes = {line.split(":")[0]: int(line.split()[1]) for line in pages.splitlines() if line.endswith("kB")}
@@ -36,9 +36,9 @@ def test_workers_share_the_mapped_model(two: Process, what: Saved) -> None:
         assert sizes["Private_Dirty"] == sizes["Private_Clean"] == 0  # all of it is shared
 
 
-def test_a_killed_worker_takes_nothing_else_with_it(two: Process, what: Saved) -> None:
+def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved) -> None:
     """Requests on other connections all succeed, and so do new ones; the worker is replaced; counters go on."""
-    expected = what.model.transform(TEXTS[:20])
+    expected = served.model.transform(TEXTS[:20])
     asked = 0
 
     def counted() -> float:
@@ -80,8 +80,8 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, what: Saved) -
     assert "parasphere_requests_waiting 0.0" in httpx.get(f"{two.url}/metrics").text
 
 
-def test_requests_that_have_begun_are_answered_before_the_end(what: Saved) -> None:
-    with process(what.folder / "model", "--grace", 20) as running:
+def test_requests_that_have_begun_are_answered_before_the_end(served: Saved) -> None:
+    with process(served.folder / "model", "--grace", 20) as running:
         connection = begin_request(running.url, BODY, 10)
         while "parasphere_requests_waiting 1.0" not in httpx.get(f"{running.url}/metrics").text:
             time.sleep(0.01)
@@ -99,29 +99,29 @@ def test_requests_that_have_begun_are_answered_before_the_end(what: Saved) -> No
         assert "traceback" not in running.said().lower()
 
 
-def test_a_key_of_the_environment_is_asked_for(what: Saved) -> None:
-    with process(what.folder / "model", env={**os.environ, "PARASPHERE_API_KEY": "secret"}) as running:
+def test_a_key_of_the_environment_is_asked_for(served: Saved) -> None:
+    with process(served.folder / "model", env={**os.environ, "PARASPHERE_API_KEY": "secret"}) as running:
         assert httpx.get(f"{running.url}/v1/models").status_code == 401
         assert httpx.get(f"{running.url}/v1/models", headers={"Authorization": "Bearer secret"}).status_code == 200
         assert "secret" not in running.said()
 
 
-def test_what_is_wrong_is_said_before_anything_is_served(what: Saved, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_is_served(served: Saved, tmp_path: Path) -> None:
     told = typed("serve", tmp_path / "nothing")
     assert told.code == 1
     assert "is not a folder" in told.err
-    told = typed("serve", what.folder / "index")
+    told = typed("serve", served.folder / "index")
     assert (told.code, "Give the model, and the index by --index" in told.err) == (1, True)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        told = typed("serve", what.folder / "model", "--port", port)
+        told = typed("serve", served.folder / "model", "--port", port)
     assert told.code == 1
     assert f"port {port} of 127.0.0.1 cannot be listened on" in told.err
-    told = typed("serve", what.folder / "model", "--host", "nowhere.invalid")
+    told = typed("serve", served.folder / "model", "--host", "nowhere.invalid")
     assert "'nowhere.invalid' is no address to listen on" in told.err
     empty = tmp_path / "key"
     empty.write_text("two words\n")
-    told = typed("serve", what.folder / "model", "--api-key-file", empty)
+    told = typed("serve", served.folder / "model", "--api-key-file", empty)
     assert "must hold one API key" in told.err
