@@ -8,6 +8,7 @@ import typer
 from typer import Option
 
 from . import options
+from .common import out
 
 KEY = "PARASPHERE_API_KEY"
 
@@ -66,5 +67,6 @@ def serve(
         Settings(
             model, index, topics, vectors, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
             max_waiting, timeout, grace,
-        )
+        ),
+        lambda url: out.print(f"serving {model} on {url} (Ctrl-C ends it)", soft_wrap=True),
     )  # fmt: skip

@@ -60,7 +60,10 @@ class Engine:
 
     def vectors(self, texts: list[str]) -> Rows:
         """Return the vector of each text, (n, dim)."""
-        return np.ascontiguousarray(self.model.transform(texts), np.float32)
+        rows = self.model.transform(texts)
+        if sparse.issparse(rows):
+            raise ParasphereError(f"the vectors of {type(self.model).__name__} are sparse; only dense ones are served.")
+        return np.ascontiguousarray(rows, np.float32)
 
     def directions(self, texts: list[str]) -> Rows:
         """Return the posterior direction of each text, (n, dim)."""
@@ -131,7 +134,8 @@ class Engine:
 
     def warm(self) -> None:
         """Compute everything once, so that no client waits for what is compiled or built on first use."""
-        calls: list[Callable[[], object]] = [lambda: self.vectors(_EXAMPLES)]
+        self.vectors(_EXAMPLES)
+        calls: list[Callable[[], object]] = []
         if isinstance(self.model, SphericalParagraphModel):
             calls += [
                 lambda: self.directions(_EXAMPLES), lambda: self.certainty(_EXAMPLES),
@@ -159,12 +163,7 @@ def _encoder(settings: Settings) -> Any:
     kind = read_manifest(settings.model)["kind"]
     name = kind.removeprefix("estimator ")
     if name in baselines.__all__ and kind != name:
-        encoder = getattr(baselines, name).load(settings.model, vectors=settings.vectors)
-        if sparse.issparse(encoder.transform(_EXAMPLES)):
-            raise ParasphereError(
-                f"{settings.model} holds a {name}, whose vectors are sparse; only dense ones are served."
-            )
-        return encoder
+        return getattr(baselines, name).load(settings.model, vectors=settings.vectors)
     try:
         return SphericalParagraphModel.load(settings.model, vectors=settings.vectors)
     except StoreError as error:

@@ -2,13 +2,15 @@
 
 import asyncio
 import os
+import signal
 import socket
-import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
@@ -60,16 +62,24 @@ class Impatient(HttpToolsProtocol):
             self.transport.close()
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
 
     The model is loaded here too, before any worker, so that what is wrong with it is told at once.
+
+    Parameters
+    ----------
+    settings : Settings
+    announce : callable
+        Called with the URL of the server when that is known.
     """
     Engine.load(settings)
     listening = bind(settings)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    print(f"serving {settings.name} on http://{shown}:{port} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    announce(f"http://{shown}:{port}")
+    # uvicorn raises the signal that ended it once more, when all is done; as an exception it ends the process by itself.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
             partial(create_app, settings), factory=True, workers=settings.workers, http=Impatient, ws="none",
@@ -84,7 +94,10 @@ def serve(settings: Settings) -> None:
                     raise ParasphereError("the server could not start; its log says why.")
             else:
                 os.environ[FOLDER] = folder
-                Multiprocess(config, sockets=[listening]).run()
+                workers = Multiprocess(config, sockets=[listening])
+                workers.run()
+                if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+                    raise ParasphereError("a worker could not start; the log says why.")
         except KeyboardInterrupt:
             pass
         finally:
