@@ -78,7 +78,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     announce(f"http://{shown}:{port}")
-    # uvicorn raises the signal that ended it once more, when all is done; as an exception it ends the process by itself.
+    # uvicorn raises the signal that ended it once more, when all is done; as an exception it can be caught.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
