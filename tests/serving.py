@@ -76,7 +76,7 @@ class Process:
     """A server as ``parasphere serve`` runs it."""
 
     process: "subprocess.Popen[bytes]"
-    log: Any
+    log: Path
     port: int = 0
 
     @property
@@ -84,8 +84,7 @@ class Process:
         return f"http://127.0.0.1:{self.port}"
 
     def said(self) -> str:
-        self.log.seek(0)
-        return str(self.log.read().decode())
+        return self.log.read_text(encoding="utf-8")
 
     def workers(self) -> list[int]:
         """Return the processes that serve."""
@@ -103,10 +102,10 @@ class Process:
 @contextmanager
 def process(*arguments: object, workers: int = 1, env: dict[str, str] | None = None) -> Iterator[Process]:
     """Run ``parasphere serve`` on a free port, until the block ends."""
-    with tempfile.TemporaryFile() as log:
+    with tempfile.NamedTemporaryFile() as log:
         command = [sys.executable, "-m", "parasphere", "serve", *map(str, arguments)]
         command += ["--port", "0", "--workers", str(workers)]
-        running = Process(subprocess.Popen(command, stderr=log, stdout=log, env=env), log)
+        running = Process(subprocess.Popen(command, stderr=log, stdout=log, env=env), Path(log.name))
         try:
             running.wait(workers)
             found = re.search(r"on http://[^ ]+:(\d+)", running.said())

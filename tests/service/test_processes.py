@@ -55,7 +55,7 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
                     answer = client.post("/embed", content=BODY)
                     np.testing.assert_array_equal(np.array(answer.json()["vectors"]).astype(np.float32), expected)
                     statuses.append(answer.status_code)
-                except httpx.TransportError as error:  # its worker was killed while it was served
+                except Exception as error:  # a TransportError if its worker was killed while it was served
                     statuses.append(error)
 
     askers = [threading.Thread(target=ask) for _ in range(4)]
