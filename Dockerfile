@@ -15,8 +15,7 @@ FROM python:3.12-slim
 COPY --from=build /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PARASPHERE_CACHE=/opt/parasphere PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # Compiled code and parsed word vectors are part of the image: a container starts in seconds, and writes nothing.
-RUN parasphere warmup
-RUN chmod -R a+rX /opt/parasphere
+RUN mkdir /opt/parasphere && parasphere warmup && chmod -R a+rX /opt/venv /opt/parasphere
 USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \

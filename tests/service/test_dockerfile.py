@@ -32,10 +32,12 @@ def test_it_runs_as_nobody_in_particular_with_warm_caches() -> None:
     user, group = last("USER").split(":")
     assert int(user) > 0
     assert int(group) > 0
-    assert stage.index("RUN parasphere warmup") < stage.index(f"USER {user}:{group}")
+    (warm,) = [i for i, step in enumerate(stage) if "parasphere warmup" in step]
+    assert warm < stage.index(f"USER {user}:{group}")
     cache = re.search(r"PARASPHERE_CACHE=(\S+)", last("ENV"))
     assert cache
-    assert f"RUN chmod -R a+rX {cache[1]}" in stage
+    assert f"mkdir {cache[1]} && " in stage[warm]
+    assert re.search(rf"chmod -R a\+rX /opt/venv {cache[1]}$", stage[warm])
 
 
 def test_what_it_copies_is_there_and_let_through() -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -81,8 +82,8 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
 
 
 def test_requests_that_have_begun_are_answered_before_the_end(served: Saved) -> None:
-    with process(served.folder / "model", "--grace", 20) as running:
-        connection = begin_request(running.url, BODY, 10)
+    with process(served.folder / "model", "--grace", 20) as running, ExitStack() as stack:
+        stack.enter_context(connection := begin_request(running.url, BODY, 10))
         while "parasphere_requests_waiting 1.0" not in httpx.get(f"{running.url}/metrics").text:
             time.sleep(0.01)
         running.process.send_signal(signal.SIGTERM)
