@@ -3,13 +3,18 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from serving import TEXTS, Saved
+from serving import TEXTS, Saved, serving
+
+from parasphere.baselines import MeanOfVectors, TfIdf
+from parasphere.errors import ParasphereError
+from parasphere.service import Engine, Settings
 
 ASKED = ["Fit a line to data.", "the eigenvalues of a matrix", "", "zzyzx qqqqw", "Café <script>\u202e 日本 😀"]
 
@@ -148,8 +153,6 @@ def test_the_pages_load_nothing_from_elsewhere(client: httpx.Client) -> None:
 
 
 def test_what_a_server_lacks_is_named(served: Saved) -> None:
-    from serving import serving
-
     with serving(served.settings(index=None, topics=None)) as client:
         for answer, option in (
             (client.post("/similar", json={"queries": "array"}), "--index"),
@@ -158,3 +161,17 @@ def test_what_a_server_lacks_is_named(served: Saved) -> None:
         ):
             assert answer.status_code == 404
             assert option in answer.json()["error"]["message"]
+
+
+def test_other_encoders_have_vectors_only(tmp_path: Path) -> None:
+    encoder = MeanOfVectors().fit(TEXTS[:50])
+    encoder.save(tmp_path / "mean")
+    with serving(Settings(tmp_path / "mean", port=0)) as client:
+        vectors = np.array(post(client, "/embed", texts=ASKED[:2])["vectors"]).astype(np.float32)
+        np.testing.assert_array_equal(vectors, encoder.transform(ASKED[:2]).astype(np.float32))
+        refused = client.post("/explain", json={"text": "a boat"})
+        assert refused.status_code == 404
+        assert "is a MeanOfVectors, which has vectors only" in refused.json()["error"]["message"]
+    TfIdf().fit(TEXTS[:50]).save(tmp_path / "tf-idf")
+    with pytest.raises(ParasphereError, match="the vectors of TfIdf are sparse"):
+        Engine.load(Settings(tmp_path / "tf-idf")).warm()
