@@ -266,8 +266,8 @@ def report(result: dict[str, Any]) -> str:
     many = result["many"]
     said = [
         f"Sentences of {result['corpus']}, sent to {result['workers']} workers on {result['cores']} cores, which the "
-        f"load is made on too, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts); OpenAI's request, with "
-        "vectors in base64. Half load is half the requests per second of full load, at random times, and latencies "
+        f"load is made on too, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts); OpenAI's request, "
+        "with vectors in base64. Half load is half the requests per second of full load, at random times; latencies "
         "count from when a request was due.",
         f"{many['requests']:,} requests of one text: {many['errors']:,} errors (bar: 0).",
     ]
