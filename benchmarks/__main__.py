@@ -15,7 +15,7 @@ import benchmarks.measure  # noqa: F401  (sets one thread before numpy is import
 
 NAMES = [
     "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "growth", "paragraphs",
-    "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics", "newsgroups", "ecosystem",
+    "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics", "newsgroups", "ecosystem", "service",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [

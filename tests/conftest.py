@@ -89,3 +89,20 @@ class Child:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A model, an index and topics, in memory and saved for a server."""
+    from serving import saved
+
+    return saved(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture(scope="session")
+def client(served: Any) -> Iterator[Any]:
+    """A client of a server of them."""
+    from serving import serving
+
+    with serving(served.settings()) as client:
+        yield client

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parasphere import Index
+from parasphere import Index, SphericalParagraphModel, datasets
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -88,6 +88,19 @@ def test_each_export_finds_what_we_find(library: str, monkeypatch: pytest.Monkey
     assert names["found"] == [match.id for match in expected]
 
 
+def test_the_page_on_serving_runs(tmp_path: Path) -> None:
+    for module in ("fastapi", "httpx", "openai"):
+        pytest.importorskip(module, reason="the service and its client are extras")
+    from serving import process
+
+    SphericalParagraphModel().fit(datasets.load("docstrings").texts[:200]).save(tmp_path / "my-model")
+    with process(tmp_path / "my-model") as running:
+        found = run_page(DOCS / "serve.md", {"127.0.0.1:8000/v1": f"127.0.0.1:{running.port}/v1"})
+        found["client"].close()
+    assert found["answer"].model == "my-model"
+    assert [len(vector) for vector in found["vectors"]] == [128, 128]
+
+
 def test_the_page_on_similarity_says_what_comes_out() -> None:
     found = run_page(DOCS / "similarity.md", {})
     assert (round(found["similarity"], 2), round(found["std"], 2)) == (0.5, 0.09)
@@ -109,7 +122,7 @@ def test_the_page_on_languages_runs() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "ecosystem.md", "export.md", "languages.md", "learning.md", "search.md",
+        "README.md", "cluster.md", "ecosystem.md", "export.md", "languages.md", "learning.md", "search.md", "serve.md",
         "similarity.md", "teaching.md", "topics.md", "tutorial.md",
     ]  # fmt: skip
 

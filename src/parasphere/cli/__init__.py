@@ -15,6 +15,7 @@ from .experiments import add_experiment_commands
 from .fitting import add_fit_command
 from .model import add_model_commands
 from .search import add_search_commands
+from .serve import add_serve_command
 from .topics import add_topic_commands
 from .training import training_app
 from .vectors import vectors_app
@@ -103,6 +104,7 @@ add_fit_command(app)
 add_model_commands(app)
 add_search_commands(app)
 add_topic_commands(app)
+add_serve_command(app)
 add_experiment_commands(app)
 app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")

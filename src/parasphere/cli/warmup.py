@@ -10,6 +10,7 @@ from ..compiled.codecache import folders
 from ..errors import ParasphereError
 from ..model import SphericalParagraphModel
 from ..places import CacheWarning
+from ..topics import SphericalTopics
 
 # Enough texts for the vectorised code, with letters beyond ASCII and a word that has no vector.
 _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea lake hill fire wood road".split()]
@@ -33,7 +34,7 @@ def warm_up() -> dict[str, Any]:
 
 
 def _walk() -> None:
-    """Fit, save and load a model, and use it for vectors, search, comparison and explanation."""
+    """Fit, save and load a model, and use it for vectors, search, comparison, explanation and topics."""
     with tempfile.TemporaryDirectory() as folder:
         SphericalParagraphModel(tol=1.0).fit(_TEXTS).save(Path(folder, "model"))
         model = SphericalParagraphModel.load(Path(folder, "model"))
@@ -46,3 +47,5 @@ def _walk() -> None:
     index.duplicates()
     model.compare(_TEXTS[0], _TEXTS[1], return_std=True)
     model.explain(_TEXTS[0])
+    model.explain_match(_TEXTS[0], _TEXTS[1])
+    SphericalTopics(model, 2).fit(_TEXTS).predict(_TEXTS)

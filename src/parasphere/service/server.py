@@ -1,0 +1,126 @@
+"""Running a server: its socket, its workers, and how it ends."""
+
+import asyncio
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from ..errors import ParasphereError
+from .app import create_app
+from .engine import Engine
+from .logs import CONFIG
+from .metrics import FOLDER
+from .settings import Settings
+
+HEADER_SECONDS = 10.0  # from a connection, or the last answer on it, to the end of the next request's headers
+_HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent at once
+
+
+class Impatient(HttpToolsProtocol):
+    """HTTP with an end to waiting for headers, which uvicorn does not have: idle connections cost a file each."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the headers of the first request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the headers of the next request."""
+        super().on_message_begin()
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def on_headers_complete(self) -> None:
+        """Wait no longer."""
+        self._wait_no_longer()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def _wait_no_longer(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+def serve(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Serve until a signal ends it: requests that have begun are answered first.
+
+    The model is loaded here too, before any worker, so that what is wrong with it is told at once.
+
+    Parameters
+    ----------
+    settings : Settings
+    announce : callable
+        Called with the URL of the server when that is known.
+    """
+    Engine.load(settings)
+    listening = bind(settings)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"http://{shown}:{port}")
+    # uvicorn raises the signal that ended it once more, when all is done; as an exception it can be caught.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
+        config = uvicorn.Config(
+            partial(create_app, settings), factory=True, workers=settings.workers, http=Impatient, ws="none",
+            loop="auto", lifespan="on", log_config=CONFIG, access_log=False, server_header=False,
+            proxy_headers=False, timeout_graceful_shutdown=settings.grace, timeout_worker_healthcheck=_HEALTH_SECONDS,
+        )  # fmt: skip
+        try:
+            if settings.workers == 1:
+                server = uvicorn.Server(config)
+                server.run([listening])
+                if not server.started:
+                    raise ParasphereError("the server could not start; its log says why.")
+            else:
+                os.environ[FOLDER] = folder
+                workers = Multiprocess(config, sockets=[listening])
+                workers.run()
+                if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+                    raise ParasphereError("a worker could not start; the log says why.")
+        except KeyboardInterrupt:
+            pass
+        finally:
+            listening.close()
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Return a listening socket, which all workers share: what one of them has not accepted, another does."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ParasphereError(f"{settings.host!r} is no address to listen on ({error}).") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+        listening.set_inheritable(True)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise ParasphereError(
+            f"port {settings.port} of {settings.host} cannot be listened on ({error}); choose another by --port."
+        ) from None
+    return listening

@@ -1,0 +1,144 @@
+"""One thread that computes, and what waits for it.
+
+The event loop must stay free to read, to refuse and to answer probes, so nothing is computed in it. One thread is
+enough: a second one would only contend for the interpreter. While it computes, requests gather; those that ask for the
+same computation are then computed at once, which costs little more than one of them.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+MERGED = 256  # texts that are computed together; with more, those who came first would wait for the others
+
+
+class Job(NamedTuple):
+    """A computation that somebody waits for."""
+
+    key: Hashable  # jobs of one key can be merged; None: with no other
+    function: Callable[[list[Any]], Any]  # from items to a sequence of as many results
+    items: list[Any]
+    future: "asyncio.Future[Any]"
+
+
+class Work:
+    """A thread that computes; it is started by ``with`` and computes what is left before it ends.
+
+    Examples
+    --------
+    >>> async def squares():
+    ...     with Work() as work:
+    ...         square = lambda numbers: [number**2 for number in numbers]
+    ...         return await asyncio.gather(*(work.do(square, [n], key="square") for n in range(4)))
+    >>> asyncio.run(squares())
+    [[0], [1], [4], [9]]
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._held: deque[Job] = deque()
+        self._thread = threading.Thread(target=self._run, name="parasphere-work", daemon=True)
+
+    def __enter__(self) -> "Work":
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether jobs are still computed."""
+        return self._thread.is_alive()
+
+    def do(
+        self, function: Callable[[list[Any]], Any], items: list[Any], *, key: Hashable = None
+    ) -> "asyncio.Future[Any]":
+        """Return the future result of a function of a list of items; a cancelled one is not computed.
+
+        Parameters
+        ----------
+        function : callable
+            From a list of items to a sequence of as many results, each of which depends on its own item alone.
+        items : list
+        key : hashable, default=None
+            Jobs with the same key have the same function and may be computed together. None is computed alone.
+        """
+        future = self._loop.create_future()
+        self._jobs.put(Job(key, function, items, future))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            if not self._held:
+                job = self._jobs.get()
+                if job is None:
+                    return
+                self._held.append(job)
+            ended = self._gather()
+            self._compute(self._next())
+            if ended:
+                while self._held:
+                    self._compute(self._next())
+                return
+
+    def _gather(self) -> bool:
+        """Take all jobs that have come; tell whether the end has."""
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                return False
+            if job is None:
+                return True
+            self._held.append(job)
+
+    def _next(self) -> list[Job]:
+        """Return the first job and those to be computed with it."""
+        first = self._held.popleft()
+        if first.key is None:
+            return [first]
+        jobs, others, room = [first], deque[Job](), MERGED - len(first.items)
+        for job in self._held:
+            if job.key == first.key and len(job.items) <= room:
+                jobs.append(job)
+                room -= len(job.items)
+            else:
+                others.append(job)
+        self._held = others
+        return jobs
+
+    def _compute(self, jobs: list[Job]) -> None:
+        jobs = [job for job in jobs if not job.future.cancelled()]
+        if not jobs:
+            return
+        items = jobs[0].items if len(jobs) == 1 else [item for job in jobs for item in job.items]
+        try:
+            results = jobs[0].function(items)
+        except BaseException as error:
+            if len(jobs) > 1:  # the fault of one of them, which the others must not suffer from
+                for job in jobs:
+                    self._compute([job])
+            else:
+                self._loop.call_soon_threadsafe(_fail, jobs[0].future, error)
+            return
+        self._loop.call_soon_threadsafe(_deliver, jobs, results)
+
+
+def _deliver(jobs: list[Job], results: Any) -> None:
+    begin = 0
+    for job in jobs:
+        end = begin + len(job.items)
+        if not job.future.done():
+            job.future.set_result(results[begin:end])
+        begin = end
+
+
+def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
