@@ -12,6 +12,7 @@ from ..errors import MissingExtraError
 from . import options
 from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
+from .explore import add_explore_commands
 from .model import add_model_commands
 from .search import add_search_commands
 from .topics import add_topic_commands
@@ -101,6 +102,7 @@ def warmup(as_json: options.AsJson = False) -> None:
 add_model_commands(app)
 add_search_commands(app)
 add_topic_commands(app)
+add_explore_commands(app)
 add_experiment_commands(app)
 app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")
