@@ -75,14 +75,14 @@ def explore(
     listening = open_socket(port)  # before the work rather than after it
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format, "id": id_column}
     columns |= {"label": label_column, "date": date_column}
+    models = [] if other is None else [(other, _loaded(other, vectors))]
     first, held = _first(model, corpus, columns, vectors)
     about = model if corpus is None else corpus
     folder = work if work is not None else about.with_name(about.name + ".explore")
     facts = [columns, _stamps(about)]
-    landscapes = []
-    for path, given in ((model, first), (other, None)):
-        if path is not None:
-            landscapes.append(_landscape(path, given, held, folder, facts, n_topics, seed, vectors))
+    landscapes = [
+        _landscape(path, given, held, folder, facts, n_topics, seed) for path, given in [(model, first), *models]
+    ]
     app = make_app(Explorer(held, landscapes, about.name if title is None else title))
     address = f"http://localhost:{listening.getsockname()[1]}"
     say({"address": address, "texts": len(held), "work": str(folder)}, as_json,
@@ -100,7 +100,6 @@ def _first(
 ) -> "tuple[SphericalParagraphModel | Index, Documents]":
     """Return a model or index, and the texts to explore with it."""
     from ..explorer import read_documents, read_index
-    from ..model import SphericalParagraphModel
     from ..storage import is_saved
 
     if is_saved(model, "index"):
@@ -114,25 +113,29 @@ def _first(
         raise ParasphereError(f"{model} is a model; give the texts to explore too: 'parasphere explore MODEL CORPUS'.")
     if str(corpus) == "-":
         raise ParasphereError("the explorer reads texts from a file or folder, so that it can find them again.")
-    loaded = SphericalParagraphModel.load(model, vectors=vectors)
+    loaded = _loaded(model, vectors)
     with reading("reading", corpus) as at:
         return loaded, read_documents(documents(corpus), progress=at, **columns)
 
 
+def _loaded(model: Path, vectors: str | None) -> "SphericalParagraphModel":
+    from ..model import SphericalParagraphModel
+
+    return SphericalParagraphModel.load(model, vectors=vectors)
+
+
 def _landscape(
-    path: Path, given: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None, seed: int, vectors: Any
+    path: Path, given: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None, seed: int
 ) -> "Landscape":
     """Return what a model makes of the texts; those of different models are kept in folders of their own."""
     from ..explorer import landscape_of
-    from ..model import SphericalParagraphModel
     from ..storage import key_of, read_manifest
 
-    loaded = SphericalParagraphModel.load(path, vectors=vectors) if given is None else given
     place = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
     known = [*facts, read_manifest(path)["sha256"]]
     with telling(path.name, shown=not quiet.get()) as tell:
         return landscape_of(
-            loaded, held, path.resolve().name, folder=place, facts=known, n_topics=n_topics, seed=seed, tell=tell
+            given, held, path.resolve().name, folder=place, facts=known, n_topics=n_topics, seed=seed, tell=tell
         )
 
 

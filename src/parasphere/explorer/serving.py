@@ -25,4 +25,4 @@ def open_socket(port: int) -> socket.socket:
 def serve(app: Any, listening: socket.socket) -> None:
     """Answer requests until the process is interrupted."""
     uvicorn = import_extra("uvicorn", "explore", "the explorer")
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off")).run(sockets=[listening])
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none")).run(sockets=[listening])

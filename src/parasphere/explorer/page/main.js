@@ -13,7 +13,7 @@ let about;
 
 // ------------------------------------------------------------------------------------------------------------ colours
 
-const kindOf = (m) => $("#colour").value || "topic";
+const kindOf = () => $("#colour").value || "topic";
 const isNamed = (kind) => kind === "topic" || kind === "label";
 const codesOf = (m, kind) => (kind === "label" || kind === "date" ? stage.arrays[0][kind] : stage.arrays[m][kind]);
 
@@ -169,10 +169,11 @@ function find(text) {
 
 function open(row) {
   if (row < 0) return undefined;
-  return answered(api.read(row, stage.asked), (answer) => {
+  const { asked } = stage;
+  return answered(api.read(row, asked), (answer) => {
     const again = () => {
       mark({ rings: ringsOf(answer), focus: row });
-      show(document_(answer, look), again);
+      show(document_(answer, look, asked), again);
     };
     again();
     say(`Text ${answer.id}.`);
@@ -254,8 +255,8 @@ function connect() {
   $("#closer").addEventListener("click", all((map) => map.zoom(1.6, undefined, undefined, true)));
   $("#farther").addEventListener("click", all((map) => map.zoom(1 / 1.6, undefined, undefined, true)));
   $("#fit").addEventListener("click", all((map) => map.fit()));
-  $("#inview").addEventListener("click", () => choose(stage.maps[0].inView(), "All that is in view"));
-  $("#colour").addEventListener("change", paintPoints);
+  $("#inview").addEventListener("click", () => choose((stage.active || stage.maps[0]).inView(), "All that is in view"));
+  $("#colour").addEventListener("change", () => { paintPoints(); $("#legend").open = true; });
   $("#theme").addEventListener("click", () => {
     const theme = stage.theme === "dark" ? "light" : "dark";
     localStorage.setItem("theme", theme);
@@ -284,8 +285,10 @@ async function start() {
     stage.maps.push(new MapView(about.models.length > 1 ? about.models[m].name : "", arrays[0], tell));
   }
   $("#maps").append(...stage.maps.map((map) => map.frame));
-  stage.maps.forEach((map) => map.resize());
-  $("#legend").open = matchMedia("(min-width: 900px)").matches && about.models.length === 1;
+  stage.maps.forEach((map) => {
+    map.resize();
+    for (const name of ["pointerdown", "focus", "wheel"]) map.pad.addEventListener(name, () => { stage.active = map; }, { passive: true });
+  });
   connect();
   begin();
   paintPoints();

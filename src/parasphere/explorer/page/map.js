@@ -4,6 +4,7 @@ import { el } from "./dom.js";
 import { Scatter } from "./scatter.js";
 
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
+const EDGE = 26; // pixels that the whole map leaves free around it, besides the tools above it
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
@@ -53,8 +54,9 @@ export class MapView {
       left = Math.min(left, points[at]); right = Math.max(right, points[at]);
       low = Math.min(low, points[at + 1]); high = Math.max(high, points[at + 1]);
     }
-    const k = 0.9 * Math.min(this.width / Math.max(right - left, 1e-3), this.height / Math.max(high - low, 1e-3));
-    return { x: (left + right) / 2, y: (low + high) / 2, k };
+    const tools = this.width < 560 ? 78 : 44, wide = this.width - 2 * EDGE, tall = this.height - 2 * EDGE - tools;
+    const k = Math.max(1, Math.min(wide / Math.max(right - left, 1e-3), tall / Math.max(high - low, 1e-3)));
+    return { x: (left + right) / 2, y: (low + high) / 2 + tools / 2 / k, k };
   }
 
   fit(slowly = true) {

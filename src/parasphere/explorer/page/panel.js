@@ -2,6 +2,8 @@
 
 import { count, el, marked, number, per, quoted } from "./dom.js";
 
+const FEW = 10; // words that are shown at once
+
 export const topicName = (topic, words = 3) => topic.words.slice(0, words).join(", ") || "(no words)";
 
 export function introduction(about, look) {
@@ -21,7 +23,7 @@ export function introduction(about, look) {
 
 // How sure a model is of a text, in words and as a bar.
 function certainty(seen) {
-  const surer = seen.rank < 0.005 ? "less sure than of nearly all of the texts, as it is short" : `surer than of ${per(seen.rank)} of the texts`;
+  const surer = seen.rank < 0.005 ? "less sure than of nearly all texts here" : `surer than of ${per(seen.rank)} of the texts here`;
   return el("div", { class: "certainty" },
     el("div", { class: "row" }, el("span", {}, "Certainty"), el("b", {}, seen.certainty.toFixed(2))),
     el("div", { class: "bar", "aria-hidden": "true" }, el("div", { width: `${100 * seen.certainty}%` })),
@@ -51,7 +53,7 @@ function matchesOf(seen, look) {
   if (!seen.matches.length) return el("p", {}, "No word of this text is known, so nothing can be said to be near.");
   return [
     el("h3", {}, "Nearest texts"),
-    el("p", { class: "small" }, "Highlighted: the words that made them match. 1.00 would be the same text, 0.00 an unrelated one."),
+    el("p", { class: "small" }, "Highlighted: the words that made them match. Ranked by meaning and shared words together; the number is the likeness of meaning, 1 for the same and 0 for unrelated texts."),
     el("ol", { class: "texts" }, seen.matches.map((match) => textItem(match, look, match.similarity.toFixed(2)))),
   ];
 }
@@ -76,18 +78,26 @@ export function found(answer, look) {
   ];
 }
 
-export function document_(answer, look) {
+export function document_(answer, look, asked) {
   const facts = [answer.label, answer.date].filter(Boolean);
   return [
     el("h2", {}, "Text ", quoted(answer.id, "id")),
     facts.length ? el("p", { class: "small" }, facts.map((fact, i) => [i ? " · " : "", quoted(fact)])) : null,
     el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.models[0].pieces.length ? marked(answer.models[0].pieces) : el("i", {}, "(an empty text)")),
+    asked ? el("p", { class: "small" }, "Highlighted: what it has to do with ", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked)) : null,
     columns(answer.models, look, (seen, m) => [certainty(seen), unknown(seen), topicsOf(seen, m, look), matchesOf(seen, look)]),
   ];
 }
 
 export function selection(answer, name, look) {
-  const shares = (list, title, row) => list.length ? [el("h3", {}, title), el("ul", { class: "topics" }, list.map((item) => el("li", {}, row(item))))] : null;
+  const row = (word) => el("tr", {},
+    el("th", { scope: "row" }, quoted(word.word), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { width: `${100 * word.score}%` }))),
+    el("td", {}, per(word.inside / answer.count)),
+    el("td", {}, per(word.outside / Math.max(1, look.about.n - answer.count))));
+  const table = (words) => el("table", { class: "apart" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "in these"), el("th", { scope: "col" }, "in others"))),
+    el("tbody", {}, words.map(row)));
+  const shares = (list, title, entry) => list.length ? [el("h3", {}, title), el("ul", { class: "topics" }, list.map((item) => el("li", {}, entry(item))))] : null;
   return [
     el("h2", {}, count(answer.count, "text")),
     name ? el("p", {}, quoted(name)) : null,
@@ -95,12 +105,8 @@ export function selection(answer, name, look) {
       el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
     answer.words.length ? [
       el("h3", {}, "Words that set them apart"),
-      el("table", { class: "apart" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "in these"), el("th", { scope: "col" }, "in others"))),
-        el("tbody", {}, answer.words.map((word) => el("tr", {},
-          el("th", { scope: "row" }, quoted(word.word), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { width: `${100 * word.score}%` }))),
-          el("td", {}, per(word.inside / answer.count)),
-          el("td", {}, per(word.outside / Math.max(1, look.about.n - answer.count))))))),
+      table(answer.words.slice(0, FEW)),
+      answer.words.length > FEW ? el("details", {}, el("summary", {}, `${answer.words.length - FEW} more words`), table(answer.words.slice(FEW))) : null,
     ] : null,
     answer.topics.map((topics, m) => shares(topics, look.about.models.length > 1 ? `Topics by ${look.about.models[m].name}` : "Topics",
       ({ code, count: size }) => look.topic(m, code, topicName(look.about.models[m].topics[code], 4), per(size / answer.count)))),

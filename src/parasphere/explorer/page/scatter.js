@@ -4,7 +4,7 @@ const VERTEX = `#version 300 es
 in vec2 point; in vec4 colour; uniform vec2 scale, shift; uniform float size; out vec4 tint;
 void main() { gl_Position = vec4(point * scale + shift, 0., 1.); gl_PointSize = size; tint = colour; }`;
 const FRAGMENT = `#version 300 es
-precision mediump float; in vec4 tint; uniform float size; out vec4 drawn;
+precision highp float; in vec4 tint; uniform float size; out vec4 drawn;
 void main() {
   float far = 2. * length(gl_PointCoord - .5);
   float alpha = tint.a * (1. - smoothstep(1. - 2. / size, 1., far));
