@@ -72,27 +72,32 @@ def explore(
     import_extra("uvicorn", "explore", "the explorer")
     from ..explorer import Explorer, make_app, open_socket, serve
 
-    listening = open_socket(port)  # before the work rather than after it
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format, "id": id_column}
     columns |= {"label": label_column, "date": date_column}
-    models = [] if other is None else [(other, _loaded(other, vectors))]
-    first, held = _first(model, corpus, columns, vectors)
     about = model if corpus is None else corpus
     folder = work if work is not None else about.with_name(about.name + ".explore")
-    facts = [columns, _stamps(about)]
-    landscapes = [
-        _landscape(path, given, held, folder, facts, n_topics, seed) for path, given in [(model, first), *models]
-    ]
-    app = make_app(Explorer(held, landscapes, about.name if title is None else title))
-    address = f"http://localhost:{listening.getsockname()[1]}"
-    say({"address": address, "texts": len(held), "work": str(folder)}, as_json,
-        f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}")  # fmt: skip
-    if browser:
-        import threading
-        import webbrowser
+    with open_socket(port) as listening:  # before the work rather than after it
+        models = [] if other is None else [(other, _loaded(other, vectors))]
+        first, held = _first(model, corpus, columns, vectors)
+        facts = [columns, _stamps(about)]
+        landscapes = [
+            _landscape(path, given, held, folder, facts, n_topics, seed) for path, given in [(model, first), *models]
+        ]
+        app = make_app(Explorer(held, landscapes, about.name if title is None else title))
+        address = f"http://localhost:{listening.getsockname()[1]}"
+        say({"address": address, "texts": len(held), "work": str(folder)}, as_json,
+            f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}")  # fmt: skip
+        if browser:
+            _open_soon(address)
+        serve(app, listening)
 
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-    serve(app, listening)
+
+def _open_soon(address: str) -> None:
+    """Open a page in a browser when the server has begun to answer."""
+    import threading
+    import webbrowser
+
+    threading.Timer(0.5, webbrowser.open, [address]).start()
 
 
 def _first(
