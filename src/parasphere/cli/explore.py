@@ -85,8 +85,8 @@ def explore(
         ]
         app = make_app(Explorer(held, landscapes, about.name if title is None else title))
         address = f"http://localhost:{listening.getsockname()[1]}"
-        say({"address": address, "texts": len(held), "work": str(folder)}, as_json,
-            f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}")  # fmt: skip
+        sentence = f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}"
+        say({"address": address, "texts": len(held), "work": str(folder)}, as_json, sentence)
         if browser:
             _open_soon(address)
         serve(app, listening)

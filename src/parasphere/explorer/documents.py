@@ -1,6 +1,6 @@
 """The texts that are explored, with what is known of each: its id, label and date."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -50,9 +50,9 @@ class Documents:
 def read_documents(
     source: Any,
     *,
-    label: str | None = None,
-    date: str | None = None,
-    id: str | None = None,
+    label: str | Sequence[Any] | None = None,
+    date: str | Sequence[Any] | None = None,
+    id: str | Sequence[Any] | None = None,
     progress: Callable[[int], None] | None = None,
     **columns: Any,
 ) -> Documents:
@@ -62,8 +62,8 @@ def read_documents(
     ----------
     source : texts, columns or path
         What :func:`parasphere.corpus.blocks` takes. It is read twice if there is a column of dates.
-    label, date, id : str, default=None
-        Names of columns. Without ids texts are numbered from 1.
+    label, date, id : str or sequence, default=None
+        Names of columns, or the values themselves. Without ids texts are numbered from 1.
     progress : callable, default=None
     **columns
         Passed to :func:`parasphere.corpus.blocks`.
@@ -79,12 +79,16 @@ def read_documents(
     if not held:
         raise CorpusError("there are no texts to explore; give a corpus with at least two")
     texts = pa.concat_arrays([_plain(block) for block in held])
-    ids = [pa.array([], pa.large_string())] if held[0].ids is None else [_strings(block.ids) for block in held]
-    names = pa.concat_arrays(ids) if held[0].ids is not None else _numbers(len(texts))
+    numbered = held[0].ids is None
+    names = _numbers(len(texts)) if numbered else pa.concat_arrays([_strings(block.ids) for block in held])
     label_names, labels = _labelled(None if held[0].labels is None else [block.labels for block in held], len(texts))
     when = None
-    if date is not None:
+    if isinstance(date, str):
         when = days_of([value for block in blocks(source, label=date, **columns) for value in _values(block)], date)
+    elif date is not None:
+        when = days_of(list(date))
+        if len(when) != len(texts):
+            raise CorpusError(f"there are {len(when):,} dates for {len(texts):,} texts; give one per text")
     return Documents(texts, names, label_names, labels, when)
 
 
