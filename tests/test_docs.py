@@ -107,8 +107,8 @@ def test_the_page_on_similarity_says_what_comes_out() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "explore.md", "export.md", "learning.md", "search.md", "similarity.md", "teaching.md",
-        "topics.md", "tutorial.md",
+        "README.md", "cluster.md", "explore.md", "export.md", "learning.md", "search.md", "similarity.md",
+        "teaching.md", "topics.md", "tutorial.md",
     ]  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The answers to what the page asks."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,21 @@ class Explorer:
         text = str(strings([text])[0])  # without lone surrogates, which JSON may hold
         if len(text) > LONGEST:
             raise ParasphereError(f"a text of {len(text):,} characters is too long; the limit is {LONGEST:,}")
-        return {"text": visible(text), "models": [self._seen(place, text, k) for place in range(len(self.landscapes))]}
+        with _unknown_words_allowed():
+            return {
+                "text": visible(text),
+                "models": [self._seen(place, text, k) for place in range(len(self.landscapes))],
+            }
 
     def document(self, row: int, k: int = 12, asked: str = "") -> dict[str, Any]:
         """Return all that is known of a document, and what is near to it; ``asked`` marks its part in a match."""
         text = self._text(row)
-        asked = str(strings([asked])[0])
-        models = [
-            self._seen(place, text, k, row) | {"pieces": self._marked(place, asked, text, None)}
-            for place in range(len(self.landscapes))
-        ]
+        asked = str(strings([asked[:LONGEST]])[0])
+        with _unknown_words_allowed():
+            models = [
+                self._seen(place, text, k, row) | {"pieces": self._marked(place, asked, text, None)}
+                for place in range(len(self.landscapes))
+            ]
         return self._facts(row) | {"models": models}
 
     def glance(self, row: int) -> dict[str, Any]:
@@ -126,30 +132,26 @@ class Explorer:
     def _seen(self, place: int, text: str, k: int, row: int | None = None) -> dict[str, Any]:
         """Return a text as a model sees it; ``row`` is its place if it is one of the documents."""
         own = self.landscapes[place]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CoverageWarning)  # the page says which words are unknown
-            posterior = own.index.model.posterior([text])
-            certainty = float(posterior.mean_length[0])
-            facts = {
-                "certainty": certainty,
-                "rank": float(np.searchsorted(self._sorted[place], np.float32(certainty)) / len(own)),
-                "information": float(posterior.information[0]),
-                "unknown": self._unknown(own, text),
-                "topics": self._topics(place, text),
-            }
-            try:
-                found: list[Match] = own.index.search(text, max(k, NEAR) + 1)
-            except ParasphereError:  # no word is known
-                return facts | {"place": None if row is None else own.points[row].tolist(), "matches": []}
-            near = [match for match in found if match.position != row]
-            if row is not None:
-                spot = own.points[row]
-            else:
-                nearest = near[:NEAR]
-                rows = [match.position for match in nearest]
-                spot = place_among(own.points[rows], [match.similarity for match in nearest]) if rows else np.zeros(2)
-            matches = [self._match(place, text, match) for match in near[:k]]
-        return facts | {"place": spot.tolist(), "matches": matches}
+        posterior = own.index.model.posterior([text])
+        certainty = float(posterior.mean_length[0])
+        facts = {
+            "certainty": certainty,
+            "rank": float(np.searchsorted(self._sorted[place], np.float32(certainty)) / len(own)),
+            "information": float(posterior.information[0]),
+            "unknown": self._unknown(own, text),
+            "topics": self._topics(place, text),
+        }
+        try:
+            found: list[Match] = own.index.search(text, max(k, NEAR) + 1)
+        except ParasphereError:  # no word is known
+            return facts | {"place": None if row is None else own.points[row].tolist(), "matches": []}
+        near = [match for match in found if match.position != row]
+        rows = [match.position for match in near[:NEAR]]
+        if row is not None or not rows:
+            spot = own.points[row or 0]
+        else:
+            spot = place_among(own.points[rows], [match.similarity for match in near[:NEAR]])
+        return facts | {"place": spot.tolist(), "matches": [self._match(place, text, match) for match in near[:k]]}
 
     def _match(self, place: int, text: str, match: Match) -> dict[str, Any]:
         assert match.text is not None
@@ -206,6 +208,14 @@ class Explorer:
             "label": None if label < 0 else visible(documents.label_names[label]),
             "date": None if documents.dates is None else iso_date(float(documents.dates[row])),
         }
+
+
+@contextmanager
+def _unknown_words_allowed() -> Iterator[None]:
+    """Do not warn of words without vectors: the page says which they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        yield
 
 
 def _middle(points: NDArray[np.float32]) -> list[float] | None:

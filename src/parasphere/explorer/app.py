@@ -50,28 +50,22 @@ def make_app(explorer: Explorer) -> Any:
 
         return await run_in_threadpool(alone)
 
-    @app.middleware("http")
     async def add_headers(request: Request, go_on: Any) -> Any:
         response = await go_on(request)
         response.headers.update(HEADERS)
         return response
 
-    @app.exception_handler(ParasphereError)
     async def explain(_: Request, error: ParasphereError) -> Any:
         return JSONResponse({"detail": str(error)}, 422)
 
-    @app.get("/")
-    @app.get("/page/{name}")
     async def page(name: str = "index.html") -> Any:
         if name not in files:
             return JSONResponse({"detail": f"there is no {name!r} here"}, 404)
         return Response(files[name], media_type=TYPES[name.rsplit(".", 1)[-1]])
 
-    @app.get("/api/about")
     async def about() -> Any:
         return JSONResponse(await answer(explorer.about))
 
-    @app.get("/api/arrays/{model}/{name}")
     async def array(model: int, name: str) -> Any:
         if not 0 <= model < len(explorer.landscapes):
             raise ParasphereError(f"there is no model {model}; there are {len(explorer.landscapes)}, from 0 on")
@@ -79,26 +73,21 @@ def make_app(explorer: Explorer) -> Any:
         little = numbers.astype(numbers.dtype.newbyteorder("<"), copy=False)
         return Response(little.tobytes(), media_type="application/octet-stream")
 
-    @app.get("/api/glance/{row}")
     async def glance(row: int) -> Any:
         return JSONResponse(await answer(explorer.glance, row))
 
-    @app.post("/api/search")
     async def search(request: Request) -> Any:
         asked = _question(await _body(request, MOST_JSON), {"text": str})
         return JSONResponse(await answer(explorer.search, asked["text"]))
 
-    @app.post("/api/document")
     async def document(request: Request) -> Any:
         asked = _question(await _body(request, MOST_JSON), {"row": int, "asked": str})
         return JSONResponse(await answer(explorer.document, asked["row"], 12, asked["asked"]))
 
-    @app.post("/api/selection")
     async def selection(request: Request) -> Any:
         rows = _rows(await _body(request, 4 * len(explorer.documents)))
         return JSONResponse(await answer(explorer.selection, rows))
 
-    @app.post("/api/export/{format}")
     async def export(format: str, request: Request) -> Any:
         if format not in FORMATS:
             raise ParasphereError(f"texts are exported as csv or parquet, not as {format!r}")
@@ -106,6 +95,20 @@ def make_app(explorer: Explorer) -> Any:
         content = await answer(lambda: _written(explorer.table(rows), format))
         return Response(content, media_type=FORMATS[format])
 
+    app.middleware("http")(add_headers)
+    app.add_exception_handler(ParasphereError, explain)
+    for path, method, handler in (
+        ("/", "GET", page),
+        ("/page/{name}", "GET", page),
+        ("/api/about", "GET", about),
+        ("/api/arrays/{model}/{name}", "GET", array),
+        ("/api/glance/{row}", "GET", glance),
+        ("/api/search", "POST", search),
+        ("/api/document", "POST", document),
+        ("/api/selection", "POST", selection),
+        ("/api/export/{format}", "POST", export),
+    ):
+        app.add_api_route(path, handler, methods=[method], response_model=None)
     return app
 
 

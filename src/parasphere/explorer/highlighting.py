@@ -39,13 +39,14 @@ def located(text: str, units: Iterable[str], tokenizer: AnyTokenizer) -> list[Sp
     >>> located("The CAT, the new\nYork cat", ["cat", "new york", "cat"], Tokenizer())
     [(4, 7), (13, 21), (22, 25)]
     """
-    ours = isinstance(tokenizer, Tokenizer)
+    rules = tokenizer if isinstance(tokenizer, Tokenizer) else None
     # Arrow lower-cases one code point at a time, as the tokenizer does, so that places stay the same.
-    folded = pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py() if ours and tokenizer.lowercase else text
-    digits = ours and tokenizer.digits
+    lower = rules is not None and rules.lowercase
+    folded = pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py() if lower else text
+    digits = rules is not None and rules.digits
     at, spans = 0, list[Span | None]()
     for unit in units:
-        span = _span(folded, unit, at, whole=ours, digits=digits)
+        span = _span(folded, unit, at, whole=rules is not None, digits=digits)
         spans.append(span)
         at = at if span is None else span[1]
     return spans
@@ -103,7 +104,11 @@ def pieces(text: str, marks: list[Marked], length: int | None = None) -> list[li
         at = mark.end
     if at < end:
         found.append([visible(text[at:end]), 0.0])
-    return [*([["… ", 0.0]] if begin else []), *found, *([[" …", 0.0]] if end < len(text) else [])]
+    if begin:
+        found.insert(0, ["… ", 0.0])
+    if end < len(text):
+        found.append([" …", 0.0])
+    return found
 
 
 def _window(text: str, marks: list[Marked], length: int) -> Span:
