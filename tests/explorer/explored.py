@@ -38,7 +38,7 @@ HOSTILE = [
 
 @cache
 def make_model() -> SphericalParagraphModel:
-    return SphericalParagraphModel(tol=1e-3).fit(datasets.load("docstrings").texts[::6])
+    return SphericalParagraphModel(tol=1e-3).fit(make_documents().texts)
 
 
 @cache
@@ -48,7 +48,7 @@ def make_documents() -> Documents:
     return read_documents(
         pa.table({
             "id": [corpus.ids[i] for i in chosen],
-            "text": [corpus.texts[i] for i in chosen],
+            "text": [corpus.texts[i][:500] for i in chosen],
             "area": [corpus.label_names[corpus.labels[i]] for i in chosen],
             "day": [f"{1990 + i % 30}-0{1 + i % 9}-11" for i in chosen],
         }),

@@ -84,7 +84,7 @@ export function document_(answer, look, asked) {
     el("h2", {}, "Text ", quoted(answer.id, "id")),
     facts.length ? el("p", { class: "small" }, facts.map((fact, i) => [i ? " · " : "", quoted(fact)])) : null,
     el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.models[0].pieces.length ? marked(answer.models[0].pieces) : el("i", {}, "(an empty text)")),
-    asked ? el("p", { class: "small" }, "Highlighted: what it has to do with ", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked)) : null,
+    asked ? el("p", { class: "small" }, "Highlighted: what it has to do with “", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked), "”") : null,
     columns(answer.models, look, (seen, m) => [certainty(seen), unknown(seen), topicsOf(seen, m, look), matchesOf(seen, look)]),
   ];
 }
