@@ -18,7 +18,7 @@ from parasphere.explorer import Explorer
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
 
 LAPTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader"]  # WebGL by the processor, where there is no GPU
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def opened(browser: Any, address: str, size: dict[str, int] = LAPTOP, **settings
     page, faults = context.new_page(), list[str]()
     page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda line: faults.append(line.text) if line.type in ("error", "warning") else None)
+    page.on("console", lambda line: faults.append(line.text) if _is_fault(line) else None)
     page.on("dialog", lambda dialog: faults.append(dialog.message))
     page.on("request", lambda asked: asked.url.startswith((address, "blob:")) or faults.append(asked.url))
     page.goto(address)
@@ -58,6 +58,11 @@ def opened(browser: Any, address: str, size: dict[str, int] = LAPTOP, **settings
     yield page
     context.close()
     assert faults == []
+
+
+def _is_fault(line: Any) -> bool:
+    """Tell whether a line of the console is a complaint; that of pixels being read is of the tests' own making."""
+    return line.type in ("error", "warning") and "ReadPixels" not in line.text
 
 
 @pytest.fixture
@@ -292,21 +297,28 @@ def test_many_points_stay_smooth(browser: Any) -> None:
         assert page.evaluate("explorer.maps[0].n") == 200_000
         assert drawn(page) > 100_000
         # Without a GPU a processor draws, maybe on a machine that does other things too: the best frame counts.
+        page.wait_for_function("!explorer.maps[0].moving")
         own, whole, picking = page.evaluate(
             "() => { const map = explorer.maps[0], gl = map.scatter.gl, pixel = new Uint8Array(4); "
-            "const best = [1e9, 1e9, 1e9]; "
-            "const timed = (place, work) => { const began = performance.now(); work(); "
+            "const best = [1e9, 1e9, 1e9], read = () => gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); "
+            "const timed = (place, work) => { read(); const began = performance.now(); work(); "
             "best[place] = Math.min(best[place], performance.now() - began); }; "
-            "const read = () => gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); "
-            "for (let i = 0; i < 12; i++) { map.view.x += 0.01; read(); timed(0, () => map.paint()); "
-            "timed(1, () => { map.paint(); read(); }); timed(2, () => map.scatter.nearest(0.1, 0.1, 0.01)); } "
-            "return best; }"
+            "for (let i = 0; i < 12; i++) { timed(0, () => map.paint()); timed(1, () => { map.paint(); read(); }); "
+            "timed(2, () => map.scatter.nearest(0.1, 0.1, 0.01)); } return best; }"
         )
-        print(f"200,000 points: {own:.1f} ms of the page and {whole:.1f} ms with software drawing per frame, "
-              f"{picking:.1f} ms to find one")  # fmt: skip
+        between = page.evaluate(
+            "async () => { const map = explorer.maps[0], taken = []; let before = performance.now(); "
+            "for (let i = 0; i < 40; i++) { map.go({ ...map.view, x: map.view.x + 0.001 }, false); "
+            "await new Promise(requestAnimationFrame); const now = performance.now(); taken.push(now - before); "
+            "before = now; } return taken.slice(20).sort((a, b) => a - b)[10]; }"
+        )
+        print(f"200,000 points: {own:.1f} ms of the page and {whole:.1f} ms with drawing per frame, "
+              f"{between:.1f} ms between frames while moving, {picking:.1f} ms to find a point")  # fmt: skip
         assert own < 16  # a display shows 60 frames per second
         assert picking < 16
-        assert whole < 1000
+        assert between < max(100, whole)
+        page.wait_for_function("!explorer.maps[0].moving")
+        assert drawn(page) > 100_000  # all of them again
         page.click("#fit")
         lasso(page, [(300, 300), (600, 300), (600, 600), (300, 600)])
         assert page.evaluate("explorer.chosen.rows.length") > 1000

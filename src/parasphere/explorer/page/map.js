@@ -5,6 +5,8 @@ import { Scatter } from "./scatter.js";
 
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
 const EDGE = 26; // pixels that the whole map leaves free around it, besides the tools above it
+const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
+const FEWEST = 8000; // points that are drawn even if frames are late
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
@@ -22,7 +24,7 @@ export class MapView {
     this.pen = this.pad.getContext("2d");
     this.scatter = new Scatter(this.gl);
     this.scatter.setPoints(points);
-    this.n = points.length / 2;
+    this.n = this.most = points.length / 2;
     this.base = clamp(290 / Math.sqrt(this.n), 1.9, 8);
     this.view = { x: 0, y: 0, k: 1 };
     this.names = [];
@@ -43,7 +45,7 @@ export class MapView {
     const first = !this.width;
     Object.assign(this, { width, height, ratio });
     for (const canvas of [this.gl, this.pad]) { canvas.width = width * ratio; canvas.height = height * ratio; }
-    if (first || this.fitted) this.fit(false);
+    if (first || this.fitted) this.fit(false); // the whole map stays whole
     this.draw();
   }
 
@@ -65,8 +67,22 @@ export class MapView {
     this.fitted = true;
   }
 
+  // If frames come late while the map moves, as they may without a GPU, only some of the points are drawn in them.
+  pace(wait) {
+    if (!this.moving) return;
+    if (wait > LATE) this.most = Math.max(FEWEST, 0.6 * this.most);
+    else if (wait < SOON) this.most = Math.min(this.n, 1.2 * this.most);
+  }
+
+  hurry() {
+    this.moving = true;
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => { this.moving = false; this.draw(); }, 150);
+  }
+
   go(target, slowly = true) {
     this.fitted = false;
+    this.hurry();
     cancelAnimationFrame(this.gliding);
     if (!slowly || calm.matches) { this.view = { ...target }; this.draw(); return; }
     const from = { ...this.view }, began = performance.now();
@@ -76,6 +92,7 @@ export class MapView {
         x: from.x + (target.x - from.x) * share, y: from.y + (target.y - from.y) * share,
         k: from.k * (target.k / from.k) ** share,
       };
+      this.hurry();
       this.paint();
       if (t < 1) this.gliding = requestAnimationFrame(step);
     };
@@ -102,12 +119,14 @@ export class MapView {
   size() { return this.base * clamp((this.view.k / (this.home?.k || this.view.k)) ** 0.45, 0.8, 6); }
 
   draw() {
-    this.waiting ||= requestAnimationFrame(() => { this.waiting = 0; this.paint(); });
+    if (this.waiting) return;
+    const asked = performance.now();
+    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.pace(performance.now() - asked); this.paint(); });
   }
 
   paint() {
     if (!this.width) return;
-    this.scatter.draw(this.view, this.width, this.height, this.size());
+    this.scatter.draw(this.view, this.width, this.height, this.size(), this.moving ? this.most : Infinity);
     const { pen, ratio } = this, style = getComputedStyle(document.documentElement);
     const [ink, ground, accent] = ["--ink", "--ground", "--accent"].map((name) => style.getPropertyValue(name));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -73,7 +73,8 @@ export class Scatter {
     gl.vertexAttribPointer(place, each, kind, normalized, 0, 0);
   }
 
-  draw(view, width, height, size) {
+  // Draw the points, or only so many of those on top: as the order is shuffled, they stand for the others.
+  draw(view, width, height, size, most = Infinity) {
     if (this.lost || !this.order || !this.colours) return;
     const { gl, canvas, places } = this, ratio = canvas.width / width;
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -83,7 +84,8 @@ export class Scatter {
     gl.uniform2f(places.scale, ...scale);
     gl.uniform2f(places.shift, -view.x * scale[0], -view.y * scale[1]);
     gl.uniform1f(places.size, Math.max(1.5, size * ratio));
-    gl.drawElements(gl.POINTS, this.order.length, gl.UNSIGNED_INT, 0);
+    const drawn = Math.floor(Math.min(this.order.length, most));
+    gl.drawElements(gl.POINTS, drawn, gl.UNSIGNED_INT, 4 * (this.order.length - drawn));
   }
 
   // The point nearest to a place, within a distance; -1 for none.
