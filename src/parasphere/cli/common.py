@@ -99,6 +99,17 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
         yield at
 
 
+@contextmanager
+def telling(name: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show what is being done, if standard error is a terminal; yields a function that says what comes next."""
+    screen = Screen(stderr=True)
+    if not (shown and screen.is_terminal):
+        yield lambda _: None
+        return
+    with screen.status(styled(name)) as status:
+        yield lambda doing: status.update(styled(f"{name}: {doing} …"))
+
+
 def documents(corpus: Path) -> Any:
     """Return the source for ``corpus.blocks`` that an argument names; ``-`` is standard input."""
     from ..corpus import STANDARD_INPUT

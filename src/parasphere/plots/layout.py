@@ -17,6 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 from ..compiled import compiled, guarded
 from ..errors import ParasphereError
 from ..topics.neighbours import enter_best, nearest, of_unit_length
+from .scene import median
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -67,6 +68,32 @@ def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
     reduced, start = _principal(of_unit_length(given[present]), seed)
     points[present] = _descend(_graph(reduced, seed), start, seed)
     return points
+
+
+def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
+    """Return where a document that is not on a map belongs: among the places of its nearest neighbours, (2,).
+
+    It is their geometric median, so that it lies among most of them rather than in the void between two groups; near
+    ones have much more weight than far ones, by the fourth power of their cosines.
+
+    Parameters
+    ----------
+    points : (k, 2) array
+        Places of the neighbours.
+    cosines : (k,) array
+        Their cosines with the document.
+
+    Examples
+    --------
+    >>> place_among([[0, 0], [0.1, 0], [0, 0.1], [9, 9]], [0.9, 0.8, 0.8, 0.7]).max() < 0.1
+    np.True_
+    """
+    near, similar = np.asarray(points, np.float64), np.asarray(cosines, np.float64)
+    if near.ndim != 2 or near.shape[1:] != (2,) or similar.shape != near.shape[:1] or not len(near):
+        raise ParasphereError(
+            f"a place needs points (k, 2) and cosines (k,), not arrays of shape {near.shape} and {similar.shape}"
+        )
+    return median(near, np.maximum(similar, 1e-3) ** 4)
 
 
 def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:

@@ -103,7 +103,7 @@ def _names(named: Sequence[str], points: Floats, inks: dict[str, str], *, blank:
     for name in frequent[:MOST_NAMES]:
         if not (blank and name == NO_LABEL):
             rows = np.flatnonzero(names == name)
-            found.append(Name(_short(name), inks.get(_short(name), "#222222"), _median(points[rows]), len(rows)))
+            found.append(Name(_short(name), inks.get(_short(name), "#222222"), median(points[rows]), len(rows)))
     return found
 
 
@@ -135,11 +135,12 @@ def _groups(labels: Sequence[str]) -> list[Group]:
     return groups
 
 
-def _median(points: Floats) -> Floats:
+def median(points: Floats, weights: Floats | None = None) -> Floats:
     """Return the geometric median of points (n, 2), by Weiszfeld's iteration: stragglers do not move it."""
-    middle = np.asarray(np.median(points, axis=0))
+    middle = np.asarray(np.median(points, axis=0) if weights is None else weights @ points / weights.sum())
     for _ in range(50):
         near = 1 / np.maximum(np.linalg.norm(points - middle, axis=1), 1e-9)
+        near = near if weights is None else near * weights
         middle = near @ points / near.sum()
     return middle
 

@@ -105,9 +105,10 @@ async def models(request: Request) -> Response:
     return as_json({"object": "list", "data": [model]})
 
 
-def _texts(given: str | list[str] | list[int] | list[list[int]]) -> str | list[str]:
+def _texts(given: Any) -> str | list[str]:
     if isinstance(given, str) or isinstance(given[0], str):
-        return given  # type: ignore[return-value]
+        texts: str | list[str] = given
+        return texts
     raise ProblemError(
         422,
         "'input' must be a text or a list of texts, not token ids, which are those of another model's tokenizer "

@@ -1,0 +1,19 @@
+"""The explorer: a local page on which a corpus is a map that can be searched, read and cut out of."""
+
+from .answers import Explorer
+from .app import make_app
+from .documents import Documents, read_documents, read_index
+from .landscape import Landscape, landscape_of
+from .serving import open_socket, serve
+
+__all__ = [
+    "Documents",
+    "Explorer",
+    "Landscape",
+    "landscape_of",
+    "make_app",
+    "open_socket",
+    "read_documents",
+    "read_index",
+    "serve",
+]

@@ -1,0 +1,132 @@
+"""What a model makes of the documents: an index, topics, certainties, and a map; computed once and kept in a folder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__, storage
+from ..errors import StoreError
+from ..model import Index, SphericalParagraphModel
+from ..plots import neighbour_map
+from ..topics import SphericalTopics
+from .documents import Documents
+
+KIND = "landscape"
+LAYOUTS = {"points": (np.float32, 2), "topic": (np.int32, 1), "certainty": (np.float32, 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """Documents as one model sees them.
+
+    Attributes
+    ----------
+    name : str
+        What the page calls the model.
+    index : Index
+        The documents, to be searched.
+    topics : SphericalTopics
+    points : (n_docs, 2) float32
+        Places on the map, on which neighbours stay neighbours.
+    topic : (n_docs,) int32
+        The topic of each document; -1 for none.
+    certainty : (n_docs,) float32
+        :attr:`Posterior.mean_length`: how sure the direction of each document is, 0 to 1.
+    """
+
+    name: str
+    index: Index
+    topics: SphericalTopics
+    points: NDArray[np.float32]
+    topic: NDArray[np.int32]
+    certainty: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def landscape_of(
+    model: SphericalParagraphModel | Index,
+    documents: Documents,
+    name: str,
+    *,
+    folder: Path | None = None,
+    facts: Any = None,
+    n_topics: int | None = None,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Landscape:
+    """Return what a model makes of documents: what a folder keeps of it, or else computed, and kept there.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel or Index
+        A fitted model, or an index of the same documents.
+    documents : Documents
+    name : str
+    folder : path, default=None
+        Where the index, the topics and the map are kept; None keeps nothing.
+    facts : JSON-able, default=None
+        What the result depends on: model, corpus, columns. What was kept with other facts is computed again.
+    n_topics : int, default=None
+        Number of topics; None finds it.
+    seed : int, default=0
+    tell : callable, default=nothing
+        Called with what is done next.
+    """
+    key = storage.key_of(__version__, facts, n_topics, seed, len(documents))
+    if folder is not None and (kept := _kept(folder, key, model, name, len(documents))) is not None:
+        return kept
+    held = [documents.block()]
+    if isinstance(model, Index):
+        index = model
+    else:
+        tell("indexing the texts")
+        index = model.index(held)
+    tell("finding topics")
+    topics = SphericalTopics(index.model, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
+    tell("drawing the map")
+    points = _framed(neighbour_map(topics.vectors(held), seed))
+    certainty = index.model.posterior(held).mean_length.astype(np.float32)
+    made = Landscape(name, index, topics, points, topics.labels_.astype(np.int32), certainty)
+    if folder is not None:
+        _keep(folder, key, made, with_index=not isinstance(model, Index))
+    return made
+
+
+def _framed(points: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Scale points to between -1 and 1 in the longer direction."""
+    return np.asarray(points / max(float(np.abs(points).max()), 1e-12), np.float32)
+
+
+def _keep(folder: Path, key: str, made: Landscape, *, with_index: bool) -> None:
+    if with_index:
+        made.index.save(folder / "index")
+    made.topics.save(folder / "topics")
+    arrays = {name: getattr(made, name) for name in LAYOUTS}
+    storage.save(folder / "map", KIND, arrays, {"key": key})  # last: it says that all of it is there
+
+
+def _kept(folder: Path, key: str, model: Any, name: str, n: int) -> Landscape | None:
+    """Return what is kept in a folder; None if there is nothing, or what other facts led to, or it is damaged."""
+    if not storage.is_saved(folder / "map"):
+        return None
+    try:
+        arrays, meta = storage.load(folder / "map", KIND)
+        if meta.get("key") != key:
+            return None
+        index = model if isinstance(model, Index) else Index.load(folder / "index")
+        topics = SphericalTopics.load(folder / "topics")
+    except StoreError:
+        return None
+    sound = all(
+        arrays[name].dtype == dtype and arrays[name].ndim == ndim and len(arrays[name]) == n
+        for name, (dtype, ndim) in LAYOUTS.items()
+    )
+    if not sound or len(index) != n or len(topics.labels_) != n:
+        return None
+    return Landscape(name, index, topics, arrays["points"], arrays["topic"], arrays["certainty"])

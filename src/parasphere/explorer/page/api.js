@@ -1,0 +1,36 @@
+// What the page asks of the server.
+
+const KINDS = { points: Float32Array, certainty: Float32Array, topic: Int32Array, label: Int32Array, date: Float64Array };
+
+async function answered(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new Error("The explorer does not answer. Is it still running in its terminal?");
+  }
+  if (response.ok) return response;
+  const detail = await response.json().then((body) => body.detail, () => response.statusText);
+  throw new Error(typeof detail === "string" ? detail : response.statusText);
+}
+
+const asked = (path, question) =>
+  answered(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) })
+    .then((response) => response.json());
+
+export const about = () => answered("/api/about").then((response) => response.json());
+export const numbers = (model, name) =>
+  answered(`/api/arrays/${model}/${name}`).then((response) => response.arrayBuffer()).then((bytes) => new KINDS[name](bytes));
+export const search = (text) => asked("/api/search", { text });
+export const read = (row, text) => asked("/api/document", { row, asked: text });
+export const glance = (row) => answered(`/api/glance/${row}`).then((response) => response.json());
+export const select = (rows) => answered("/api/selection", { method: "POST", body: rows }).then((response) => response.json());
+
+export async function save(rows, format) {
+  const content = await answered(`/api/export/${format}`, { method: "POST", body: rows }).then((response) => response.blob());
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = `texts.${format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

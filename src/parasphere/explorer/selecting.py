@@ -1,0 +1,146 @@
+"""Some of the documents: what sets them apart, which of them are typical, and a table to take away."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..errors import ParasphereError
+from ..model.lexical import Lexical
+from ..printable import visible
+from ..topics.words import likelihood_ratio
+from .documents import DAY, Documents
+from .highlighting import EXCERPT, Marked, located, pieces
+from .landscape import Landscape
+
+SHOWN = 60  # texts of a selection that are listed
+WORDS, MARKED = 24, 12  # words that set a selection apart, and how many of them are marked in its texts
+SHARES = 6  # topics and labels of a selection that are listed
+
+Rows = NDArray[np.int64]
+
+
+def check_rows(rows: Rows, n_docs: int) -> None:
+    """Raise unless rows are different documents."""
+    if not len(rows):
+        raise ParasphereError("no text is selected; draw around some points")
+    if rows.min() < 0 or rows.max() >= n_docs:
+        bad = rows[(rows < 0) | (rows >= n_docs)][0]
+        raise ParasphereError(f"there is no text {bad}; rows are from 0 to {n_docs - 1}")
+    if len(np.unique(rows)) < len(rows):
+        raise ParasphereError("a text is selected twice; give each row once")
+
+
+def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -> dict[str, Any]:
+    """Return the words that set documents apart, their topics and labels, and the most typical of them."""
+    check_rows(rows, len(documents))
+    lexical = landscapes[0].index.lexical
+    assert lexical is not None
+    words = words_apart(lexical, rows, len(documents))
+    typical = _typical_first(landscapes[0], rows)[:SHOWN]
+    scores = {word["word"]: word["score"] for word in words[:MARKED]}
+    return {
+        "count": len(rows),
+        "words": [word | {"word": visible(word["word"])} for word in words],
+        "topics": [_largest(own.topic[rows]) for own in landscapes],
+        "labels": _largest(documents.labels[rows]) if documents.label_names else [],
+        "texts": [_listed(documents, lexical, scores, int(row)) for row in typical],
+    }
+
+
+def words_apart(lexical: Lexical, rows: Rows, n_docs: int, k: int = WORDS) -> list[dict[str, Any]]:
+    """Return the words that tell some documents from the others best, best first.
+
+    They are those with the largest shares in the log-likelihood ratio between these documents and all of them, as the
+    words of topics are (:func:`parasphere.topics.words.likelihood_ratio`).
+
+    Returns
+    -------
+    list of dict
+        ``word``, ``score``, 0 to 1, and in how many of these documents (``inside``) and of the others (``outside``) it
+        occurs. Nothing if all documents are chosen.
+    """
+    if len(rows) == n_docs:
+        return []
+    chosen = np.zeros(n_docs, bool)
+    chosen[rows] = True
+    hits = chosen[lexical.documents]
+    inside = _per_word(lexical, np.where(hits, lexical.counts, 0))
+    both = np.stack([inside, _per_word(lexical, lexical.counts) - inside])
+    scores = likelihood_ratio(both.astype(np.float64))[0]
+    best = np.argsort(-scores, kind="stable")[:k]
+    texts, all_texts = _per_word(lexical, hits), np.diff(lexical.starts)
+    return [
+        {
+            "word": lexical.words.word(int(w)),
+            "score": float(scores[w] / scores[best[0]]),
+            "inside": int(texts[w]),
+            "outside": int(all_texts[w] - texts[w]),
+        }
+        for w in best
+        if scores[w] > 0
+    ]
+
+
+def export_table(
+    documents: Documents, landscapes: Sequence[Landscape], names: Sequence[Sequence[Sequence[str]]], rows: Rows
+) -> pa.Table:
+    """Return documents as a table, as they are, with their places, topics and certainties by each model.
+
+    Parameters
+    ----------
+    documents : Documents
+    landscapes : sequence of Landscape
+    names : per model, the words of each topic
+    rows : (n,) int64
+    """
+    check_rows(rows, len(documents))
+    places = pa.array(rows)
+    columns: dict[str, Any] = {"row": places, "id": documents.ids.take(places), "text": documents.texts.take(places)}
+    if documents.label_names:
+        labels = [documents.label_names[label] if label >= 0 else None for label in documents.labels[rows].tolist()]
+        columns["label"] = pa.array(labels, pa.string())
+    if documents.dates is not None:
+        days = documents.dates[rows]
+        seconds = pa.array(np.nan_to_num(days * DAY).astype(np.int64), mask=np.isnan(days))
+        columns["date"] = seconds.cast(pa.timestamp("s"))
+    for number, (own, words) in enumerate(zip(landscapes, names, strict=True), 1):
+        after = f"_{number}" if len(landscapes) > 1 else ""
+        topics = own.topic[rows]
+        columns |= {
+            f"x{after}": own.points[rows, 0],
+            f"y{after}": own.points[rows, 1],
+            f"certainty{after}": own.certainty[rows],
+            f"topic{after}": pa.array(topics, mask=topics < 0),
+            f"topic_words{after}": pa.array([" ".join(words[t]) if t >= 0 else None for t in topics], pa.string()),
+        }
+    return pa.table(columns)
+
+
+def _per_word(lexical: Lexical, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sum of the numbers of the postings of each word."""
+    sums = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
+    return np.asarray(np.diff(sums[lexical.starts]))
+
+
+def _typical_first(own: Landscape, rows: Rows) -> Rows:
+    """Return rows in the order of their cosines with the mean of all of them, largest first."""
+    offsets = own.index.offsets[rows].astype(np.float32)
+    return np.asarray(rows[np.argsort(-(offsets @ offsets.mean(axis=0)), kind="stable")])
+
+
+def _largest(codes: NDArray[np.int32]) -> list[dict[str, int]]:
+    """Return the most frequent codes of 0 or more, and how often each occurs."""
+    counts = np.bincount(codes[codes >= 0])
+    best = np.argsort(-counts, kind="stable")[:SHARES]
+    return [{"code": int(code), "count": int(counts[code])} for code in best if counts[code]]
+
+
+def _listed(documents: Documents, lexical: Lexical, scores: dict[str, float], row: int) -> dict[str, Any]:
+    text = documents.texts[row].as_py()
+    words = [word for word in lexical.tokenizer(text) if word in scores]
+    spans = located(text, words, lexical.tokenizer)
+    marks = [Marked(*span, scores[word]) for span, word in zip(spans, words, strict=True) if span is not None]
+    return {"row": row, "id": visible(documents.ids[row].as_py()), "pieces": pieces(text, marks, EXCERPT)}

@@ -1,0 +1,253 @@
+"""What the explorer computes: documents, highlights, selections, what it keeps, and what its server answers."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from commands import typed
+from explored import ask, make_documents, make_explorer, make_model, served
+
+from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer
+from parasphere.explorer import Documents, Explorer, Landscape, landscape_of, read_documents
+from parasphere.explorer.documents import days_of, iso_date
+from parasphere.explorer.highlighting import located, pieces
+from parasphere.explorer.selecting import words_apart
+from parasphere.plots import place_among
+
+
+@pytest.fixture(scope="module")
+def model() -> SphericalParagraphModel:
+    return make_model()
+
+
+@pytest.fixture(scope="module")
+def documents() -> Documents:
+    return make_documents()
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Explorer:
+    return make_explorer()
+
+
+def text_of(cut: list[list[str | float]]) -> str:
+    return "".join(str(piece) for piece, _ in cut)
+
+
+def test_labels_are_coded_by_frequency_and_dates_are_days() -> None:
+    table = pa.table({"text": list("abcd"), "kind": ["y", "x", None, "x"], "when": [1999, 2001, None, 2000]})
+    held = read_documents(table, label="kind", date="when")
+    assert held.label_names == ["x", "y"]
+    assert held.labels.tolist() == [1, 0, -1, 0]
+    assert held.dates is not None
+    assert [iso_date(day) for day in held.dates] == ["1999-01-01", "2001-01-01", None, "2000-01-01"]
+
+
+def test_dates_of_arrow_and_of_text_agree() -> None:
+    stamps = pa.array(["2020-02-29T12:00:00"]).cast(pa.timestamp("ms"))
+    assert days_of(stamps.to_pylist()).tolist() == days_of(["2020-02-29T12:00"]).tolist()
+    assert iso_date(days_of(["2020-02-29T14:00+02:00"])[0]) == "2020-02-29 12:00"
+
+
+def test_a_corpus_without_texts_is_refused() -> None:
+    with pytest.raises(CorpusError, match="no texts to explore"):
+        read_documents([])
+
+
+def test_token_lists_are_joined() -> None:
+    assert read_documents([["a", "b"], []]).texts.to_pylist() == ["a b", ""]
+
+
+def test_words_are_found_where_they_are(rng: np.random.Generator) -> None:
+    letters = np.array(list("abAB éÉßİ,.’1 🌊\n"))
+    for tokenizer in (Tokenizer(), Tokenizer(digits=True), Tokenizer(lowercase=False, stop_words=["a"])):
+        for _ in range(40):
+            text = "".join(rng.choice(letters, 30))
+            words = tokenizer(text)
+            spans = located(text, words, tokenizer)
+            assert None not in spans
+            for word, span in zip(words, spans, strict=True):
+                assert span is not None
+                assert tokenizer(text[slice(*span)]) == [word]
+
+
+def test_pieces_are_the_text(rng: np.random.Generator) -> None:
+    from parasphere.explorer.highlighting import Marked
+
+    text = "one two three four five six seven eight nine ten " * 20
+    marks = [Marked(i, i + 3, 1.0) for i in sorted(rng.choice(len(text) // 4, 30, replace=False) * 4)]
+    assert text_of(pieces(text, marks)) == text
+    short = text_of(pieces(text, marks, 100)).removeprefix("… ").removesuffix(" …")
+    assert short in text
+    assert 50 < len(short) <= 100
+
+
+def test_controls_are_made_visible() -> None:
+    assert text_of(pieces("a\u202eb\x00", [])) == "a\\u202eb\\x00"
+
+
+def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
+    index, texts = explorer.landscapes[0].index, explorer.documents.texts.to_pylist()
+    rows = np.array([i for i, text in enumerate(texts) if "signal" in text.lower().split()])
+    assert index.lexical is not None
+    best = words_apart(index.lexical, rows, len(texts))
+    split = [set(index.lexical.tokenizer(text)) for text in texts]
+    for found in best:
+        holders = {i for i, words in enumerate(split) if found["word"] in words}
+        assert found["inside"] == len(holders & set(rows.tolist()))
+        assert found["outside"] == len(holders) - found["inside"]
+    assert "signal" in [found["word"] for found in best[:3]]
+    assert words_apart(index.lexical, np.arange(len(texts)), len(texts)) == []
+
+
+def test_a_new_text_is_placed_with_its_neighbours(explorer: Explorer) -> None:
+    own = explorer.landscapes[0]
+    nearer = []
+    for row in range(0, 330, 30):  # a text of the corpus belongs where it is
+        seen = explorer.search(explorer.documents.texts[row].as_py()[:20_000])["models"][0]
+        assert seen["matches"][0]["row"] == row
+        away = np.linalg.norm(own.points - np.array(seen["place"]), axis=1)
+        nearer.append((away < away[row]).mean())
+    assert np.median(nearer) < 0.02
+    with pytest.raises(ParasphereError, match=r"points \(k, 2\)"):
+        place_among([[0, 0]], [1, 1])
+
+
+def test_a_text_of_unknown_words_has_no_place(explorer: Explorer) -> None:
+    seen = explorer.search("zzyzxw")["models"][0]
+    assert seen["place"] is None
+    assert seen["matches"] == seen["topics"] == []
+    assert seen["information"] == 0
+    assert seen["unknown"] == ["zzyzxw"]
+
+
+def test_the_words_that_match_are_marked(explorer: Explorer) -> None:
+    matches = explorer.search("a low-pass filter for a digital signal")["models"][0]["matches"]
+    strong = {str(piece).lower() for match in matches[:3] for piece, part in match["pieces"] if part > 0.5}
+    assert strong & {"filter", "filters", "signal", "digital"}
+    assert all(0 <= part <= 1 for match in matches for _, part in match["pieces"])
+
+
+def test_rows_that_are_not_there_are_refused(explorer: Explorer) -> None:
+    n = len(explorer.documents)
+    for rows, why in (([], "no text is selected"), ([n], f"no text {n}"), ([1, 1], "twice")):
+        with pytest.raises(ParasphereError, match=why):
+            explorer.selection(np.array(rows, np.int64))
+    with pytest.raises(ParasphereError, match="no text -1"):
+        explorer.document(-1)
+
+
+def test_what_was_computed_is_kept(model: SphericalParagraphModel, documents: Documents, tmp_path: Path) -> None:
+    def made(facts: str) -> tuple[Landscape, list[str]]:
+        told: list[str] = []
+        found = landscape_of(
+            model, documents, "m", folder=tmp_path / "kept", facts=facts, n_topics=3, tell=told.append
+        )  # fmt: skip
+        return found, told
+
+    first, told = made("a")
+    assert told == ["indexing the texts", "finding topics", "drawing the map"]
+    again, told = made("a")
+    assert told == []
+    assert again.points.tobytes() == first.points.tobytes()
+    assert again.index.search("a matrix", 3) == first.index.search("a matrix", 3)
+    _, told = made("b")  # another corpus, say
+    assert told
+    next((tmp_path / "kept" / "map").glob("data-*")).write_bytes(b"damaged")
+    _, told = made("b")
+    assert told
+
+
+# ------------------------------------------------------------------------------------------------------- the server
+
+
+@pytest.fixture(scope="module")
+def address(explorer: Explorer) -> Iterator[str]:
+    with served(explorer) as where:
+        yield where
+
+
+def test_arrays_are_sent_as_they_are(address: str, explorer: Explorer) -> None:
+    own = explorer.landscapes[0]
+    expected = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
+    expected |= {"label": explorer.documents.labels, "date": explorer.documents.dates}
+    for name, array in expected.items():
+        assert ask(f"{address}/api/arrays/0/{name}").body == array.tobytes()
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_exports_hold_the_texts(address: str, explorer: Explorer, format: str) -> None:
+    rows = np.array([5, 0, 300], "<u4")
+    body = ask(f"{address}/api/export/{format}", rows.tobytes()).body
+    reads = {"csv": pa.csv.read_csv, "parquet": pa.parquet.read_table}
+    options = {"parse_options": pa.csv.ParseOptions(newlines_in_values=True)} if format == "csv" else {}
+    table = reads[format](io.BytesIO(body), **options)
+    assert table["row"].to_pylist() == rows.tolist()
+    assert table["text"].to_pylist() == [explorer.documents.texts[int(row)].as_py() for row in rows]
+    assert {"id", "label", "date", "x", "y", "certainty", "topic", "topic_words"} < set(table.column_names)
+
+
+def test_bad_questions_get_a_sentence(address: str, explorer: Explorer) -> None:
+    n = len(explorer.documents)
+    questions = {
+        ("/api/search", b"{"): "JSON object with text",
+        ("/api/search", b'{"text": 3}'): "JSON object with text",
+        ("/api/search", b"[" * 100_000): "JSON object with text",
+        ("/api/search", b'{"text": "  "}'): "nothing to search for",
+        ("/api/search", b'{"text": "' + b"a" * 30_000 + b'"}'): "too long",
+        ("/api/search", b"x" * 300_000): "too long",
+        ("/api/document", b'{"row": 1e3, "asked": ""}'): "row (int)",
+        ("/api/document", b'{"row": 100000000000000000000000, "asked": ""}'): "there is no text",
+        ("/api/selection", b"abc"): "4 bytes",
+        ("/api/selection", b"\xff" * 4): "there is no text 4294967295",
+        ("/api/selection", bytes(4 * n + 4)): "too long",
+        ("/api/export/xlsx", bytes(4)): "csv or parquet",
+    }
+    for (path, body), why in questions.items():
+        answer = ask(address + path, body)
+        assert answer.code == 422
+        assert why in answer.json["detail"]
+    assert ask(f"{address}/api/arrays/0/secrets").code == 422
+    assert ask(f"{address}/api/arrays/7/points").code == 422
+    assert ask(f"{address}/page/..%2fapp.py").code == 404
+
+
+def test_a_lone_surrogate_is_no_reason_to_fail(address: str) -> None:
+    assert ask(f"{address}/api/search", b'{"text": "signal \\ud800"}').code == 200
+
+
+def test_other_sites_are_kept_out(address: str) -> None:
+    assert ask(address, Host="evil.example").code == 400
+    headers = ask(address).headers
+    assert "script-src 'self'" in headers["Content-Security-Policy"]
+    assert headers["Access-Control-Allow-Origin"] is None
+
+
+# -------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a matrix\na signal\n")
+    model.save(tmp_path / "model")
+    model.index(["a matrix", "a signal"]).save(tmp_path / "index")
+    model.index(["a matrix", "a signal"], texts=False).save(tmp_path / "bare")
+    always = ("--no-browser", "--port", 0)
+    for arguments, why in {
+        ("model",): "give the texts to explore too",
+        ("model", "-"): "from a file or folder",
+        ("index", "texts.txt"): "has texts of its own",
+        ("index", "--label-column", "x"): "--label-column needs a corpus",
+        ("bare",): "--no-texts",
+        ("model", "texts.txt", "--compare", "nowhere"): "nowhere is not a folder",
+    }.items():
+        named = [tmp_path / each if each in ("nowhere", "model", "index", "bare", "texts.txt") else each
+                 for each in arguments]  # fmt: skip
+        told = typed("explore", *named, *always)
+        assert told.code == 1
+        assert why in " ".join(told.err.split())
