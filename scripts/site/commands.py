@@ -1,0 +1,68 @@
+"""A hook of mkdocs: the page on the commands is written from the commands themselves."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from parasphere.cli import app
+
+INTRODUCTION = """# Commands
+
+What `parasphere COMMAND --help` prints. `parasphere --install-completion` completes commands, options and file names
+in bash, zsh, fish and PowerShell. Every command accepts `--quiet`, which hides progress bars, and most accept `--json`
+for other programs. Texts, files and what an error says are explained in [Get started](start.md).
+"""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page."""
+    group = typer.main.get_command(app)
+    page = "\n".join([INTRODUCTION, *_described(group, "parasphere")])
+    files.append(File.generated(config, "commands.md", content=page))
+    return files
+
+
+def _described(command: Any, name: str) -> Iterator[str]:
+    """Describe a command, or the commands of a group."""
+    if hasattr(command, "commands"):
+        for child in sorted(command.commands):
+            yield from _described(command.commands[child], f"{name} {child}")
+        return
+    yield f"## {name}\n"
+    yield from _help(inspect.cleandoc(command.help or ""))
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    usage = " ".join([name, *(_metavar(param) for param in arguments), "[OPTIONS]"])
+    yield f"```text\n{usage}\n```\n"
+    rows = [_row(param) for param in command.params if param.name != "help"]
+    if rows:
+        yield "| option | | default |\n|---|---|---|"
+        yield from rows
+    yield ""
+
+
+def _help(text: str) -> Iterator[str]:
+    """Return a help text; what was kept as it is for the terminal, after ``\\b``, is an example."""
+    for part in text.split("\n\n"):
+        if not part.startswith("\b"):
+            yield f"{part}\n"
+            continue
+        title, _, example = part.removeprefix("\b\n").partition("\n")
+        yield f"{title}\n\n```text\n{inspect.cleandoc(example)}\n```\n"
+
+
+def _row(param: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
+    if param.param_type_name == "argument":
+        names = f"`{_metavar(param)}`"
+    text = re.sub(r"\[/?bold\]", "**", param.help or "").replace("|", "\\|")
+    default = "" if param.required or param.default in (None, False) else f"`{param.default}`"
+    return f"| {names} | {text} | {'required' if param.required else default} |"
+
+
+def _metavar(param: Any) -> str:
+    return str(param.metavar or param.name.upper())
