@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the page on the commands is written from the commands themselves."""
+"""A hook of mkdocs: the page on the commands is completed by the commands themselves."""
 
 import inspect
 import re
@@ -7,24 +7,17 @@ from typing import Any
 
 import typer
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
 
 from parasphere.cli import app
 
-INTRODUCTION = """# Commands
 
-What `parasphere COMMAND --help` prints. `parasphere --install-completion` completes commands, options and file names
-in bash, zsh, fish and PowerShell. Every command accepts `--quiet`, which hides progress bars, and most accept `--json`
-for other programs. Texts, files and what an error says are explained in [Get started](start.md).
-"""
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page."""
-    group = typer.main.get_command(app)
-    page = "\n".join([INTRODUCTION, *_described(group, "parasphere")])
-    files.append(File.generated(config, "commands.md", content=page))
-    return files
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Complete the page."""
+    if page.file.src_uri != "commands.md":
+        return markdown
+    return "\n".join([markdown, *_described(typer.main.get_command(app), "parasphere")])
 
 
 def _described(command: Any, name: str) -> Iterator[str]:

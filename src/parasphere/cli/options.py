@@ -13,8 +13,8 @@ Corpus = Annotated[
     Path,
     Argument(
         metavar="CORPUS",
-        help="Texts: .txt (one per line), .jsonl, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder of "
-        "such files; or - for standard input.",
+        help="Texts: .txt (one per line), .jsonl, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder "
+        "of text files, one text each; or - for standard input.",
     ),
 ]
 Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
