@@ -100,7 +100,9 @@ def _choice() -> str:
     accuracies = {(run["encoder"], run["dataset"]): 100 * run["accuracy"] for run in runs}
     tasks = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
     measures = {(run["system"], run["vectors"], run["dataset"]): 100 * _measure(run) for run in tasks}
-    measures |= {(run["system"], None, run["dataset"]): 100 * _measure(run) for run in tasks if run["system"] in LEARNED}
+    measures |= {
+        (run["system"], None, run["dataset"]): 100 * _measure(run) for run in tasks if run["system"] in LEARNED
+    }
 
     def accuracy(encoder: str) -> str:
         return _mean_of([accuracies.get((encoder, name)) for name in published.DATASETS])
@@ -121,7 +123,8 @@ def _choice() -> str:
          f"{task('bm25', None, *alike)} (BM25)", task("minilm", None, *alike)],
         ["cluster: NMI, three corpora", task("spm", "english-128", *clustered), "the default",
          f"{task('lsi', None, *clustered)} (LSI)", "not run"],
-        ["texts per second, one core", f"{speeds['SPM']} (GloVe, 50-d)", "", f"{speeds['tf-idf']} (tf-idf)", speeds["MiniLM-L6"]],
+        ["texts per second, one core", f"{speeds['SPM']} (GloVe, 50-d)", "",
+         f"{speeds['tf-idf']} (tf-idf)", speeds["MiniLM-L6"]],
     ]  # fmt: skip
     return table(["", "default model", "our best", "words alone", "MiniLM-L6, a transformer"], rows)
 

@@ -1,12 +1,13 @@
 """A hook of mkdocs: the notebooks in ``docs/gallery`` are run, and become pages with what they print and draw.
 
-A notebook is a Python file with cells (``# %%``), which Jupyter opens by jupytext. An error in a cell is an error of the
-build.
+A notebook is a Python file with cells (``# %%``), which Jupyter opens by jupytext. An error in a cell fails the build.
 """
 
 import base64
 import hashlib
 import re
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,29 +17,32 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
 
-GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
+ROOT = Path(__file__).parents[2]
+GALLERY = ROOT / "docs" / "gallery"
+KEPT = ROOT / "build" / "gallery"  # notebooks that were run, by their source and that of the library
 SECONDS = 300  # per cell
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-_results: dict[str, Any] = {}  # by content, so that `mkdocs serve` does not run them again
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks, in the order of the gallery."""
+    """Return the notebooks of the gallery."""
     return sorted(GALLERY.glob("*.py"))
 
 
 def run(path: Path) -> Any:
-    """Run a notebook in a folder without anything else, and return it with its outputs."""
-    source = path.read_text(encoding="utf-8")
-    key = hashlib.blake2b(source.encode()).hexdigest()
-    if key not in _results:
-        import tempfile
-
-        notebook = jupytext.reads(source, fmt="py:percent")
+    """Run a notebook in an empty folder, unless it was run before, and return it with its outputs."""
+    digest = hashlib.blake2b(path.read_bytes(), digest_size=12)
+    for source in sorted((ROOT / "src").rglob("*.py")):
+        digest.update(source.read_bytes())
+    kept = KEPT / f"{path.stem}-{digest.hexdigest()}.ipynb"
+    if not kept.exists():
+        notebook = jupytext.read(path)
         with tempfile.TemporaryDirectory() as folder:
-            client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}})
-            _results[key] = client.execute()
-    return _results[key]
+            place = {"metadata": {"path": folder}}
+            NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=place).execute()
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        jupytext.write(notebook, kept)
+    return jupytext.read(kept)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -75,3 +79,8 @@ def _output(output: Any, path: Path, pictures: dict[str, bytes]) -> Iterator[str
     else:
         text = _ESCAPES.sub("", output.get("text", data.get("text/plain", ""))).rstrip()
         yield f'<div class="gallery-output" markdown>\n\n```text\n{text}\n```\n\n</div>'
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        run(GALLERY / f"{name}.py")
