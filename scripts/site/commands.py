@@ -39,7 +39,7 @@ def _described(command: Any, name: str) -> Iterator[str]:
 
 
 def _help(text: str) -> Iterator[str]:
-    """Return a help text; what was kept as it is for the terminal, after ``\\b``, is an example."""
+    """Return a help text; paragraphs that the terminal shows as they are become examples."""
     for part in text.split("\n\n"):
         if not part.startswith("\b"):
             yield f"{part}\n"

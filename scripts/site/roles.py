@@ -1,4 +1,4 @@
-"""An extension of griffe: roles in docstrings, such as ``:class:`Tokenizer```, become links where the site has the name."""
+"""An extension of griffe: roles in docstrings, such as ``:class:`Bags```, become links where the site has the name."""
 
 import re
 from typing import Any

@@ -112,7 +112,7 @@ def doctor(
         parasphere doctor --warmup
         parasphere doctor --json
     """  # noqa: D301
-    from .doctor import examine, show
+    from .diagnosis import examine, show
 
     if warm:
         from .warmup import warm_up

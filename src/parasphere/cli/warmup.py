@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ParasphereError
 from ..model import SphericalParagraphModel
 from ..places import CacheWarning
-from .doctor import compiled_code
+from .diagnosis import compiled_code
 
 # Enough texts for the vectorised code, with letters beyond ASCII and a word that has no vector.
 _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea lake hill fire wood road".split()]

@@ -5,7 +5,7 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,8 +31,12 @@ class Requirement(NamedTuple):
     extra: str | None  # of this package
 
 
-def examine() -> dict[str, Any]:
-    """Return the facts about this installation; nothing is changed, except that code may be compiled and cached."""
+def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the facts about this installation; nothing is changed, except that code may be compiled and cached.
+
+    ``lines`` are the requirements of the package; None is those of its metadata.
+    """
+    requirements = _requirements(_lines() if lines is None else lines)
     problems: list[str] = []
     facts: dict[str, Any] = {
         "parasphere": __version__,
@@ -40,9 +44,9 @@ def examine() -> dict[str, Any]:
         "system": platform.platform(),
         "cores": os.cpu_count(),
         "installed_in": str(Path(__file__).parents[1]),
-        "dependencies": _dependencies(problems),
-        "extras": _extras(),
-        "cache": _cache(),
+        "dependencies": _dependencies(requirements, problems),
+        "extras": _extras(requirements),
+        "cache": cache_facts(),
     }
     facts["trial"] = _trial(problems)
     facts["compiled"] = compiled_code()
@@ -94,10 +98,10 @@ def show(out: Console, facts: dict[str, Any]) -> None:
         out.print("All is well.")
 
 
-def _dependencies(problems: list[str]) -> dict[str, str | None]:
+def _dependencies(requirements: list[Requirement], problems: list[str]) -> dict[str, str | None]:
     """Return the versions of what is always needed."""
     found: dict[str, str | None] = {}
-    for needed in _requirements():
+    for needed in requirements:
         if needed.extra is None:
             found[needed.name] = version = _version(needed.name)
             if version is None:
@@ -109,10 +113,10 @@ def _dependencies(problems: list[str]) -> dict[str, str | None]:
     return found
 
 
-def _extras() -> dict[str, list[str]]:
+def _extras(requirements: list[Requirement]) -> dict[str, list[str]]:
     """Return what is missing of each extra, by its name."""
     of: dict[str, list[Requirement]] = {}
-    for needed in _requirements():
+    for needed in requirements:
         if needed.extra is not None:
             of.setdefault(needed.extra, []).append(needed)
 
@@ -127,11 +131,14 @@ def _extras() -> dict[str, list[str]]:
     return {extra: sorted(set(missing(extra))) for extra in sorted(of)}
 
 
-def _requirements() -> list[Requirement]:
+def _lines() -> list[str]:
     try:
-        lines = metadata.requires(NAME) or []
+        return metadata.requires(NAME) or []
     except metadata.PackageNotFoundError:
         return []
+
+
+def _requirements(lines: Sequence[str]) -> list[Requirement]:
     found = []
     for line in lines:
         parsed = _REQUIREMENT.match(line)
@@ -153,7 +160,7 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])[:3]]
 
 
-def _cache() -> dict[str, Any]:
+def cache_facts() -> dict[str, Any]:
     """Return the folder of the cache, its size, and whether it, or what it would be made in, can be written."""
     folder = cache_folder()
     parent = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
