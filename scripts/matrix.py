@@ -61,7 +61,7 @@ def _built(sdist: Path, folder: Path) -> Path:
 
 
 def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> tuple[bool | None, str, list[str]]:
-    """Install and test; return whether it went well (None if there is no such Python), a summary, and the last lines."""
+    """Install and test; return whether it went well (None without such a Python), a summary, and the last lines."""
     python, resolution, _ = case
     environment = {**os.environ, "VIRTUAL_ENV": str(folder), "PARASPHERE_CACHE": str(folder / "cache")}
     environment.pop("PYTHONPATH", None)

@@ -66,7 +66,12 @@ def problems() -> list[str]:
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     found += [f"the sdist lacks {name}" for name in IN_SDIST if name not in names]
-    inside = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as archive:
+        inside, contents = archive.namelist(), {}
+        for name in inside:
+            if "licen" not in name.lower():
+                contents.setdefault(archive.read(name), []).append(name)
+    found += [f"the wheel has the same file twice: {same}" for text, same in contents.items() if text and same[1:]]
     found += [f"the wheel lacks {name}" for name in IN_WHEEL if name not in inside]
     found += [f"the wheel has {name}" for name in inside if name.endswith((".nbc", ".nbi", ".pyc"))]
     for folder, licence in VENDORED.items():

@@ -1,6 +1,6 @@
 """Write a bill of materials in CycloneDX's format: what is vendored, and what is installed with the package.
 
-Run with ``make sbom``, or ``python scripts/sbom.py PYTHON FILE``, where PYTHON is the interpreter of an environment with the
+Run with ``make sbom``, or ``python scripts/sbom.py PYTHON FILE``; PYTHON is the interpreter of an environment with the
 package.
 """
 

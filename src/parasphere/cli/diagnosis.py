@@ -77,9 +77,9 @@ def show(out: Console, facts: dict[str, Any]) -> None:
     table.add_row(styled(("dependencies", "bold")), ", ".join(versions))
     present = [extra for extra, missing in facts["extras"].items() if not missing]
     table.add_row(styled(("extras", "bold")), ", ".join(present) or "none")
-    for extra, missing in facts["extras"].items():
-        if missing:
-            table.add_row("", f"without {extra} (needs {', '.join(missing)}): pip install '{NAME}[{extra}]'")
+    absent = [extra for extra in facts["extras"] if extra not in present]
+    if absent:
+        table.add_row("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')")
     cache, code, trial = facts["cache"], facts["compiled"], facts["trial"]
     kept = "can be written" if cache["writable"] else "cannot be written: nothing is kept for later runs"
     table.add_row(styled(("cache", "bold")), f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}")
