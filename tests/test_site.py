@@ -114,5 +114,7 @@ def test_notebooks_show_what_they_print_and_draw(site: Path) -> None:
 
 def test_formulas_are_marked_for_the_renderer(site: Path, pages: dict[Path, Page]) -> None:
     assert pages[site / "model.html"].formulas > 20
-    assert "$" not in re.sub(r"<(script|code|pre|style)\b.*?</\1>", "", (site / "model.html").read_text("utf-8"), flags=re.S)
+    assert "$" not in re.sub(
+        r"<(script|code|pre|style)\b.*?</\1>", "", (site / "model.html").read_text("utf-8"), flags=re.S
+    )
     assert (site / "vendor/katex/LICENSE").is_file()

@@ -19,7 +19,7 @@ field = learner.vectors_
 
 
 def nearest(vectors, word):
-    return ", ".join(other for other, _ in vectors.nearest(word, 6))
+    return ", ".join(other for other, _ in vectors.nearest(word, 6)) if word in vectors else "no such word"
 
 
 for word in ("kernel", "window", "tree", "spline"):
