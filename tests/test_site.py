@@ -1,4 +1,4 @@
-"""The documentation site: it is built without warnings, its links lead somewhere, and it fetches nothing from elsewhere."""
+"""The site: it is built without warnings, its links lead somewhere, and it fetches nothing from elsewhere."""
 
 import importlib
 import json
