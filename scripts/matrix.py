@@ -19,12 +19,12 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESOLUTIONS, SOURCES = ("highest", "lowest-direct"), ("wheel", "sdist")
 QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
-# What the quick tests import; `test` is everything.
-QUICK_NEEDS = ["pytest", "pytest-xdist", "hypothesis", "mpmath", "pandas", "polars"]
+QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "polars", "pytest", "pytest-xdist")  # of the extra `test`
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
         ["uv", "venv", "--quiet", "--python", python, str(folder)],
         # Old versions without a wheel for this Python are passed over, rather than built.
         ["uv", "pip", "install", "--quiet", "--resolution", resolution, "--only-binary", ":all:",
-         f"parasphere[{'plots' if quick else 'test'}] @ {package.as_uri()}", *(QUICK_NEEDS if quick else [])],
+         f"parasphere[{'plots' if quick else 'test'}] @ {package.as_uri()}", *(_quick_needs() if quick else [])],
         [str(folder / _bin() / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto",
          *(QUICK if quick else ["tests"])],
     ]  # fmt: skip
@@ -95,10 +95,20 @@ def _line(outcome: tuple[Case, bool | None, str, list[str]]) -> list[str]:
     return [*last, f"{python:7} {resolution:14} {source:6} {word}: {summary}"]
 
 
+def _quick_needs() -> list[str]:
+    """Return the requirements of the quick tests, with their lowest versions."""
+    needs = _project()["optional-dependencies"]["test"]
+    return [line for line in needs if re.split(r"[<>=\[]", line)[0] in QUICK_NEEDS]
+
+
+def _project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
 def _supported() -> list[str]:
     """Return the Pythons of the classifiers."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in project["classifiers"])
+    lines = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in _project()["classifiers"])
     return [line[1] for line in lines if line]
 
 

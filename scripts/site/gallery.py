@@ -45,6 +45,13 @@ def run(path: Path) -> Any:
     return jupytext.read(kept)
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the notebooks into the navigation."""
+    (section,) = [entry for entry in config.nav or [] if "Gallery" in entry]
+    section["Gallery"] = ["gallery/index.md", *(f"gallery/{path.stem}.md" for path in notebooks())]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page per notebook, and its pictures."""
     for path in notebooks():
