@@ -4,12 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from commands import typed
 
+from parasphere.cli import app
 from parasphere.cli.diagnosis import cache_facts, examine
 
 
@@ -64,3 +68,17 @@ def test_a_shell_completes_commands_options_and_choices(words: list[str], found:
         [sys.executable, "-m", "parasphere"], env=environment, capture_output=True, text=True, check=True
     )
     assert sorted(done.stdout.split()) == found
+
+
+def all_commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
+    for child, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from all_commands(command, f"{name} {child}")
+        else:
+            yield f"{name} {child}", command
+
+
+def test_the_help_of_every_command_has_examples_of_it() -> None:
+    for name, command in all_commands(typer.main.get_command(app), "parasphere"):
+        assert "Examples:" in command.help, name
+        assert f"{name} " in command.help.partition("Examples:")[2] + " ", name
