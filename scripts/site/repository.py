@@ -74,7 +74,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
             return link[0]  # mkdocs complains of it
         place = place_in_site(path)
         if place is None:
-            return f"]({config.repo_url}/blob/main/{path})"
+            return f"]({config.extra['repository']}/blob/main/{path})"
         return f"]({os.path.relpath(place, Path(own).parent)}{link[2] or ''})"
 
     return _LINK.sub(translated, markdown)
