@@ -27,10 +27,10 @@ def _described(command: Any, name: str) -> Iterator[str]:
             yield from _described(command.commands[child], f"{name} {child}")
         return
     yield f"## {name}\n"
-    yield from _help(inspect.cleandoc(command.help or ""))
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     usage = " ".join([name, *(_metavar(param) for param in arguments), "[OPTIONS]"])
     yield f"```text\n{usage}\n```\n"
+    yield from _help(inspect.cleandoc(command.help or ""))
     rows = [_row(param) for param in command.params if param.name != "help"]
     if rows:
         yield "| option | | default |\n|---|---|---|"
