@@ -24,9 +24,9 @@ REPRODUCE ?= --text $(DATA)/text/wikipedia-ordered.txt.xz
 export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
 endif
 
-.PHONY: help demo test lint fix fuzz bench reproduce clean
+.PHONY: help demo test lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
 help: ## show this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
 demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seconds
 	$(BIN)/parasphere demo
@@ -53,8 +53,38 @@ bench: .venv/installed-bench ## speed and memory compared with peers; writes ben
 reproduce: .venv/installed-experiments ## all experiments, into OUT=reproduced, resumable; QUICK=1: the main tables
 	$(BIN)/parasphere reproduce-all --vectors '$(VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
 
+docs: .venv/installed-docs ## the site, into build/site, without a network; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: .venv/installed-docs ## the site, rebuilt while pages are written
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+coverage: .venv/installed-test .venv/installed-release ## which lines the tests do not run, into build/coverage
+	COVERAGE_PROCESS_START=pyproject.toml $(BIN)/coverage run -m pytest -n 0
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet -d build/coverage
+	$(BIN)/coverage report
+
+dist: .venv/installed-release ## the wheel and the sdist, into dist/
+	rm -rf dist
+	$(BIN)/python -m build --quiet --outdir dist
+
+matrix: dist ## the tests on every supported Python that is installed, with old and new dependencies; MATRIX=--quick
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/matrix.py $(MATRIX)
+
+release-check: dist ## what is in the wheel and the sdist, their metadata, changelog and licences
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python scripts/release.py --check
+
+fresh: dist ## the wheel without compiler, network, home directory or a file system that can be written (Linux)
+	PATH="$(abspath $(BIN)):$$PATH" scripts/fresh.sh dist/*.whl $(PYTHON)
+
+sbom: .venv/installed-release ## what is vendored and installed, into build/sbom.json
+	$(BIN)/python scripts/sbom.py $(BIN)/python build/sbom.json
+
 clean: ## remove the environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 # One environment; each stamp file adds an extra to it, again whenever pyproject.toml changes.
 .venv/bin/python:

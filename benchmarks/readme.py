@@ -47,6 +47,9 @@ def blocks() -> list[tuple[str, str, str]]:
         ("README.md", "speed", _speeds(_result("text"))),
         ("README.md", "accuracy", _accuracies()),
         ("README.md", "similarity", _similarities()),
+        ("docs/index.md", "choice", _choice()),
+        ("docs/index.md", "speed", _speeds(_result("text"))),
+        ("docs/classify.md", "accuracy", _accuracies()),
         ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
     ]
 
@@ -89,6 +92,46 @@ def _similarities() -> str:
         if any(row):
             rows.append([title, *("–" if run is None else f"{100 * _measure(run):.1f}" for run in row)])
     return table(["", *TASKS.values()], rows)
+
+
+def _choice() -> str:
+    """Return the table of what to use for what: means over the corpora of each kind of task, and speeds."""
+    runs = merged(read_results(HERE.parent / "results")["runs"])
+    accuracies = {(run["encoder"], run["dataset"]): 100 * run["accuracy"] for run in runs}
+    tasks = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
+    measures = {(run["system"], run["vectors"], run["dataset"]): 100 * _measure(run) for run in tasks}
+    measures |= {
+        (run["system"], None, run["dataset"]): 100 * _measure(run) for run in tasks if run["system"] in LEARNED
+    }
+
+    def accuracy(encoder: str) -> str:
+        return _mean_of([accuracies.get((encoder, name)) for name in published.DATASETS])
+
+    def task(system: str, vectors: str | None, *names: str) -> str:
+        return _mean_of([measures.get((system, vectors, name)) for name in names])
+
+    found, alike = ("cranfield", "cisi"), ("stsb-test",)
+    clustered = ("stackoverflow", "searchsnippets", "20news")
+    speeds = {name: f"{value:,.0f}" for name, value in _result("encoders")["texts_per_second"].items()}
+    rows = [
+        ["classify: accuracy, six corpora", accuracy("spm-default"), f"{accuracy('union')} (learned, beside tf-idf)",
+         f"{accuracy('tfidf-best')} (tf-idf)", accuracy("minilm")],
+        ["search: nDCG@10, two collections", task("spm", "english-128", *found),
+         f"{task('index-joint', None, *found)} (learned, with BM25)", f"{task('bm25', None, *found)} (BM25)",
+         task("minilm", None, *found)],
+        ["compare sentences: Spearman, STS benchmark", task("spm", "english-128", *alike), "the default",
+         f"{task('bm25', None, *alike)} (BM25)", task("minilm", None, *alike)],
+        ["cluster: NMI, three corpora", task("spm", "english-128", *clustered), "the default",
+         f"{task('lsi', None, *clustered)} (LSI)", "not run"],
+        ["texts per second, one core", f"{speeds['SPM']} (GloVe, 50-d)", "",
+         f"{speeds['tf-idf']} (tf-idf)", speeds["MiniLM-L6"]],
+    ]  # fmt: skip
+    return table(["", "default model", "our best", "words alone", "MiniLM-L6, a transformer"], rows)
+
+
+def _mean_of(values: list[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{sum(known) / len(known):.1f}" if len(known) == len(values) else "–"
 
 
 def _measure(run: dict[str, Any]) -> float:

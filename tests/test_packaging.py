@@ -39,3 +39,40 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = {"numpy", "numba", "pyarrow", "pandas", "rich", "scipy", "sklearn", "typer"}
     code = f"import parasphere, sys; dir(parasphere); print(sorted({heavy!r} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_the_sdist_holds_what_its_tests_read() -> None:
+    included = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    patterns = [*included["sdist"]["include"], "pyproject.toml"]  # which is always in it
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    read = {name for text in tests for name in re.findall(r'ROOT / f?"([\w.-]+)', text)} - {".pytest_cache"}
+    read = {name for name in read if (ROOT / name).exists()}
+    assert {"docs", "results", "src"} <= read
+    assert {name for name in read if not any(Path(name).match(pattern) for pattern in patterns)} == set()
+
+
+def test_every_supported_python_is_named() -> None:
+    lowest = int(PROJECT["requires-python"].rpartition(".")[2])
+    named = [line.rpartition(".")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    assert [int(minor) for minor in named] == list(range(lowest, lowest + len(named)))
+
+
+def test_what_is_vendored_has_a_licence_and_is_in_the_bill_of_materials() -> None:
+    bill = (ROOT / "scripts" / "sbom.py").read_text(encoding="utf-8")
+    for folder in (ROOT / "docs" / "vendor").iterdir():
+        assert "MIT" in (folder / "LICENSE").read_text(encoding="utf-8")
+        assert f'"docs/vendor/{folder.name}"' in bill
+
+
+def test_a_release_has_its_changes_and_its_citation(tmp_path: Path) -> None:
+    for name in ("src/parasphere/__init__.py", "CHANGELOG.md", "scripts/release.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "scripts/release.py")]
+    assert subprocess.run([*command, "1.x"], capture_output=True, check=False).returncode
+    subprocess.run([*command, "7.8.9"], check=True)
+    assert '__version__ = "7.8.9"' in (tmp_path / "src/parasphere/__init__.py").read_text(encoding="utf-8")
+    changes = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## 7\.8\.9 \(\d{4}-\d\d-\d\d\)$", changes, re.MULTILINE)
+    assert "## Unreleased" not in changes
+    assert "Spherical Paragraph Model" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typer import Option
 from .. import __version__
 from ..errors import MissingExtraError
 from . import options
-from .common import Commands, complain, out, quiet, say, shown_warnings
+from .common import Commands, complain, out, print_json, quiet, say, shown_warnings
 from .experiments import add_experiment_commands
 from .explore import add_explore_commands
 from .fitting import add_fit_command
@@ -35,9 +35,10 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; an invalid input ends it with one sentence and exit code 1."""
     arguments = sys.argv[1:]
-    if "--quiet" in arguments:  # accepted before and after the command
-        arguments.remove("--quiet")
-        arguments.insert(0, "--quiet")
+    for name in ("--quiet", "-q"):  # accepted before and after the command
+        if name in arguments:
+            arguments.remove(name)
+            arguments.insert(0, name)
     try:
         with shown_warnings():
             app(arguments, prog_name="parasphere")
@@ -99,6 +100,34 @@ def warmup(as_json: options.AsJson = False) -> None:
 
     facts = warm_up()
     say(facts, as_json, f"{facts['compiled_bytes'] / 1e6:.1f} MB of compiled code in {facts['compiled']}")
+
+
+@app.command()
+def doctor(
+    warm: Annotated[bool, Option("--warmup", help="Compile everything first, as 'parasphere warmup' does.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say what is installed, cached and compiled, and try it; the exit code is 1 if something is wrong.
+
+    \b
+    Examples:
+        parasphere doctor
+        parasphere doctor --warmup
+        parasphere doctor --json
+    """  # noqa: D301
+    from .diagnosis import examine, show
+
+    if warm:
+        from .warmup import warm_up
+
+        warm_up()
+    facts = examine()
+    if as_json:
+        print_json(facts)
+    else:
+        show(out, facts)
+    if facts["problems"]:
+        raise typer.Exit(1)
 
 
 add_fit_command(app)

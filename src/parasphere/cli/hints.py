@@ -3,7 +3,9 @@
 import re
 
 # Parameters whose option has another name.
-_RENAMED = {"n_jobs": "threads", "text": "text-column", "label": "label-column", "id": "id-column"}
+_RENAMED = {
+    "n_jobs": "threads", "n_topics": "topics", "text": "text-column", "label": "label-column", "id": "id-column",
+}  # fmt: skip
 _SAME = (
     "batch_size carry checkpoint checkpoint_minutes device dim encoding epochs facets format jobs k learning_rate "
     "max_iter max_length member min_count minutes null precision prior_strength seed threshold tol vectors "
@@ -25,12 +27,20 @@ PHRASES = (
     ("tokenizer=SegmentingTokenizer()", "--tokenizer segmenting"),
     ("made with words=False", "made with --no-words"),
     (": pass it again to load.", ", so the model can be used from Python only."),
+    (
+        "lines of text have no columns, so label and id cannot name one; pass the labels or ids themselves",
+        "lines of text have no columns, so --label-column and --id-column need another format, such as .csv or .jsonl",
+    ),
+    ("Allow more iterations or a larger tol.", "Allow more iterations or a larger --tol."),
+    ("not 'index'.", "not an index, which 'parasphere index' makes."),
+    (", a int among {-1} or None.", " or -1."),  # scikit-learn's list of what is allowed
 )
 _NAMES = "|".join(PARAMETERS)
 _LONG = "|".join(name for name in PARAMETERS if "_" in name)  # cannot be words of a sentence, so they need no "="
 _VALUE = r"""(?:"([^"]*)"|'([^']*)'|([\w.+-]*\w))?"""
 # Only after a blank or a bracket: text in quotes or in a path is no hint.
 _REFUSED = re.compile(rf"The '({_NAMES})' parameter of \w+ must")  # scikit-learn's wording
+_BAD = re.compile(rf"^({_NAMES})(?= must )")  # ours
 _HINT = re.compile(rf"(?:(?<=[ (])|^)(?:({_NAMES})= ?{_VALUE}|`({_NAMES})`|({_LONG})\b(?!\.\w))")
 
 
@@ -45,9 +55,12 @@ def as_typed(message: str) -> str:
     'EM stopped after --max-iter 5 iterations; --threads must be positive'
     >>> as_typed("The 'n_jobs' parameter of SphericalParagraphModel must be an int. Got 0 instead.")
     '--threads must be an int. Got 0 instead.'
+    >>> as_typed("threshold must be above 0 and at most 1, not 2")
+    '--threshold must be above 0 and at most 1, not 2'
     """
     for phrase, instead in PHRASES:
         message = message.replace(phrase, instead)
+    message = _BAD.sub(lambda bad: PARAMETERS[bad[1]], message)
     message = _REFUSED.sub(lambda refused: f"{PARAMETERS[refused[1]]} must", message)
     return _HINT.sub(_spelled, message)
 

@@ -1,16 +1,15 @@
 """``parasphere warmup``: compile the code, for all later processes."""
 
-import os
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
-from ..compiled.codecache import folders
 from ..errors import ParasphereError
 from ..model import SphericalParagraphModel
 from ..places import CacheWarning
 from ..topics import SphericalTopics
+from .diagnosis import compiled_code
 
 # Enough texts for the vectorised code, with letters beyond ASCII and a word that has no vector.
 _TEXTS = [f"The {word} of the Café was wide, zzyzxw, {word}s." for word in "sea lake hill fire wood road".split()]
@@ -27,10 +26,8 @@ def warm_up() -> dict[str, Any]:
             _walk()
     except CacheWarning as warning:
         raise ParasphereError(str(warning)) from None
-    sources = Path(__file__).parents[1].rglob("__init__.py")
-    caches = {folder for source in sources for folder in folders(source) if any(folder.glob("*.nbc"))}
-    files = [path for folder in caches for path in folder.glob("*.nb[ci]")]
-    return {"compiled": os.path.commonpath(caches), "compiled_bytes": sum(path.stat().st_size for path in files)}
+    code = compiled_code()
+    return {"compiled": code["folder"], "compiled_bytes": code["bytes"]}
 
 
 def _walk() -> None:

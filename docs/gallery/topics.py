@@ -1,0 +1,66 @@
+# ---
+# jupyter:
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Topics and a map
+#
+# What are two thousand texts about? No labels are used, except to colour the map at the end.
+
+# %%
+from parasphere import SphericalTopics, datasets
+
+corpus = datasets.load("docstrings")
+topics = SphericalTopics(n_topics=12).fit(corpus.texts)  # "auto", the default, finds the number
+for size, words in zip(topics.topics_["size"], topics.topic_words(7)):
+    print(f"{size:5}  {', '.join(words)}")
+
+# %% [markdown]
+# The most typical texts of a topic say more than its words:
+
+# %%
+first = topics.topics_.iloc[0]
+for text in first["texts"]:
+    print("-", " ".join(text.split())[:100])
+
+# %% [markdown]
+# ## New texts
+#
+# `transform` gives the probability of every topic, `predict` the most probable one, or -1 for texts that belong to none.
+
+# %%
+asked = ["the roots of a polynomial", "draw numbers from a normal distribution", ""]
+names = topics.names(topics.predict(asked))
+for text, name, share in zip(asked, names, topics.transform(asked).max(axis=1)):
+    print(f"{text!r:44} {share:.2f}  {name}")
+
+# %% [markdown]
+# ## Topics over another column
+#
+# Here the library that a text is from; a year works as well.
+
+# %%
+topics.over([name.split(".")[0] for name in corpus.ids])
+
+# %% [markdown]
+# ## The map
+#
+# Neighbours stay neighbours. `map.html` would be an interactive page.
+
+# %%
+from IPython.display import Image
+
+from parasphere.plots import draw_neighbours
+
+draw_neighbours(
+    "map.png",
+    topics.vectors(corpus.texts),
+    topics.transform(corpus.texts).max(axis=1),
+    [corpus.label_names[label] for label in corpus.labels],
+    topics=topics.names(),
+)
+Image("map.png")
+
+# %% [markdown]
+# How topics are found, and how their number is, is on the page [Topics](../topics.md).

@@ -1,0 +1,136 @@
+"""Run the tests on every supported Python that is installed, from wheel and sdist, with old and new dependencies.
+
+Run with ``make matrix``, after ``python -m build``. Tests are those of the sdist, so that what it lacks is noticed, and
+run against the installed package.
+
+    python scripts/matrix.py                                    all of it
+    python scripts/matrix.py --quick                            the tests of packaging, sphere, text and command line
+    python scripts/matrix.py --python 3.12 --resolution highest --from wheel
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+RESOLUTIONS, SOURCES = ("highest", "lowest-direct"), ("wheel", "sdist")
+QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
+QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "polars", "pytest", "pytest-xdist")  # of the extra `test`
+
+
+def main() -> None:
+    """Run each combination in an environment of its own, and print a table."""
+    options = _options()
+    wheel, sdist = _one("*.whl"), _one("*.tar.gz")
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder, filter="data")
+        (tests,) = Path(folder).iterdir()
+        built = _built(sdist, Path(folder, "built"))
+        for python in options.python or _supported():
+            for resolution in options.resolution or RESOLUTIONS:
+                for source in options.source or SOURCES:
+                    case = (python, resolution, source)
+                    package = wheel if source == "wheel" else built
+                    found.append((case, *_run(case, package, tests, Path(folder, "-".join(case)), options.quick)))
+                    print(*_line(found[-1]), sep="\n", flush=True)
+    print("\npython  resolution     from   result")
+    for outcome in found:
+        print(_line(outcome)[-1])
+    sys.exit(any(not fine and fine is not None for _, fine, _, _ in found))
+
+
+Case = tuple[str, str, str]
+
+
+def _built(sdist: Path, folder: Path) -> Path:
+    """Build a wheel from the sdist, as installing the sdist does."""
+    subprocess.run(["uv", "build", "--quiet", "--wheel", str(sdist), "--out-dir", str(folder)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> tuple[bool | None, str, list[str]]:
+    """Install and test; return whether it went well (None without such a Python), a summary, and the last lines."""
+    python, resolution, _ = case
+    environment = {**os.environ, "VIRTUAL_ENV": str(folder), "PARASPHERE_CACHE": str(folder / "cache")}
+    environment.pop("PYTHONPATH", None)
+    start = time.monotonic()
+    steps = [
+        ["uv", "venv", "--quiet", "--python", python, str(folder)],
+        # Old versions without a wheel for this Python are passed over, rather than built.
+        ["uv", "pip", "install", "--quiet", "--resolution", resolution, "--only-binary", ":all:",
+         f"parasphere[{'plots' if quick else 'test'}] @ {package.as_uri()}", *(_quick_needs() if quick else [])],
+        [str(folder / _bin() / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto",
+         *(QUICK if quick else ["tests"])],
+    ]  # fmt: skip
+    done = None
+    for step in steps:
+        done = subprocess.run(step, cwd=tests, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            break
+    assert done is not None
+    last = (done.stdout + done.stderr).strip().splitlines()[-25:]
+    unavailable = step is steps[0] and done.returncode
+    summary = f"{last[-1] if last else ''} ({time.monotonic() - start:.0f} s)"
+    shutil.rmtree(folder, ignore_errors=True)
+    if unavailable:
+        return None, "not installed, and cannot be downloaded here", []
+    return done.returncode == 0, summary, [] if done.returncode == 0 else last
+
+
+def _line(outcome: tuple[Case, bool | None, str, list[str]]) -> list[str]:
+    (python, resolution, source), fine, summary, last = outcome
+    word = {True: "passed", False: "FAILED", None: "skipped"}[fine]
+    return [*last, f"{python:7} {resolution:14} {source:6} {word}: {summary}"]
+
+
+def _quick_needs() -> list[str]:
+    """Return the requirements of the quick tests, with their lowest versions."""
+    needs = _project()["optional-dependencies"]["test"]
+    return [line for line in needs if re.split(r"[<>=\[]", line)[0] in QUICK_NEEDS]
+
+
+def _project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def _supported() -> list[str]:
+    """Return the Pythons of the classifiers."""
+    lines = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in _project()["classifiers"])
+    return [line[1] for line in lines if line]
+
+
+def _one(pattern: str) -> Path:
+    found = sorted((ROOT / "dist").glob(pattern))
+    if len(found) != 1:
+        sys.exit(f"dist/ must hold one {pattern}, not {len(found)}: run python -m build into an empty dist/ first")
+    return found[0]
+
+
+def _bin() -> str:
+    return "Scripts" if os.name == "nt" else "bin"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--python", action="append", help="only this Python; may be given several times")
+    parser.add_argument("--resolution", action="append", choices=RESOLUTIONS)
+    parser.add_argument("--from", dest="source", action="append", choices=SOURCES)
+    parser.add_argument("--quick", action="store_true", help="a part of the tests, with fewer dependencies")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A hook of mkdocs: the page on the commands is completed by the commands themselves."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from parasphere.cli import app
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Complete the page."""
+    if page.file.src_uri != "commands.md":
+        return markdown
+    return "\n".join([markdown, *_described(typer.main.get_command(app), "parasphere")])
+
+
+def _described(command: Any, name: str) -> Iterator[str]:
+    """Describe a command, or the commands of a group."""
+    if hasattr(command, "commands"):
+        for child in sorted(command.commands):
+            yield from _described(command.commands[child], f"{name} {child}")
+        return
+    yield f"## {name}\n"
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    usage = " ".join([name, *(_metavar(param) for param in arguments), "[OPTIONS]"])
+    yield f"```text\n{usage}\n```\n"
+    yield from _help(inspect.cleandoc(command.help or ""))
+    rows = [_row(param) for param in command.params if param.name != "help"]
+    if rows:
+        yield "| option | | default |\n|---|---|---|"
+        yield from rows
+    yield ""
+
+
+def _help(text: str) -> Iterator[str]:
+    """Return a help text; paragraphs that the terminal shows as they are become examples."""
+    for part in text.split("\n\n"):
+        if not part.startswith("\b"):
+            yield f"{part}\n"
+            continue
+        title, _, example = part.removeprefix("\b\n").partition("\n")
+        yield f"{title}\n\n```text\n{inspect.cleandoc(example)}\n```\n"
+
+
+def _row(param: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
+    if param.param_type_name == "argument":
+        names = f"`{_metavar(param)}`"
+    text = re.sub(r"\[/?bold\]", "**", param.help or "").replace("|", "\\|")
+    default = "" if param.required or param.default in (None, False) else f"`{param.default}`"
+    return f"| {names} | {text} | {'required' if param.required else default} |"
+
+
+def _metavar(param: Any) -> str:
+    return str(param.metavar or param.name.upper())

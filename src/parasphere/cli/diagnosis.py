@@ -1,0 +1,199 @@
+"""``parasphere doctor``: what is installed, cached and compiled, and whether it works."""
+
+import os
+import platform
+import re
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from .. import __version__
+from ..places import cache_folder
+from .common import styled
+
+NAME = "parasphere"
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?([^;]*)(?:;.*extra == ['\"]([\w-]+)['\"])?")
+_TEXTS = ["The sea was calm.", "A quiet lake.", "Interest rates rose.", "Banks lend money.", "The hill was steep."] * 3
+
+
+class Requirement(NamedTuple):
+    """A line of the package's metadata."""
+
+    name: str
+    extras: tuple[str, ...]  # of the named package
+    least: str  # the lowest version; "" if any
+    extra: str | None  # of this package
+
+
+def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the facts about this installation; nothing is changed, except that code may be compiled and cached.
+
+    ``lines`` are the requirements of the package; None is those of its metadata.
+    """
+    requirements = _requirements(_lines() if lines is None else lines)
+    problems: list[str] = []
+    facts: dict[str, Any] = {
+        "parasphere": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()}, {platform.machine()})",
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "installed_in": str(Path(__file__).parents[1]),
+        "dependencies": _dependencies(requirements, problems),
+        "extras": _extras(requirements),
+        "cache": cache_facts(),
+    }
+    facts["trial"] = _trial(problems)
+    facts["compiled"] = compiled_code()
+    facts["problems"] = problems
+    return facts
+
+
+def compiled_code() -> dict[str, Any]:
+    """Return where compiled code is kept, and how much of it."""
+    from ..compiled.codecache import folders
+
+    sources = Path(__file__).parents[1].rglob("__init__.py")
+    kept = sorted({folder for source in sources for folder in folders(source) if any(folder.glob("*.nbc"))})
+    files = [path for folder in kept for path in folder.glob("*.nb[ci]")]
+    return {
+        "folder": os.path.commonpath(kept) if kept else None,
+        "functions": sum(path.suffix == ".nbi" for path in files),
+        "bytes": sum(path.stat().st_size for path in files),
+    }
+
+
+def show(out: Console, facts: dict[str, Any]) -> None:
+    """Print the facts for people."""
+    table = Table.grid(padding=(0, 2))
+    for name in ("parasphere", "python", "system", "cores", "installed_in"):
+        table.add_row(styled((name.replace("_", " "), "bold")), str(facts[name]))
+    versions = (f"{name} {version or 'MISSING'}" for name, version in facts["dependencies"].items())
+    table.add_row(styled(("dependencies", "bold")), ", ".join(versions))
+    present = [extra for extra, missing in facts["extras"].items() if not missing]
+    table.add_row(styled(("extras", "bold")), ", ".join(present) or "none")
+    absent = [extra for extra in facts["extras"] if extra not in present]
+    if absent:
+        table.add_row("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')")
+    cache, code, trial = facts["cache"], facts["compiled"], facts["trial"]
+    kept = "can be written" if cache["writable"] else "cannot be written: nothing is kept for later runs"
+    table.add_row(styled(("cache", "bold")), f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}")
+    where = f"{code['functions']} functions, {code['bytes'] / 1e6:.1f} MB in {code['folder']}"
+    table.add_row(styled(("compiled", "bold")), where if code["folder"] else "nothing yet: see 'parasphere warmup'")
+    if trial:
+        table.add_row(
+            styled(("a small model", "bold")),
+            f"{trial['first_seconds']:.1f} s the first time, {trial['again_seconds']:.2f} s afterwards",
+        )
+    out.print(table)
+    out.print()
+    for problem in facts["problems"]:
+        out.print(styled(("problem: ", "bold red"), problem), soft_wrap=True)
+    if not facts["problems"]:
+        out.print("All is well.")
+
+
+def _dependencies(requirements: list[Requirement], problems: list[str]) -> dict[str, str | None]:
+    """Return the versions of what is always needed."""
+    found: dict[str, str | None] = {}
+    for needed in requirements:
+        if needed.extra is None:
+            found[needed.name] = version = _version(needed.name)
+            if version is None:
+                problems.append(f"{needed.name} is not installed: pip install --upgrade {NAME}")
+            elif _numbers(version) < _numbers(needed.least):
+                problems.append(f"{needed.name} {version} is older than {needed.least}: pip install --upgrade {NAME}")
+    if not found:
+        problems.append(f"{NAME} was not installed by pip or uv, so its dependencies are not known")
+    return found
+
+
+def _extras(requirements: list[Requirement]) -> dict[str, list[str]]:
+    """Return what is missing of each extra, by its name."""
+    of: dict[str, list[Requirement]] = {}
+    for needed in requirements:
+        if needed.extra is not None:
+            of.setdefault(needed.extra, []).append(needed)
+
+    def missing(extra: str) -> Iterator[str]:
+        for needed in of.get(extra, []):
+            if needed.name == NAME:
+                for other in needed.extras:
+                    yield from missing(other)
+            elif _version(needed.name) is None:
+                yield needed.name
+
+    return {extra: sorted(set(missing(extra))) for extra in sorted(of)}
+
+
+def _lines() -> list[str]:
+    try:
+        return metadata.requires(NAME) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _requirements(lines: Sequence[str]) -> list[Requirement]:
+    found = []
+    for line in lines:
+        parsed = _REQUIREMENT.match(line)
+        assert parsed is not None
+        least = re.search(r">=\s*([\w.]+)", parsed[3])
+        extras = tuple((parsed[2] or "").split(","))
+        found.append(Requirement(parsed[1], extras, least[1] if least else "", parsed[4]))
+    return found
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])[:3]]
+
+
+def cache_facts() -> dict[str, Any]:
+    """Return the folder of the cache, its size, and whether it, or what it would be made in, can be written."""
+    folder = cache_folder()
+    parent = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
+    writable = parent is not None and (os.access(parent, os.W_OK) and not _is_device(folder))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+    return {"folder": str(folder), "writable": writable, "bytes": size}
+
+
+def _is_device(folder: Path) -> bool:
+    """Tell whether a folder stands for "nowhere", as for a user without a home."""
+    return folder.is_relative_to(os.devnull)
+
+
+def _trial(problems: list[str]) -> dict[str, float]:
+    """Fit a small model twice, and compare a text with itself; return the seconds."""
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _once()
+            middle = time.perf_counter()
+            similarity = _once()
+    except Exception as error:  # whatever it is, it is what the user wants to know
+        problems.append(f"a small model cannot be fitted: {type(error).__name__}: {error}")
+        return {}
+    if abs(similarity - 1) > 1e-6:
+        problems.append(f"a text is similar to itself by {similarity:.6f} instead of 1")
+    return {"first_seconds": round(middle - start, 3), "again_seconds": round(time.perf_counter() - middle, 3)}
+
+
+def _once() -> float:
+    from ..model import SphericalParagraphModel
+
+    model = SphericalParagraphModel(max_iter=5).fit(_TEXTS)
+    model.index(_TEXTS).search(_TEXTS[0], 2)
+    return float(model.compare(_TEXTS[0], _TEXTS[0]))
