@@ -46,6 +46,7 @@ def bm25(query: str, texts: list[str]) -> np.ndarray:
     return np.array(scores)
 
 
+@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # a query of an unknown word, many times
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0, None])
 def test_search_equals_brute_force(model: SphericalParagraphModel, index: Index, weight: float | None) -> None:
     queries = QUERIES if weight != 0 else [QUERIES[0], QUERIES[3]]
