@@ -107,7 +107,7 @@ async def models(request: Request) -> Response:
 
 def _texts(given: str | list[str] | list[int] | list[list[int]]) -> str | list[str]:
     if isinstance(given, str) or isinstance(given[0], str):
-        return given  # type: ignore[return-value]
+        return given
     raise ProblemError(
         422,
         "'input' must be a text or a list of texts, not token ids, which are those of another model's tokenizer "
