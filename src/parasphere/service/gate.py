@@ -49,7 +49,7 @@ class Gate:
     def __init__(self, app: FastAPI, routes: Iterable[APIRoute], settings: Settings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
         self.endpoints: dict[tuple[str, str], Endpoint] = {
-            (method, route.path): route.endpoint for route in routes for method in route.methods
+            (method, route.path): route.endpoint for route in routes for method in route.methods or ()
         }
         self.key = None if settings.api_key is None else b"Bearer " + settings.api_key.encode()
         self.waiting = 0  # requests, read or not
