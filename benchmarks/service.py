@@ -102,7 +102,7 @@ class Load:
         for _ in range(self.connections):
             opened.append((await loop.create_connection(lambda: Connection(self), "127.0.0.1", self.port))[0])
             await asyncio.sleep(0.002)  # so that workers take turns in accepting
-        self.began = time.perf_counter()
+        self.began = self.last = time.perf_counter()
         if self.rate:
             arrivals = asyncio.ensure_future(self._arrive())
         else:

@@ -77,5 +77,6 @@ def test_the_key_guards_all_but_probes_and_pages(key_client: httpx.Client) -> No
     for path in ("/metrics", "/topics", "/v1/models"):
         assert key_client.get(path).status_code == 401
         assert key_client.get(path, headers={"Authorization": "Bearer secret"}).status_code == 200
+    assert "HTTPBearer" in key_client.get("/openapi.json").json()["components"]["securitySchemes"]
     refused = key_client.post("/embed", json={"texts": "a"}, headers={"Authorization": "Bearer secre"})
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")

@@ -4,8 +4,9 @@ import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -38,8 +39,10 @@ def create_app(settings: Settings) -> Gate:
             yield
 
     app = _make()(title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan)
+    # The gate asks for the key; this only tells the OpenAPI pages of it, which then have a field for it.
+    told = [] if settings.api_key is None else [Security(HTTPBearer(auto_error=False))]
     for router in (routes.router, openai.router):
-        app.include_router(router)
+        app.include_router(router, dependencies=told)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _refused)
     served = [route for router in (routes.router, openai.router) for route in router.routes]

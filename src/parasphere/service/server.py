@@ -22,6 +22,7 @@ from .metrics import FOLDER
 from .settings import Settings
 
 HEADER_SECONDS = 10.0  # from a connection, or the last answer on it, to the end of the next request's headers
+_IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, which would otherwise meet closed ones
 _HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent at once
 
 
@@ -57,6 +58,10 @@ class Impatient(HttpToolsProtocol):
             self._deadline = None
 
     def _give_up(self) -> None:
+        # A loop that was held up runs its timers first: what has arrived meanwhile must be read before this is decided.
+        self._deadline = self.loop.call_later(0.1, self._close)
+
+    def _close(self) -> None:
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()
@@ -84,7 +89,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         config = uvicorn.Config(
             partial(create_app, settings), factory=True, workers=settings.workers, http=Impatient, ws="none",
             loop="auto", lifespan="on", log_config=CONFIG, access_log=False, server_header=False,
-            proxy_headers=False, timeout_graceful_shutdown=settings.grace, timeout_worker_healthcheck=_HEALTH_SECONDS,
+            proxy_headers=False, timeout_keep_alive=_IDLE_SECONDS, timeout_graceful_shutdown=settings.grace,
+            timeout_worker_healthcheck=_HEALTH_SECONDS,
         )  # fmt: skip
         try:
             if settings.workers == 1:
