@@ -160,6 +160,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
 
 @on_vectors
+@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # the learner takes few words
 def test_vectors_may_be_learned_inside_fit(name: str) -> None:
     encoder = ENCODERS[name]().set_params(vectors=Learner(5)).fit(iter(TEXTS))
     assert encoder.tokenizer_ == Tokenizer(min_length=4)  # the learner's

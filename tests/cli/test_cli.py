@@ -222,7 +222,7 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
     assert "no word of the query 'xyz' is known" in run("search", tmp_path / "index", "xyz", code=1)
-    assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
+    assert "not an index, which 'parasphere index' makes" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
 
 

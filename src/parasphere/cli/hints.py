@@ -28,12 +28,15 @@ PHRASES = (
     ("made with words=False", "made with --no-words"),
     (": pass it again to load.", ", so the model can be used from Python only."),
     (
-        "lines of text have no columns, so label and id cannot name one; pass the labels or ids themselves",
-        "lines of text have no columns, so --label-column and --id-column need another format, such as .csv or .jsonl",
+        "so label, id and carry cannot name one; pass the labels or ids themselves",
+        "so --label-column, --id-column and --carry need another format, such as .csv or .jsonl",
     ),
     ("Allow more iterations or a larger tol.", "Allow more iterations or a larger --tol."),
+)
+# The same of messages that are put together, by storage and by scikit-learn.
+COMPOSED = (
     ("not 'index'.", "not an index, which 'parasphere index' makes."),
-    (", a int among {-1} or None.", " or -1."),  # scikit-learn's list of what is allowed
+    (", a int among {-1} or None.", " or -1."),
 )
 _NAMES = "|".join(PARAMETERS)
 _LONG = "|".join(name for name in PARAMETERS if "_" in name)  # cannot be words of a sentence, so they need no "="
@@ -58,7 +61,7 @@ def as_typed(message: str) -> str:
     >>> as_typed("threshold must be above 0 and at most 1, not 2")
     '--threshold must be above 0 and at most 1, not 2'
     """
-    for phrase, instead in PHRASES:
+    for phrase, instead in PHRASES + COMPOSED:
         message = message.replace(phrase, instead)
     message = _BAD.sub(lambda bad: PARAMETERS[bad[1]], message)
     message = _REFUSED.sub(lambda refused: f"{PARAMETERS[refused[1]]} must", message)

@@ -157,8 +157,8 @@ def _text(request: Request) -> Iterator[Part]:
     r"""Read one document per line; lines end with ``\n`` or ``\r\n``."""
     if request.label is not None or request.id is not None or request.carry:
         raise CorpusError(
-            f"{request.where}: lines of text have no columns, so label, id and carry cannot name one; "
-            "pass the labels or ids themselves"
+            f"{request.where}: lines of text have no columns, "
+            "so label, id and carry cannot name one; pass the labels or ids themselves"
         )
     with request.open() as reader:
         for lines in whole_lines(reader, request.encoding, request.block_bytes):
