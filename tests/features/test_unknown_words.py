@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parasphere import CoverageWarning, SphericalParagraphModel, VectorsError, WordVectors
+from parasphere import CoverageWarning, ParasphereError, SphericalParagraphModel, VectorsError, WordVectors
 from parasphere.compiled.rows import HASHED
 from parasphere.features import Reader
 from parasphere.text import Lookup, Tokenizer
@@ -152,3 +152,10 @@ def test_a_wrong_weight_is_named(weight: object) -> None:
         VECTORS.with_weights(None, weight)
     with pytest.raises(VectorsError, match="weight of unknown words"):
         Reader(VECTORS, unknown_weight=weight)  # type: ignore[arg-type]
+
+
+def test_a_query_of_words_that_nobody_knows_is_refused() -> None:
+    index = SphericalParagraphModel(VECTORS, tol=1e-4).fit(TEXTS).index(TEXTS)
+    assert "codea" in TEXTS[index.search("codea", 1)[0].position]
+    with pytest.raises(ParasphereError, match="no word of the query 'codez' is known"):
+        index.search("codez", 1)

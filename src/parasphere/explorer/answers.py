@@ -144,7 +144,8 @@ class Explorer:
         try:
             found: list[Match] = own.index.search(text, max(k, NEAR) + 1)
         except ParasphereError:  # no word is known
-            return facts | {"place": None if row is None else own.points[row].tolist(), "matches": []}
+            spot = None if row is None else own.points[row].tolist()
+            return facts | {"place": spot, "matches": [], "topics": [], "information": 0.0}
         near = [match for match in found if match.position != row]
         rows = [match.position for match in near[:NEAR]]
         if row is not None or not rows:

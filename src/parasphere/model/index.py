@@ -285,11 +285,13 @@ class Index:
         if weight and self.lexical is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
         # Not by read: a query of words that only the index knows is no reason for a warning.
-        posterior = self.model._posterior_of(self.model._reader().bags(pa.array(texts, pa.large_string())))
-        offsets = unit_rows(posterior.offset)
+        reader = self.model._reader()
+        bags = reader.bags(pa.array(texts, pa.large_string()))
+        offsets = unit_rows(self.model._posterior_of(bags).offset)
         asked = None if self.lexical is None or not weight else self.lexical.asked(texts)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
-        if asked is not None:
+        if asked is not None:  # an unknown word finds documents that have it, which the words of the index tell
+            known &= bags.lengths > bags.unknown * reader.unknown_weight * (1 + 1e-9)
             known |= np.diff(asked.ends, prepend=0) > 0
         if len(self) and not known.all():
             query = texts[int(np.argmin(known))]
