@@ -31,7 +31,7 @@ class EmbedBody(Body):
 class Certainty(BaseModel):
     """How much a text says."""
 
-    information: float = Field(description="In nats; 0 for a text without known words.")
+    information: float = Field(description="In nats; 0 for a text without words that count.")
     concentration: float = Field(description="Concentration of the posterior: how certain its direction is.")
     known_words: float = Field(description="Number of known words; their total weight if words are weighted.")
 
@@ -41,7 +41,7 @@ class EmbedAnswer(BaseModel):
 
     model: str
     dim: int
-    vectors: list[list[float]] = Field(description="Unit vectors, one per text; 0 for a text without known words.")
+    vectors: list[list[float]] = Field(description="Unit vectors, one per text; 0 for a text without words that count.")
     certainty: list[Certainty] | None = None
 
 
