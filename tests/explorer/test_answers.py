@@ -1,6 +1,10 @@
 """What the explorer computes: documents, highlights, selections, what it keeps, and what its server answers."""
 
 import io
+import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -251,3 +255,23 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
         told = typed("explore", *named, *always)
         assert told.code == 1
         assert why in " ".join(told.err.split())
+
+
+def test_the_command_serves_until_it_is_stopped(explorer: Explorer, tmp_path: Path) -> None:
+    explorer.landscapes[0].index.save(tmp_path / "index")
+    command = [sys.executable, "-m", "parasphere", "explore", tmp_path / "index", "--topics", "3"]
+    command += ["--json", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        try:
+            told = json.loads(running.stdout.readline())
+            about = ask(f"{told['address']}/api/about").json
+            running.send_signal(signal.SIGINT)
+            assert running.wait(60) == 0
+            assert running.stderr.read() == ""
+        finally:
+            running.kill()
+    assert (about["n"], len(about["models"][0]["topics"])) == (len(explorer.documents), 3)
+    assert told["work"] == str(tmp_path / "index.explore")
+    assert len(list((tmp_path / "index.explore").glob("index-*/map/data-*"))) == 1

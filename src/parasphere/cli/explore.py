@@ -1,5 +1,6 @@
 """The command of the explorer."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,6 +88,7 @@ def explore(
         address = f"http://localhost:{listening.getsockname()[1]}"
         sentence = f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}"
         say({"address": address, "texts": len(held), "work": str(folder)}, as_json, sentence)
+        sys.stdout.flush()  # whoever reads it by a pipe waits for the address
         if browser:
             _open_soon(address)
         serve(app, listening)

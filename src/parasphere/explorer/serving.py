@@ -1,5 +1,6 @@
 """The page on a port of this machine."""
 
+import contextlib
 import socket
 from typing import Any
 
@@ -14,6 +15,7 @@ def open_socket(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # from now on a browser waits rather than fails
     except OSError as error:
         listening.close()
         raise ParasphereError(
@@ -25,4 +27,5 @@ def open_socket(port: int) -> socket.socket:
 def serve(app: Any, listening: socket.socket) -> None:
     """Answer requests until the process is interrupted."""
     uvicorn = import_extra("uvicorn", "explore", "the explorer")
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none")).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # how one stops it
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none")).run(sockets=[listening])
