@@ -18,13 +18,15 @@ from parasphere import datasets
 from parasphere.cli import app
 
 TESTS = Path(__file__).parent.parent
-# Commands whose examples take minutes, corpora or the network, and the tests that run them on less.
+# Commands whose examples take minutes, corpora or the network, or never end, and the tests that run them on less.
 ELSEWHERE = {
     "reproduce": "experiments/test_run.py",
     "reproduce-all": "experiments/test_everything.py",
     "join-results": "experiments/test_run.py",
     "sensitivity": "experiments/test_sensitivity.py",
     "demo": "cli/test_cli.py",
+    "explore": "explorer/test_answers.py",
+    "serve": "service/test_processes.py",
     "vectors distil": "vectors/test_distilling.py",
     "train-encoder skip-thought": "cli/test_train_encoder.py",
 }

@@ -31,7 +31,8 @@ def vectors() -> WordVectors:
     """The default vectors of the words of the texts, which are written and loaded faster than all."""
     known = WordVectors.load()
     words = dict.fromkeys(word for text in [*TEXTS, *STRANGE] for word in Tokenizer(digits=True)(text))
-    return known.subset([word for word in words if word in known])
+    some = known.subset([word for word in words if word in known])
+    return some.with_weights(some.weights)  # other libraries leave unknown words out
 
 
 def by_model2vec(folder: Path, texts: list[str]) -> NDArray[Any]:

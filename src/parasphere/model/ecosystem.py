@@ -75,7 +75,8 @@ class Ecosystem:
         There a text is a sum of rows divided by its length, so that the vectors are those of :meth:`transform` only
         where these are such sums: for the directions of a model with ``prior_strength=inf``. The directions of other
         models are those with the word concentration of the corpus in place of that of each text, and offsets are those
-        of long texts. ``SphericalParagraphModel.load(folder)`` gives the model itself.
+        of long texts. Words without a vector count for nothing there, even if ``vectors_.unknown_weight`` is not 0.
+        ``SphericalParagraphModel.load(folder)`` gives the model itself.
         docs/ecosystem.md has the differences.
 
         Parameters
