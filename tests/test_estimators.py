@@ -99,7 +99,7 @@ NEEDS = {"TaughtVectors": "torch", "Word2Vec": "gensim", "ParagraphVectors": "ge
 OF_ROWS = {"SphericalParagraphModel of rows", "MovMF", "SphericalAdmixture"}
 LEARNERS = {"JointVectors", "TaughtVectors", "Word2Vec"}
 LEFT_OUT = {
-    "ComposedVectors": "needs the table of another library; tested in test_pieces.py",
+    "ComposedVectors": "needs the table of another library; tested in test_static_tables.py",
     "MiniLM": "its weights are a package of 90 MB; tested in test_minilm.py",
     "Pretrained": "only loads what another estimator saved; tested in test_train_encoder.py",
 }

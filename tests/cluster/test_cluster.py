@@ -8,9 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ import dask
 import dask.bag
 import dask.dataframe
 import psutil
-from distributed import Client, LocalCluster
+from distributed import Client
 from test_docs import DOCS, run_page
 from typer.testing import CliRunner
 
@@ -58,27 +57,9 @@ def whole() -> SphericalParagraphModel:
     return make().fit(TEXTS)
 
 
-@pytest.fixture(scope="module")
-def started() -> Iterator[Client]:
-    with (
-        warnings.catch_warnings(),
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
-        Client(local) as client,
-    ):
-        warnings.simplefilter("ignore")
-        yield client
-
-
 @pytest.fixture
-def client(started: Client) -> Client:
-    """The cluster with two living workers: a nanny may give up on a worker that was killed while it started."""
-    for _ in range(20):
-        with contextlib.suppress(TimeoutError):
-            started.wait_for_workers(2, timeout=3)
-            return started
-        started.cluster.scale(2)
-    pytest.fail("the cluster has not got its two workers back within a minute")
+def client(two_workers: Client) -> Client:
+    return two_workers
 
 
 @pytest.fixture

@@ -14,15 +14,23 @@ pytest.importorskip("distributed", reason="the extra dask")
 import dask.bag
 import dask.dataframe
 from distributed import Client
-from test_cluster import client, same  # noqa: F401  # the fixture
+from test_cluster import same
 
 import parasphere.dask as cluster
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.xdist_group("cluster"),
+]
 CHINESE = ["显示文件的内容", "复制文件和目录", "更改文件的所有者", "显示日期和时间", "更改用户的密码"] * 8
 
 
-def test_a_tokenizer_is_chosen_by_the_script(client: Client, tmp_path: Path) -> None:  # noqa: F811
+@pytest.fixture
+def client(two_workers: Client) -> Client:
+    return two_workers
+
+
+def test_a_tokenizer_is_chosen_by_the_script(client: Client, tmp_path: Path) -> None:
     words = sorted({word for text in CHINESE for word in SegmentingTokenizer()(text)})
     vectors = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(len(words), 6)))
     with pytest.warns(ScriptWarning):
@@ -38,7 +46,7 @@ def test_a_tokenizer_is_chosen_by_the_script(client: Client, tmp_path: Path) -> 
     assert "文件" in learning.vectors_
 
 
-def test_nulls_are_skipped_and_columns_carried(client: Client, tmp_path: Path) -> None:  # noqa: F811
+def test_nulls_are_skipped_and_columns_carried(client: Client, tmp_path: Path) -> None:
     vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     model = SphericalParagraphModel(vectors, tol=0.1).fit(["north", "east", "north east"] * 5)
     frame = pd.DataFrame({"body": ["north", "east", "north east", "east east"], "year": [2000, 2001, 2002, 2003]})

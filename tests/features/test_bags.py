@@ -11,6 +11,8 @@ from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
 from parasphere.corpus import strings
 from parasphere.features import Reader, find_facets, reader
 
+pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
+
 WORDS = ["north", "east", "south", "west", "up", "é"]
 
 
