@@ -1,13 +1,14 @@
 """Fitting on a Dask cluster of this machine, beside a plain fit of the same files.
 
-Run with ``python -m benchmarks.cluster``, or with ``--gigabytes 5`` for the full size. The texts are drawn from the
-words of the default vectors, by their frequency, in documents of some 200 words that keep to a part of the vocabulary.
+Run with ``python -m benchmarks cluster``; it takes ten minutes, or less with fewer gigabytes of text, which the
+variable PARASPHERE_BENCH_GIGABYTES says. The texts are drawn from the words of the default vectors, by their frequency,
+in documents of some 200 words that keep to a part of the vocabulary.
 """
 
 from benchmarks.measure import table
 
-import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-GIGABYTES = 0.5
+GIGABYTES = float(os.environ.get("PARASPHERE_BENCH_GIGABYTES", "5"))
 FILES = 16
 WORDS = 200  # of a text, on average
 OVERHEAD_BAR = 0.15
@@ -105,8 +106,6 @@ def measured(script: str, *arguments: object) -> dict[str, Any]:
 
 def disk_speed(folder: Path) -> float:
     """Return the bytes per second at which this machine writes a file and waits until it is on the disk."""
-    import os
-
     begin = time.perf_counter()
     with (folder / "speed").open("wb") as file:
         for _ in range(64):
@@ -117,10 +116,10 @@ def disk_speed(folder: Path) -> float:
     return (64 << 20) / (time.perf_counter() - begin)
 
 
-def run(gigabytes: float = GIGABYTES) -> dict[str, Any]:
+def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        n_docs = write_texts(folder, gigabytes * 1e9)
+        n_docs = write_texts(folder, GIGABYTES * 1e9)
         size = sum(path.stat().st_size for path in folder.glob("*.txt"))
         speed = disk_speed(folder)
         plain = measured(PLAIN, folder)
@@ -157,9 +156,3 @@ def report(result: dict[str, Any]) -> str:
         f"{WORKER_MEMORY_BAR / 1e9:.1f} GB, whatever the size of the corpus."
     )
     return f"{intro}\n\n" + table(["", "s", "s by the cost model", "processor s", "overhead", "MB"], rows)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--gigabytes", type=float, default=GIGABYTES)
-    print(report(run(parser.parse_args().gigabytes)))

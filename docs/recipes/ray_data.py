@@ -58,7 +58,8 @@ class Vectors:
 
 def transform(folder: str, texts: "ray.data.Dataset") -> "ray.data.Dataset":
     """Return the vectors of a dataset with a column ``text``, by a saved model."""
-    return texts.map_batches(Vectors, fn_constructor_args=(folder,), concurrency=2)
+    # From one actor, which leaves a processor to those who read, to as many as there is work for.
+    return texts.map_batches(Vectors, fn_constructor_args=(folder,), concurrency=(1, 64))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The recipes for other engines, run as they are printed where the engine is installed."""
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,8 @@ def test_a_recipe_gives_the_bits_of_one_machine(script: str, library: str, tmp_p
     for number in range(3):
         (tmp_path / "texts" / f"{number}.txt").write_text("\n".join(texts[200 * number :][:200]) + "\n")
     arguments = [f"{tmp_path}/texts/*.txt", str(tmp_path / "vectors"), str(tmp_path / "model")]
-    subprocess.run([sys.executable, str(RECIPES / script), *arguments], check=True, timeout=300)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # Spark's workers would take the Python of the path
+    subprocess.run([sys.executable, str(RECIPES / script), *arguments], check=True, timeout=300, env=environment)
     alone, model = SphericalParagraphModel().fit(texts), SphericalParagraphModel.load(tmp_path / "model")
     assert np.array_equal(model.mean_direction_, alone.mean_direction_)
     assert np.array_equal(model.scatter_.within, alone.scatter_.within)
