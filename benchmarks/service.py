@@ -1,24 +1,23 @@
 """The service under load, beside MiniLM behind the same server.
 
 ``python -m benchmarks service`` starts ``parasphere serve`` with two workers, and asks it for vectors over as many
-connections as it takes to keep it busy, first as fast as it answers, then at half that rate. The load is made by this
-process, on the same machine: what it takes is missing to the server. MiniLM is measured if it is installed.
+connections as it takes to keep it busy, first as fast as it answers, then at about half that rate. The load is made by
+wrk (``apt install wrk``) on the same machine: what it takes is missing to the server. MiniLM is measured if it is
+installed.
 """
 
 from benchmarks.measure import table
 
-import asyncio
 import contextlib
+import json
 import os
-import random
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,145 +27,67 @@ from parasphere import SphericalParagraphModel, datasets
 from parasphere.baselines import MiniLM
 from parasphere.errors import MissingExtraError, ParasphereError
 
+LOAD = """
+local requests, next = {}, 0
+function init(args)
+    math.randomseed(1)
+    for body in io.lines(args[1]) do
+        requests[#requests + 1] = wrk.format("POST", nil, {["Content-Type"] = "application/json"}, body)
+    end
+    pause = tonumber(args[2])
+end
+function request()
+    next = next % #requests + 1
+    return requests[next]
+end
+function done(summary, latency, _)
+    local e = summary.errors
+    io.write(string.format(
+        '{"requests": %d, "errors": %d, "per_second": %f, "p50": %f, "p99": %f, "most": %f}\\n',
+        summary.requests, e.connect + e.read + e.write + e.status + e.timeout,
+        1e6 * summary.requests / summary.duration,
+        latency:percentile(50) / 1000, latency:percentile(99) / 1000, latency.max / 1000))
+end
+"""
+PAUSE = """
+function delay()
+    return -pause * math.log(1 - math.random())
+end
+"""
 WORKERS = 2
 SIZES = {1: 32, 64: 8}  # texts per request, and connections that keep the server busy with them
-SECONDS = 10.0  # per measurement
+SECONDS = 10  # per measurement
 REQUESTS = 100_000  # of one text, none of which may fail
 RATIO_BAR, P99_BAR = 50, 10.0  # times MiniLM's texts per second; milliseconds at half load
 _BODIES = 64  # different requests, sent in turn
 
 
-class Connection(asyncio.Protocol):
-    """A connection that sends one request at a time, and reads what comes back as far as it must."""
-
-    def __init__(self, load: "Load") -> None:
-        self.load = load
-        self.missing = -1  # bytes of the body that is being read; -1: its headers are
-        self.head = b""
-
-    def connection_made(self, transport: Any) -> None:
-        """Be ready for requests."""
-        self.transport = transport
-        self.load.idle.append(self)
-        self.load.give()
-
-    def send(self, request: bytes, due: float) -> None:
-        """Send a request that was due at some time."""
-        self.due = due
-        self.transport.write(request)
-
-    def data_received(self, data: bytes) -> None:
-        """Read an answer as far as it has come."""
-        if self.missing < 0:
-            self.head += data
-            end = self.head.find(b"\r\n\r\n")
-            if end < 0:
-                return
-            at = self.head.lower().index(b"content-length:") + 15
-            self.missing = int(self.head[at : self.head.index(b"\r\n", at)]) - (len(self.head) - end - 4)
-            self.status = int(self.head[9:12])
-        else:
-            self.missing -= len(data)
-        if self.missing == 0:
-            self.missing, self.head = -1, b""
-            self.load.answered(self)
-
-    def connection_lost(self, _reason: Exception | None) -> None:
-        """Tell that the server closed the connection."""
-        self.load.lost()
-
-
+@dataclass
 class Load:
-    """Requests over several connections, as fast as they are answered or at a given rate.
+    """Requests over several connections: as fast as they are answered, or with pauses at random."""
 
-    Latencies at a rate count from when a request was due, not from when a connection was free for it.
-    """
+    port: int
+    texts: list[str]
+    size: int  # texts per request
 
-    def __init__(
-        self, port: int, requests: list[bytes], connections: int, *, seconds: float, most: int = 0, rate: float = 0.0
-    ) -> None:
-        self.port, self.requests, self.connections = port, requests, connections
-        self.seconds, self.most, self.rate = seconds, most, rate
-        self.idle: deque[Connection] = deque()
-        self.queue: deque[float] = deque()
-        self.latencies: list[float] = []
-        self.errors = self.sent = 0
-        self.ending = False
+    def run(self, seconds: float, rate: float = 0.0) -> dict[str, float]:
+        """Make the load with wrk for some seconds; a rate is that of requests per second, 0 for the fastest."""
+        connections = SIZES[self.size]
+        pause = 1000 * connections / rate if rate else 0.0
+        with tempfile.TemporaryDirectory() as folder:
+            script, bodies = Path(folder, "load.lua"), Path(folder, "bodies")
+            script.write_text(LOAD + (PAUSE if rate else ""))
+            bodies.write_bytes(b"\n".join(self._bodies()))
+            command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "300s", "-s", script]
+            url = f"http://127.0.0.1:{self.port}/v1/embeddings"
+            done = subprocess.run([*command, url, "--", bodies, str(pause)], capture_output=True, text=True, check=True)
+        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return found
 
-    async def run(self) -> dict[str, float]:
-        """Make the load, and return what was measured."""
-        loop = asyncio.get_running_loop()
-        self.done = loop.create_future()
-        opened = []
-        self.began = float("inf")
-        for _ in range(self.connections):
-            opened.append((await loop.create_connection(lambda: Connection(self), "127.0.0.1", self.port))[0])
-            await asyncio.sleep(0.002)  # so that workers take turns in accepting
-        self.began = self.last = time.perf_counter()
-        if self.rate:
-            arrivals = asyncio.ensure_future(self._arrive())
-        else:
-            while self.idle:
-                self._next(self.idle.popleft(), time.perf_counter())
-        await self.done
-        taken = self.last - self.began
-        if self.rate:
-            await arrivals
-        for transport in opened:
-            transport.close()
-        milliseconds = [1000 * seconds for seconds in self.latencies]
-        cuts = statistics.quantiles(milliseconds, n=100)
-        return {
-            "requests": len(milliseconds), "errors": self.errors, "per_second": len(milliseconds) / taken,
-            "p50": statistics.median(milliseconds), "p99": cuts[98], "most": max(milliseconds),
-        }  # fmt: skip
-
-    async def _arrive(self) -> None:
-        """Let requests become due at random times of the given rate."""
-        draw, due = random.Random(0), self.began
-        while due < self.began + self.seconds:
-            due += draw.expovariate(self.rate)
-            if (wait := due - time.perf_counter()) > 0:
-                await asyncio.sleep(wait)
-            self.queue.append(due)
-            self.give()
-        self.ending = True
-        self._end()
-
-    def give(self) -> None:
-        """Give requests that are due to connections that are free."""
-        while self.queue and self.idle:
-            self._next(self.idle.popleft(), self.queue.popleft())
-
-    def answered(self, connection: Connection) -> None:
-        """Take the answer of a connection, and give it its next request."""
-        now = self.last = time.perf_counter()
-        self.latencies.append(now - connection.due)
-        self.errors += connection.status != 200
-        if self.rate:
-            self.idle.append(connection)
-            self.give()
-            self._end()
-        elif now - self.began < self.seconds and not (self.most and self.sent >= self.most):
-            self._next(connection, now)
-        else:
-            self.ending = True
-            self.idle.append(connection)
-            self._end()
-
-    def lost(self) -> None:
-        """Count a connection that the server closed."""
-        if not self.done.done():
-            self.errors += 1
-            self.done.set_result(None)
-
-    def _next(self, connection: Connection, due: float) -> None:
-        connection.send(self.requests[self.sent % len(self.requests)], due)
-        self.sent += 1
-
-    def _end(self) -> None:
-        if self.ending and not self.queue and len(self.idle) == self.connections and not self.done.done():
-            self.done.set_result(None)
+    def _bodies(self) -> Iterator[bytes]:
+        for i in range(_BODIES):
+            some = [self.texts[(i * self.size + j) % len(self.texts)] for j in range(self.size)]
+            yield orjson.dumps({"input": some, "model": "any", "encoding_format": "base64"})
 
 
 @contextlib.contextmanager
@@ -197,25 +118,12 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.2)
 
 
-def requests(texts: list[str], size: int, port: int) -> list[bytes]:
-    """Return requests for the vectors of so many texts each, as OpenAI's client sends them."""
-    made = []
-    for i in range(_BODIES):
-        some = [texts[(i * size + j) % len(texts)] for j in range(size)]
-        body = orjson.dumps({"input": some, "model": "any", "encoding_format": "base64"})
-        head = f"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
-        made.append(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    return made
-
-
-def measure(port: int, texts: list[str], size: int) -> dict[str, Any]:
+def measure(load: Load) -> dict[str, Any]:
     """Measure the fastest rate, then half of it."""
-    sent = requests(texts, size, port)
-    n = SIZES[size]
-    _run(Load(port, sent, n, seconds=2.0))
-    full = _run(Load(port, sent, n, seconds=SECONDS))
-    half = _run(Load(port, sent, n, seconds=SECONDS, rate=full["per_second"] / 2))
-    return {"full": full, "half": half, "texts_per_second": size * full["per_second"]}
+    load.run(2)
+    full = load.run(SECONDS)
+    half = load.run(SECONDS, full["per_second"] / 2)
+    return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}
 
 
 def run() -> dict[str, Any]:
@@ -229,19 +137,11 @@ def run() -> dict[str, Any]:
             models["MiniLM-L6"] = Path(folder, "minilm")
         for name, model in models.items():
             with server(model, "--workers", str(WORKERS), "--timeout", "300") as port:
-                result[name] = {str(size): measure(port, texts, size) for size in SIZES}
+                result[name] = {str(size): measure(Load(port, texts, size)) for size in SIZES}
                 if name == "SPM":
-                    load = Load(port, requests(texts, 1, port), SIZES[1], seconds=280.0, most=REQUESTS)
-                    result["many"] = _run(load)
+                    seconds = 1.2 * REQUESTS / result[name]["1"]["full"]["per_second"] + 1
+                    result["many"] = Load(port, texts, 1).run(seconds)
     return result
-
-
-def _run(load: Load) -> dict[str, float]:
-    with contextlib.suppress(ImportError):
-        import uvloop
-
-        return uvloop.run(load.run())
-    return asyncio.run(load.run())
 
 
 def _texts() -> tuple[list[str], str]:
@@ -261,14 +161,15 @@ def report(result: dict[str, Any]) -> str:
             rows.append([
                 f"{name}, {size} text{'s' if size != '1' else ''}", f"{result[name][size]['texts_per_second']:,.0f}",
                 f"{full['per_second']:,.0f}", f"{full['p50']:.1f}", f"{full['p99']:.1f}",
-                f"{half['p50']:.1f}", f"{half['p99']:.1f}", f"{full['errors'] + half['errors']}",
+                f"{half['per_second']:,.0f}", f"{half['p50']:.1f}", f"{half['p99']:.1f}",
+                f"{full['errors'] + half['errors']}",
             ])  # fmt: skip
     many = result["many"]
     said = [
         f"Sentences of {result['corpus']}, sent to {result['workers']} workers on {result['cores']} cores, which the "
         f"load is made on too, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts); OpenAI's request, "
-        "with vectors in base64. Half load is half the requests per second of full load, at random times; latencies "
-        "count from when a request was due.",
+        "with vectors in base64, sent by wrk. At half load each connection pauses between requests, for random times "
+        "that make about half the requests per second of full load.",
         f"{many['requests']:,} requests of one text: {many['errors']:,} errors (bar: 0).",
     ]
     p99 = {size: result["SPM"][str(size)]["half"]["p99"] for size in SIZES}
@@ -284,7 +185,7 @@ def report(result: dict[str, Any]) -> str:
             f"Times MiniLM's texts per second: {ratios[1]:.0f} with one text per request, {ratios[64]:.0f} with 64 "
             f"(bar: at least {RATIO_BAR})."
         )
-    columns = ["", "texts/s", "requests/s", "p50, ms", "p99, ms", "p50 at half load", "p99 at half load", "errors"]
+    columns = ["", "texts/s", "requests/s", "p50, ms", "p99, ms", "half load: requests/s", "p50", "p99", "errors"]
     return "\n\n".join([*said, table(columns, rows)])
 
 

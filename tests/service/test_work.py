@@ -107,3 +107,28 @@ def test_no_fault_ends_the_thread(fault: type[BaseException]) -> None:
             return (await work.do(lambda items: items, [1])) == [1]
 
     assert asyncio.run(ask())
+
+
+def test_short_work_is_computed_in_the_loop_and_at_once() -> None:
+    calls: list[tuple[str, int]] = []
+
+    def inverse(items: list[float]) -> list[float]:
+        calls.append((threading.current_thread().name, len(items)))
+        return [1 / item for item in items]
+
+    async def ask() -> list[Any]:
+        gate = threading.Event()
+        with Work() as work:
+            long = work.do(held(gate), [None])  # which short work does not wait for
+            asked = [work.do(inverse, [n], key="inverse", short=True) for n in (1.0, 2.0, 4.0)]
+            found = await asyncio.gather(*asked)
+            failing = [work.do(inverse, [n], key="inverse", short=True) for n in (0.0, 8.0)]
+            found += await asyncio.gather(*failing, return_exceptions=True)
+            gate.set()
+            await long
+            return found
+
+    *halves, failed, eighth = asyncio.run(ask())
+    assert (halves, eighth) == ([[1.0], [0.5], [0.25]], [0.125])
+    assert isinstance(failed, ZeroDivisionError)
+    assert calls == [(threading.main_thread().name, n) for n in (3, 2, 1, 1)]

@@ -16,6 +16,7 @@ from ..topics import SphericalTopics
 from .settings import Settings
 
 Rows = NDArray[np.float32]
+_SHORT = 16_384  # characters whose vectors take less than a millisecond
 _EXAMPLES = ["a boat on the lake", "the road to the hills"]
 
 
@@ -57,6 +58,10 @@ class Engine:
         if not isinstance(self.model, SphericalParagraphModel):
             raise AbsentError(f"the model of this server is a {type(self.model).__name__}, which has vectors only.")
         return self.model
+
+    def is_short(self, texts: list[str]) -> bool:
+        """Tell whether the vectors of some texts take less than a millisecond."""
+        return isinstance(self.model, SphericalParagraphModel) and sum(map(len, texts)) <= _SHORT
 
     def vectors(self, texts: list[str]) -> Rows:
         """Return the vector of each text, (n, dim)."""

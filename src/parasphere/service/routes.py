@@ -128,7 +128,7 @@ async def metrics(request: Request) -> Response:
 
 
 async def compute(request: Request, function: Any, items: list[Any], *key: Any) -> Any:
-    """Return the results of a function of items, computed in the thread of the worker.
+    """Return the results of a function of items.
 
     Parameters
     ----------
@@ -141,9 +141,10 @@ async def compute(request: Request, function: Any, items: list[Any], *key: Any) 
         What the result depends on beside the items: requests of one key are computed together. The function itself if
         nothing is given, and None for a request that is computed alone.
     """
+    state = state_of(request)
     joined = (key or (function,)) if key != (None,) else None
     try:
-        return await state_of(request).work.do(function, items, key=joined)
+        return await state.work.do(function, items, key=joined, short=not key and state.engine.is_short(items))
     except AbsentError as error:
         raise ProblemError(404, str(error)) from None
     except ParasphereError as error:

@@ -1,8 +1,9 @@
-"""One thread that computes, and what waits for it.
+"""What is computed for requests: short work in the event loop, the rest in one thread.
 
-The event loop must stay free to read, to refuse and to answer probes, so nothing is computed in it. One thread is
-enough: a second one would only contend for the interpreter. While it computes, requests gather; those that ask for the
-same computation are then computed at once, which costs little more than one of them.
+The event loop must stay free to read, to refuse and to answer probes, so only what takes less time than handing it to a
+thread and back is computed in it. One thread is enough for the rest: a second one would only contend for the
+interpreter. Requests that gather meanwhile, and ask for the same computation, are computed at once, which costs little
+more than one of them.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ class Job(NamedTuple):
 
 
 class Work:
-    """A thread that computes; it is started by ``with`` and computes what is left before it ends.
+    """Computes in a thread, which is started by ``with`` and computes what is left before it ends, and in the loop.
 
     Examples
     --------
@@ -40,6 +41,7 @@ class Work:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._held: deque[Job] = deque()
+        self._short: deque[Job] = deque()  # what the loop computes next
         self._thread = threading.Thread(target=self._run, name="parasphere-work", daemon=True)
 
     def __enter__(self) -> "Work":
@@ -57,7 +59,7 @@ class Work:
         return self._thread.is_alive()
 
     def do(
-        self, function: Callable[[list[Any]], Any], items: list[Any], *, key: Hashable = None
+        self, function: Callable[[list[Any]], Any], items: list[Any], *, key: Hashable = None, short: bool = False
     ) -> "asyncio.Future[Any]":
         """Return the future result of a function of a list of items; a cancelled one is not computed.
 
@@ -68,10 +70,21 @@ class Work:
         items : list
         key : hashable, default=None
             Jobs with the same key have the same function and may be computed together. None is computed alone.
+        short : bool, default=False
+            Whether it takes so little time that the loop may compute it.
         """
-        future = self._loop.create_future()
-        self._jobs.put(Job(key, function, items, future))
-        return future
+        job = Job(key, function, items, self._loop.create_future())
+        if not short:
+            self._jobs.put(job)
+            return job.future
+        if not self._short:
+            self._loop.call_soon(self._compute_short)  # after other requests that have arrived by now
+        self._short.append(job)
+        return job.future
+
+    def _compute_short(self) -> None:
+        while self._short:
+            self._compute(_together(self._short), _at_once)
 
     def _run(self) -> None:
         while True:
@@ -81,10 +94,10 @@ class Work:
                     return
                 self._held.append(job)
             ended = self._gather()
-            self._compute(self._next())
+            self._compute(_together(self._held), self._loop.call_soon_threadsafe)
             if ended:
                 while self._held:
-                    self._compute(self._next())
+                    self._compute(_together(self._held), self._loop.call_soon_threadsafe)
                 return
 
     def _gather(self) -> bool:
@@ -98,22 +111,7 @@ class Work:
                 return True
             self._held.append(job)
 
-    def _next(self) -> list[Job]:
-        """Return the first job and those to be computed with it."""
-        first = self._held.popleft()
-        if first.key is None:
-            return [first]
-        jobs, others, room = [first], deque[Job](), MERGED - len(first.items)
-        for job in self._held:
-            if job.key == first.key and len(job.items) <= room:
-                jobs.append(job)
-                room -= len(job.items)
-            else:
-                others.append(job)
-        self._held = others
-        return jobs
-
-    def _compute(self, jobs: list[Job]) -> None:
+    def _compute(self, jobs: list[Job], tell: Callable[..., object]) -> None:
         jobs = [job for job in jobs if not job.future.cancelled()]
         if not jobs:
             return
@@ -123,11 +121,32 @@ class Work:
         except BaseException as error:
             if len(jobs) > 1:  # the fault of one of them, which the others must not suffer from
                 for job in jobs:
-                    self._compute([job])
+                    self._compute([job], tell)
             else:
-                self._loop.call_soon_threadsafe(_fail, jobs[0].future, error)
+                tell(_fail, jobs[0].future, error)
             return
-        self._loop.call_soon_threadsafe(_deliver, jobs, results)
+        tell(_deliver, jobs, results)
+
+
+def _together(waiting: deque[Job]) -> list[Job]:
+    """Take the first job and those to be computed with it from those that wait."""
+    first = waiting.popleft()
+    if first.key is None:
+        return [first]
+    jobs, others, room = [first], list[Job](), MERGED - len(first.items)
+    while waiting:
+        job = waiting.popleft()
+        if job.key == first.key and len(job.items) <= room:
+            jobs.append(job)
+            room -= len(job.items)
+        else:
+            others.append(job)
+    waiting.extend(others)
+    return jobs
+
+
+def _at_once(function: Callable[..., object], *arguments: object) -> None:
+    function(*arguments)
 
 
 def _deliver(jobs: list[Job], results: Any) -> None:
