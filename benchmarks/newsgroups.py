@@ -25,7 +25,7 @@ from sklearn.manifold import trustworthiness
 
 from benchmarks.search import paragraphs
 from parasphere import SphericalTopics, datasets
-from parasphere.plots import draw_neighbours
+from parasphere.plots import draw_map
 from parasphere.plots.layout import neighbour_map
 
 MANY, JUDGED = 100_000, 2_000
@@ -88,10 +88,10 @@ def _draw(folder: Path, topics: Any, news: Any, rows: Any, wiki: Any, texts: lis
     sure = topics.transform(news.texts).max(axis=1)
     names = topics.names(topics.labels_)
     groups = [news.label_names[label] for label in news.labels]
-    draw_neighbours(folder / "news.png", rows, sure, topics=names, title="20 Newsgroups, topics")
-    draw_neighbours(folder / "news-labels.png", rows, sure, labels=groups, title="20 Newsgroups, labels")
+    draw_map(folder / "news.png", rows, sure, topics=names, title="20 Newsgroups, topics")
+    draw_map(folder / "news-labels.png", rows, sure, labels=groups, title="20 Newsgroups, labels")
     wiki_names = wiki.names(wiki.labels_[: len(texts)])
-    draw_neighbours(folder / "wikipedia.png", wide, wiki.transform(texts).max(axis=1), topics=wiki_names)
+    draw_map(folder / "wikipedia.png", wide, wiki.transform(texts).max(axis=1), topics=wiki_names)
 
 
 def report(result: dict[str, Any]) -> str:

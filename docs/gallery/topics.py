@@ -51,9 +51,9 @@ topics.over([name.split(".")[0] for name in corpus.ids])
 # %%
 from IPython.display import Image
 
-from parasphere.plots import draw_neighbours
+from parasphere.plots import draw_map
 
-draw_neighbours(
+draw_map(
     "map.png",
     topics.vectors(corpus.texts),
     topics.transform(corpus.texts).max(axis=1),

@@ -265,6 +265,8 @@ def test_plot(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
         shown = run("plot", tmp_path / "m", corpus, "--label-column", "label", "--out", tmp_path / name)
         assert "20 documents drawn" in shown
         assert (tmp_path / name).stat().st_size > 5000
+    run("plot", tmp_path / "m", corpus, "--out", tmp_path / "topics.html")
+    assert "Names: topics." in (tmp_path / "topics.html").read_text()
 
 
 def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

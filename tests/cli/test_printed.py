@@ -134,7 +134,7 @@ def test_a_picture_is_well_formed_whatever_the_labels(tmp_path: Path, kind: str)
     nasty = [HOSTILE, "\x00", "\ufffe\uffff", "\ud800", "&<>\"'"]
     path = tmp_path / f"map.{kind}"
     x = np.random.default_rng(0).normal(size=(5, 4)) + 1
-    draw_map(path, x, np.ones(4), np.full(5, 0.5), nasty, title=HOSTILE, ids=nasty, texts=nasty)
+    draw_map(path, x, np.full(5, 0.5), nasty, title=HOSTILE, ids=nasty, texts=nasty)
     if kind == "svg":
         assert ET.parse(path).getroot().tag.endswith("svg")
     else:

@@ -16,7 +16,7 @@ from sklearn.manifold import trustworthiness
 
 from parasphere.errors import MissingExtraError, ParasphereError
 from parasphere.plots.layout import _in_cells, neighbour_map
-from parasphere.plots.maps import EXCERPT, draw_map, draw_neighbours, sphere_map
+from parasphere.plots.maps import EXCERPT, draw_map
 from parasphere.plots.scene import COLOURS, apart, uncovered
 from parasphere.printable import visible
 
@@ -29,117 +29,14 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def planted(rng: np.random.Generator, n_labels: int = 3, each: int = 40, noise: float = 0.05) -> Any:
-    """Return documents around n_labels directions, the direction of them all, certainties and labels."""
+    """Return documents around n_labels directions, certainties and labels."""
     centres = unit(np.eye(DIM)[0] + 0.6 * unit(rng.normal(size=(n_labels, DIM))))
     directions = unit(np.repeat(centres, each, axis=0) + noise * rng.normal(size=(n_labels * each, DIM)))
     labels = [f"label {i}" for i in range(n_labels) for _ in range(each)]
-    return directions, unit(directions.sum(axis=0)), rng.uniform(0.3, 0.9, len(directions)), labels
+    return directions, rng.uniform(0.3, 0.9, len(directions)), labels
 
 
-# -- the projection -----------------------------------------------------------------------------------------------
-
-
-def test_in_three_dimensions_the_map_is_lamberts(rng: np.random.Generator) -> None:
-    x, centre = unit(rng.normal(size=(500, 3))), unit(rng.normal(size=3))
-    found = sphere_map(x, centre)
-    angle = np.arccos(np.clip(x @ centre, -1, 1))
-    np.testing.assert_allclose(np.linalg.norm(found.points, axis=1), 2 * np.sin(angle / 2), rtol=1e-9)
-    assert found.explained == pytest.approx(1)
-
-
-def test_equal_areas_are_equal(rng: np.random.Generator) -> None:
-    radius = np.linalg.norm(sphere_map(unit(rng.normal(size=(40_000, 3))), [0, 0, 1]).points, axis=1)
-    shares = np.histogram(radius**2 / 4, bins=8, range=(0, 1))[0] / len(radius)  # rings of one area
-    np.testing.assert_allclose(shares, 1 / 8, atol=0.008)
-
-
-def test_a_ring_is_the_least_angle_and_exact_in_the_plane_shown(rng: np.random.Generator) -> None:
-    x, centre, _, _ = planted(rng)
-    angle = np.arccos(np.clip(x @ centre, -1, 1))
-    found = sphere_map(x, centre)
-    radius = np.linalg.norm(found.points, axis=1)
-    assert (radius <= 2 * np.sin(angle / 2) + 1e-12).all()
-    assert found.explained == pytest.approx((radius**2).sum() / (4 * np.sin(angle / 2) ** 2).sum())
-    # documents on a great sphere of three of the dimensions are shown in full
-    flat = unit(np.hstack([rng.normal([2, 0, 0], 1, (50, 3)), np.zeros((50, DIM - 3))]))
-    found = sphere_map(flat, np.eye(DIM)[0])
-    np.testing.assert_allclose(np.linalg.norm(found.points, axis=1), np.sqrt(2 - 2 * flat[:, 0]), rtol=1e-9)
-    assert found.explained == pytest.approx(1)
-
-
-def test_the_axes_are_the_widest_and_weights_choose_them(rng: np.random.Generator) -> None:
-    x = np.repeat(np.eye(4)[:1], 40, axis=0)
-    x[:20, 1] = np.linspace(-1, 1, 20)
-    x[20:30, 2], x[30:, 3] = np.linspace(-0.9, 0.9, 10), np.linspace(-0.7, 0.7, 10)
-    every = sphere_map(x, np.eye(4)[0])
-    assert np.abs(every.points[:20, 1]).max() < 1e-9  # the longest line along the first axis
-    assert np.abs(every.points[30:]).max() < 1e-9  # the shortest one not shown
-    weights = np.where(np.arange(40) < 20, 0.0, 1.0)
-    assert np.abs(sphere_map(x, np.eye(4)[0], weights).points[:20]).max() < 1e-9
-    scaled = sphere_map(x, np.eye(4)[0], weights * 7)
-    np.testing.assert_allclose(scaled.points, sphere_map(x, np.eye(4)[0], weights).points, atol=1e-12)
-    np.testing.assert_array_equal(sphere_map(x, np.eye(4)[0], np.zeros(40)).points, every.points)
-
-
-def test_a_rotation_of_everything_changes_nothing(rng: np.random.Generator) -> None:
-    x, centre, weights, _ = planted(rng)
-    rotation = np.linalg.qr(rng.normal(size=(DIM, DIM)))[0]
-    one, two = sphere_map(x, centre, weights), sphere_map(3 * x @ rotation, 2 * centre @ rotation, weights)
-    np.testing.assert_allclose(one.points, two.points, atol=1e-10)
-    assert one.explained == pytest.approx(two.explained)
-    np.testing.assert_array_equal(one.points, sphere_map(x, centre, weights).points)
-    assert (one.points[np.abs(one.points).argmax(axis=0), [0, 1]] > 0).all()
-
-
-def test_planted_clusters_lieapart(rng: np.random.Generator) -> None:
-    x, centre, weights, _ = planted(rng)
-    points = sphere_map(x, centre, weights).points.reshape(3, 40, 2)
-    middles = points.mean(axis=1)
-    nearest = np.linalg.norm(points[:, :, None] - middles, axis=-1).argmin(axis=-1)
-    assert (nearest == np.arange(3)[:, None]).all()
-
-
-@pytest.mark.parametrize(
-    ("x", "points"),
-    [
-        ([[0, 0, 2]], [[0, 0]]),
-        ([[0, 0, 1], [0, 0, -1]], [[0, 0], [2, 0]]),  # the antipode is on the rim
-        ([[0, 1, 0], [0, 1, 0]], [[2**0.5, 0]] * 2),
-    ],
-)
-def test_the_ends_of_the_world(x: list[list[float]], points: list[list[float]]) -> None:
-    found = sphere_map(x, [0, 0, 1])
-    np.testing.assert_allclose(found.points, points, atol=1e-12)
-    assert found.explained == pytest.approx(1)
-
-
-def test_very_near_the_centre_digits_are_kept() -> None:
-    x = np.array([[1, 1e-7, 0, 0], [1, 0, 5e-8, 0]]) @ np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    centre = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0][0]
-    np.testing.assert_allclose(sphere_map(x, centre).points, [[1e-7, 0], [0, 5e-8]], atol=1e-15)
-
-
-def test_two_dimensions_are_a_line() -> None:
-    found = sphere_map([[1, 1], [-1, 2]], [0, 1])
-    assert (found.points[:, 1] == 0).all()
-    assert found.points[0, 0] > 0 > found.points[1, 0]
-
-
-@pytest.mark.parametrize(
-    ("x", "centre", "weights", "message"),
-    [
-        ([[1, 0], [0, 0]], [1, 0], None, "document 1 has no direction"),
-        ([[1, np.nan]], [1, 0], None, "document 0 has no direction"),
-        ([[1, 0]], [0, 0], None, "the mean direction has no direction"),
-        ([[1, 0]], [1, 0, 0], None, r"\(1, 2\) and \(3,\)"),
-        (np.empty((0, 3)), [1, 0, 0], None, "n >= 1"),
-        ([[1, 0]], [1, 0], [1, 2], "1 finite numbers"),
-        ([[1, 0]], [1, 0], [-1], "0 or more"),
-    ],
-)
-def test_what_cannot_be_mapped_is_said(x: Any, centre: Any, weights: Any, message: str) -> None:
-    with pytest.raises(ParasphereError, match=message):
-        sphere_map(x, centre, weights)
+# -- names -------------------------------------------------------------------------------------------------------------
 
 
 def test_names_do_not_overlap(rng: np.random.Generator) -> None:
@@ -159,8 +56,8 @@ def test_names_do_not_overlap(rng: np.random.Generator) -> None:
 def test_a_png_shows_its_colours(tmp_path: Path, rng: np.random.Generator, n_labels: int) -> None:
     from matplotlib.image import imread
 
-    x, centre, certainty, labels = planted(rng, max(1, n_labels))
-    draw_map(tmp_path / "map.png", x, centre, certainty, labels if n_labels else None, title="A $title_")
+    x, certainty, labels = planted(rng, max(1, n_labels))
+    draw_map(tmp_path / "map.png", x, certainty, labels if n_labels else None, title="A $title_")
     picture = (imread(tmp_path / "map.png")[..., :3] * 255).round().astype(np.int32)
     colours = np.unique(picture @ [1 << 16, 1 << 8, 1])
     assert len(colours) > 100
@@ -181,27 +78,27 @@ def test_the_same_map_is_the_same_file(tmp_path: Path, rng: np.random.Generator,
 
 def test_drawing_leaves_pyplot_alone(tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # importing it would fail
-    x, centre, certainty, labels = planted(rng)
-    draw_map(tmp_path / "map.png", x, centre, certainty, labels)
+    x, certainty, labels = planted(rng)
+    draw_map(tmp_path / "map.png", x, certainty, labels)
 
 
 def test_odd_labels_are_drawn_as_they_are(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, certainty, _ = planted(rng, 4, 4)
+    x, certainty, _ = planted(rng, 4, 4)
     odd = ["$x_", "_hidden", "", "a\nb", "</text>", "l" * 300, "50 %", r"\alpha^{", "{}", "&amp;"]
-    draw_map(tmp_path / "map.svg", x, centre, certainty, (odd * 2)[:16], title=r"$\frac{")
+    draw_map(tmp_path / "map.svg", x, certainty, (odd * 2)[:16], title=r"$\frac{")
     assert "</svg>" in (tmp_path / "map.svg").read_text("utf-8")
 
 
 def test_the_page_holds_every_text_and_no_text_is_markup(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, certainty, _ = planted(rng, 2, 3)
+    x, certainty, _ = planted(rng, 2, 3)
     path = tmp_path / "map.html"
     texts = [text + "x" * 300 for text in NASTY]
-    draw_map(path, x, centre, certainty, NASTY, title=NASTY[0], ids=NASTY, texts=texts)
+    draw_map(path, x, certainty, NASTY, title=NASTY[0], ids=NASTY, texts=texts)
     data = page_data(path)
     assert data["ids"] == [visible(text) for text in NASTY]
     assert data["texts"] == [visible(text[:EXCERPT]) for text in texts]
     assert data["title"] == NASTY[0]
-    np.testing.assert_allclose(data["points"], sphere_map(x, centre, certainty).points, atol=1e-5)
+    np.testing.assert_allclose(data["points"], neighbour_map(x), atol=1e-5)
     np.testing.assert_allclose(data["certainty"], certainty, atol=1e-5)
     assert sorted(row for group in data["groups"] for row in group["rows"]) == list(range(6))
     page = path.read_text("ascii")
@@ -211,31 +108,20 @@ def test_the_page_holds_every_text_and_no_text_is_markup(tmp_path: Path, rng: np
 
 
 def test_the_fading_spans_the_certainties_present(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, _, labels = planted(rng)
+    x, _, labels = planted(rng)
     certainty = np.linspace(0.99, 0.991, len(x))
-    draw_map(tmp_path / "map.html", x, centre, certainty, labels)
+    draw_map(tmp_path / "map.html", x, certainty, labels)
     data = page_data(tmp_path / "map.html")
     assert (min(data["strength"]), max(data["strength"])) == (0, 1)
     assert np.all(np.diff(data["strength"]) >= 0)
     assert data["ends"] == ["0.99002", "0.99098"]
-    draw_map(tmp_path / "map.html", x, centre, np.full(len(x), 0.7), labels)
+    draw_map(tmp_path / "map.html", x, np.full(len(x), 0.7), labels)
     assert set(page_data(tmp_path / "map.html")["strength"]) == {1}
 
 
-def test_the_caption_is_honest(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, certainty, labels = planted(rng, 13)
-    draw_map(tmp_path / "map.html", x, centre, certainty, labels)
-    share = sphere_map(x, centre, certainty).explained
-    data = page_data(tmp_path / "map.html")
-    assert f"{share:.0%} of the spread" in data["caption"]
-    assert 3 <= len(data["rings"]) <= 6
-    for radius, angle in data["rings"]:
-        assert radius == pytest.approx(2 * np.sin(np.radians(float(angle.rstrip("°"))) / 2))
-
-
 def test_more_labels_than_colours(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, certainty, labels = planted(rng, 25, 4)
-    draw_map(tmp_path / "map.html", x, centre, certainty, labels)
+    x, certainty, labels = planted(rng, 25, 4)
+    draw_map(tmp_path / "map.html", x, certainty, labels)
     data = page_data(tmp_path / "map.html")
     groups = data["groups"]
     assert len({group["colour"] for group in groups}) == 21
@@ -247,18 +133,18 @@ def test_more_labels_than_colours(tmp_path: Path, rng: np.random.Generator) -> N
 @pytest.mark.parametrize("name", ["map.jpg", "map", "map.html.txt"])
 def test_an_unknown_extension_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ParasphereError, match=r"must end in one of \.png, \.svg, \.pdf, \.html"):
-        draw_map(tmp_path / name, [[1, 0, 0]], [1, 0, 0], [1])
+        draw_map(tmp_path / name, [[1, 0, 0]], [1])
     assert not list(tmp_path.iterdir())
 
 
 def test_other_mistakes_leave_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(ParasphereError, match="is a folder"):
-        draw_map(tmp_path / "folder.png", [[1, 0, 0]], [1, 0, 0], [1])
+        draw_map(tmp_path / "folder.png", [[1, 0, 0]], [1])
     with pytest.raises(ParasphereError, match="2 labels for 1 documents"):
-        draw_map(tmp_path / "map.png", [[1, 0, 0]], [1, 0, 0], [1], ["a", "b"])
+        draw_map(tmp_path / "map.png", [[1, 0, 0]], [1], ["a", "b"])
     with pytest.raises(ParasphereError, match="0 texts for 1 documents"):
-        draw_map(tmp_path / "map.html", [[1, 0, 0]], [1, 0, 0], [1], texts=[])
+        draw_map(tmp_path / "map.html", [[1, 0, 0]], [1], texts=[])
     assert [file.name for file in tmp_path.iterdir()] == ["folder.png"]
 
 
@@ -267,13 +153,13 @@ def test_without_matplotlib_pictures_name_the_extra_and_pages_work(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"drawing a map needs matplotlib.*parasphere\[plots\]"):
-        draw_map(tmp_path / "map.png", [[1, 0, 0]], [1, 0, 0], [1])
-    draw_map(tmp_path / "map.html", [[1, 0, 0]], [1, 0, 0], [1])
+        draw_map(tmp_path / "map.png", [[1, 0, 0]], [1])
+    draw_map(tmp_path / "map.html", [[1, 0, 0]], [1])
     assert [file.name for file in tmp_path.iterdir()] == ["map.html"]
 
 
 def test_the_map_has_the_room_that_is_left_whatever_stands_beside_it(tmp_path: Path) -> None:
-    draw_map(tmp_path / "map.html", [[1, 0, 0]], [1, 0, 0], [1])
+    draw_map(tmp_path / "map.html", [[1, 0, 0]], [1])
     page = (tmp_path / "map.html").read_text("ascii")
     styles = dict(re.findall(r"^([\w#]+) \{[^}]*grid-area: (\w+)", page, re.MULTILINE))
     # Each has a place of its own: if they followed one another, a title that is not there would let all move up.
@@ -300,10 +186,10 @@ document.body.textContent = JSON.stringify(seen);
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
 def test_a_browser_shows_what_is_pointed_at(tmp_path: Path, rng: np.random.Generator) -> None:
-    x, centre, certainty, labels = planted(rng, 20, 1000)
+    x, certainty, labels = planted(rng, 20, 1000)
     texts = [NASTY[i % len(NASTY)].replace("\ud800", "") for i in range(len(x))]
     path = tmp_path / "map.html"
-    draw_map(path, x, centre, certainty, labels, title=NASTY[0], ids=[f"d{i}" for i in range(len(x))], texts=texts)
+    draw_map(path, x, certainty, labels, title=NASTY[0], ids=[f"d{i}" for i in range(len(x))], texts=texts)
     path.write_text(path.read_text().replace("</html>", READER + "</html>"))
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1200,900", "--dump-dom", path.as_uri()]
@@ -377,12 +263,11 @@ def test_topics_are_named_on_the_map(tmp_path: Path, kind: str) -> None:
     rows, groups = crowd(5, 30)
     topics = ["" if group == 4 else f"topic {group}" for group in groups]
     for name in ("one", "two"):
-        draw_neighbours(tmp_path / f"{name}.{kind}", rows, np.ones(len(rows)), topics=topics, texts=topics)
+        draw_map(tmp_path / f"{name}.{kind}", rows, np.ones(len(rows)), topics=topics, texts=topics)
     assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
     if kind == "html":
         data = page_data(tmp_path / "one.html")
         assert {name["name"] for name in data["names"]} == {f"topic {group}" for group in range(4)}
-        assert data["rings"] == []
 
 
 def test_no_name_covers_another() -> None:
@@ -400,6 +285,6 @@ def test_no_name_covers_another() -> None:
 def test_columns_of_neighbours_are_compared(tmp_path: Path) -> None:
     rows, _ = crowd(2, 5)
     with pytest.raises(ParasphereError, match="there are 3 topics for 10 documents"):
-        draw_neighbours(tmp_path / "map.html", rows, np.ones(10), topics=["a"] * 3)
+        draw_map(tmp_path / "map.html", rows, np.ones(10), topics=["a"] * 3)
     with pytest.raises(ParasphereError, match="10 finite numbers"):
-        draw_neighbours(tmp_path / "map.html", rows, np.ones(9))
+        draw_map(tmp_path / "map.html", rows, np.ones(9))

@@ -27,7 +27,7 @@ def export(path: Path) -> None:
 
 
 def picture(path: Path) -> None:
-    draw_map(path, MODEL.transform(TEXTS), MODEL.mean_direction_, np.ones(len(TEXTS)))
+    draw_map(path, MODEL.transform(TEXTS), np.ones(len(TEXTS)))
 
 
 WRITERS: dict[str, Callable[[Path], None]] = {

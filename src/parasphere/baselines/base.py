@@ -35,7 +35,7 @@ SHARED: dict[str, Any] = {
 }  # fmt: skip
 
 
-class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
 
     A subclass is a dataclass of its parameters. It calls :meth:`_begin_fit` first in ``fit``, and declares in

@@ -124,7 +124,7 @@ class TopicsLDA(Described, CountEncoder):
         n_docs, n_words = counts.shape
         with progress("fitting topics", n_docs * self.passes, unit="texts", shown=bool(self.verbose)) as advance:
 
-            class Compiled(base):  # type: ignore[misc]
+            class Compiled(base):
                 """gensim's model whose documents are rows of ``counts``."""
 
                 def inference(self, chunk: list[int], collect_sstats: bool = False) -> tuple[Any, Any]:  # noqa: ARG002

@@ -73,7 +73,7 @@ def demo(picture: options.Picture = Path("map.png")) -> None:
     Examples:
         parasphere demo
         parasphere demo --out docstrings.html
-    """  # noqa: D301
+    """
     from .demo import show
 
     show(out, picture)
@@ -95,7 +95,7 @@ def warmup(as_json: options.AsJson = False) -> None:
     In a Dockerfile:
         ENV PARASPHERE_CACHE=/opt/parasphere
         RUN pip install parasphere && parasphere warmup
-    """  # noqa: D301
+    """
     from .warmup import warm_up
 
     facts = warm_up()
@@ -114,7 +114,7 @@ def doctor(
         parasphere doctor
         parasphere doctor --warmup
         parasphere doctor --json
-    """  # noqa: D301
+    """
     from .diagnosis import examine, show
 
     if warm:

@@ -59,10 +59,10 @@ def show(out: Console, picture: Path) -> None:
     topics = SphericalTopics(model).fit(corpus.texts)
     _print_topics(out, topics)
     try:
-        from ..plots import draw_neighbours
+        from ..plots import draw_map
 
         labels = [corpus.label_names[label] for label in corpus.labels]
-        draw_neighbours(picture, topics.vectors(corpus.texts), posterior.mean_length, labels, topics=topics.names(),
+        draw_map(picture, topics.vectors(corpus.texts), posterior.mean_length, labels, topics=topics.names(),
                         title=TITLE, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
         out.print(f"\nThe map of all documents is in {picture}.", soft_wrap=True)
     except MissingExtraError as error:

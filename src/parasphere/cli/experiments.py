@@ -99,7 +99,7 @@ def reproduce(
         parasphere reproduce --encoders movmf --datasets 20news-same-folds --seeds 5
         parasphere reproduce --corpus news.csv --label-column topic --out results
         parasphere reproduce --tasks sts,retrieval --task-data tasks --systems spm,bm25,index
-    """  # noqa: D301
+    """
     from ..experiments import dataset_from, run_all
     from ..experiments.protocol import Classifier
     from ..experiments.report import write_report
@@ -161,7 +161,7 @@ def reproduce_all(
     Examples:
         parasphere reproduce-all --quick --out reproduced
         parasphere reproduce-all --vectors 'word2vec-{dim}d.bin.gz' --task-data tasks
-    """  # noqa: D301
+    """
     from ..experiments.everything import Everything, spelled
 
     everything = Everything(folder, vectors, tuple(_names(task_vectors)), task_data, text, quick, jobs)
@@ -216,7 +216,7 @@ def join(
     \b
     Examples:
         parasphere join-results results-spm results-lda --out results
-    """  # noqa: D301
+    """
     from ..experiments.report import join_results, join_tasks, read_results, read_tasks, write_report, write_tasks
 
     tasks = [found for path in folders if (found := read_tasks(path)) is not None]
@@ -247,7 +247,7 @@ def sensitivity(
     \b
     Examples:
         parasphere sensitivity --datasets mr --out results
-    """  # noqa: D301
+    """
     from ..experiments.sensitivity import investigate, write
     from ..vectors import WordVectors
 

@@ -68,7 +68,7 @@ def explore(
         parasphere explore model news.csv --text-column body --label-column section --date-column day
         parasphere explore index
         parasphere explore model texts.jsonl --compare other-model
-    """  # noqa: D301
+    """
     import_extra("fastapi", "explore", "the explorer")
     import_extra("uvicorn", "explore", "the explorer")
     from ..explorer import Explorer, make_app, open_socket, serve

@@ -92,7 +92,7 @@ def fit(
         parasphere fit more.txt --learn-vectors --from model --out newer
         zcat texts.txt.gz | parasphere fit - --facets 10 --out model
         parasphere fit 'texts/*.parquet' --cluster local:4 --out model
-    """  # noqa: D301
+    """
     from ..corpus import blocks
     from ..model import SphericalParagraphModel
     from ..storage import check_target

@@ -1,4 +1,4 @@
-"""The commands of a fitted model: transform, export, explain, info, plot."""
+"""The commands of a fitted model: transform, export, explain, info."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_model_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
-    for command in (transform, export, explain, info, plot):
+    for command in (transform, export, explain, info):
         app.command()(command)
 
 
@@ -54,7 +54,7 @@ def transform(
         parasphere transform model news.csv --id-column id --carry topic --out vectors.parquet
         parasphere transform model texts.txt --out - | head
         parasphere transform model 'texts/*.parquet' --cluster local:4 --out folder
-    """  # noqa: D301
+    """
     from ..model.exports import writer
 
     estimator = load_model(model, vectors)
@@ -93,7 +93,7 @@ def export(
     Examples:
         parasphere export model --out static-model
         parasphere export model --space direction --out static-model
-    """  # noqa: D301
+    """
     load_model(model, vectors).write_static(folder, space=space)
     facts = {"folder": str(folder), "space": space}
     say(facts, as_json, f"written to {folder}, for model2vec.StaticModel.from_pretrained and SentenceTransformer")
@@ -110,7 +110,7 @@ def explain(
     \b
     Examples:
         parasphere explain model "a short text"
-    """  # noqa: D301
+    """
     import numpy as np
 
     estimator = load_model(model, vectors)
@@ -158,54 +158,8 @@ def info(model: options.Model, vectors: options.LoadVectors = None, as_json: opt
     Examples:
         parasphere info model
         parasphere info model --json
-    """  # noqa: D301
+    """
     say(model_facts(load_model(model, vectors)), as_json)
-
-
-def plot(
-    model: options.Model,
-    corpus: options.Corpus,
-    picture: options.Picture,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    title: Annotated[str | None, Option(help="Title of the map.")] = None,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Draw documents on a map of the sphere, coloured by label; uncertain ones are faint.
-
-    \b
-    Examples:
-        parasphere plot model news.csv --label-column topic --out map.png
-        parasphere plot model news.csv --label-column topic --out map.html
-    """  # noqa: D301
-    import numpy as np
-
-    from ..plots import draw_map
-
-    estimator = load_model(model, vectors)
-    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
-    labels: list[str] = []
-    ids: list[str] = []
-    texts: list[str] = []
-    directions, certainty = [np.empty((0, estimator._n_features_out))], [np.empty(0)]
-    with reading("reading", corpus) as at:
-        for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
-            directions.append(posterior.direction)
-            certainty.append(posterior.mean_length)
-            n, given, names = len(block), block.labels, block.ids
-            labels += [""] * n if given is None else ["" if one is None else str(one) for one in given.to_pylist()]
-            ids += map(str, range(block.start + 1, block.start + n + 1) if names is None else names.to_pylist())
-            texts += [str(text)[:300] for text in block.texts.to_pylist()]
-    draw_map(
-        picture, np.concatenate(directions), estimator.mean_direction_, np.concatenate(certainty),
-        labels if any(labels) else None, title=title, ids=ids, texts=texts,
-    )  # fmt: skip
-    say({"documents": len(texts), "file": str(picture)}, as_json, f"{len(texts):,} documents drawn to {picture}")
 
 
 def _columns(text: str, encoding: str, format: str | None, **more: Any) -> dict[str, Any]:

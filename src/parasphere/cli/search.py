@@ -48,7 +48,7 @@ def index(
     Examples:
         parasphere index model texts.txt --out index
         parasphere index model news.csv --text-column body --id-column id --out index
-    """  # noqa: D301
+    """
     from ..model import SphericalParagraphModel
     from ..storage import check_target
 
@@ -96,7 +96,7 @@ def search(
         parasphere search index "a short query"
         parasphere search index "a short query" -k 3 --json
         parasphere search index --queries queries.txt --json
-    """  # noqa: D301
+    """
     from ..corpus import blocks
     from ..model import Index
 
@@ -149,7 +149,7 @@ def duplicates(
     Examples:
         parasphere duplicates texts.txt
         parasphere duplicates news.csv --id-column id --threshold 0.9 --json
-    """  # noqa: D301
+    """
     from ..corpus import blocks
     from ..model import duplicates as find
 

@@ -52,7 +52,7 @@ def serve(
         parasphere serve model
         parasphere serve model --index index --topics topics --workers 4
         PARASPHERE_API_KEY=... parasphere serve model --host 0.0.0.0
-    """  # noqa: D301
+    """
     from ..errors import ParasphereError, import_extra
 
     for module in ("fastapi", "httptools", "orjson", "prometheus_client", "uvicorn"):

@@ -1,4 +1,4 @@
-"""The command of topics."""
+"""The commands of topics and maps."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,14 +9,17 @@ from typer import Option
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, out, print_json, reading, styled
+from .common import documents, load_model, out, print_json, reading, say, styled
 
 SHOWN = 100  # characters of a typical text
+Title = Annotated[str | None, Option(help="Title of the map.")]
+Seed = Annotated[int, Option(min=0, help="Seed of everything that is drawn.")]
 
 
 def add_topic_commands(app: typer.Typer) -> None:
     """Register every command of this module."""
     app.command()(topics)
+    app.command()(plot)
 
 
 def topics(
@@ -39,8 +42,8 @@ def topics(
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
     null: options.Null = "error",
-    title: Annotated[str | None, Option(help="Title of the map.")] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of everything that is drawn.")] = 0,
+    title: Title = None,
+    seed: Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the topics of a corpus, and print them in their own words.
@@ -49,10 +52,9 @@ def topics(
     Examples:
         parasphere topics texts.txt
         parasphere topics news.csv --text-column body --topics 20 --map map.html
-    """  # noqa: D301
-    from ..corpus import blocks
+    """
     from ..model import SphericalParagraphModel
-    from ..plots import EXTENSIONS
+    from ..plots import EXTENSIONS, draw_map
     from ..storage import check_target
     from ..topics import SphericalTopics
 
@@ -60,23 +62,58 @@ def topics(
         check_target(folder, SphericalTopics._kind())  # before the work rather than after it
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
-    with reading("reading", corpus) as at:
-        columns: dict[str, Any] = {
-            "text": text_column, "id": id_column, "label": label_column, "encoding": encoding, "format": format,
-            "null": null,
-        }  # fmt: skip
-        held = list(blocks(documents(corpus), progress=at, **columns))
+    held = _read(corpus, text_column, encoding, format, null=null, id=id_column, label=label_column)
     given = None if model is None else SphericalParagraphModel.load(model)
     found = SphericalTopics(given, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
     if folder is not None:
         found.save(folder)
     if picture is not None:
-        _draw(picture, found, held, title)
+        draw_map(
+            picture, found.vectors(held), found.transform(held).max(axis=1), topics=found.names(), title=title,
+            seed=seed, **_columns(held),
+        )  # fmt: skip
     rows = _rows(found)
     if as_json:
         print_json({"texts": len(found.labels_), "apart": int((found.labels_ < 0).sum()), "topics": rows})
     else:
         _print(rows, len(found.labels_), int((found.labels_ < 0).sum()))
+
+
+def plot(
+    model: options.Model,
+    corpus: options.Corpus,
+    picture: options.Picture,
+    label_column: options.LabelColumn = None,
+    text_column: options.TextColumn = "text",
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    format: options.Format = None,
+    null: options.Null = "error",
+    title: Title = None,
+    seed: Seed = 0,
+    vectors: options.LoadVectors = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Draw a map of documents, similar ones side by side, coloured by label, or by topics that it finds and names.
+
+    \b
+    Examples:
+        parasphere plot model news.csv --label-column topic --out map.png
+        parasphere plot model texts.txt --out map.html
+    """
+    from ..plots import draw_map
+    from ..topics import SphericalTopics
+
+    estimator = load_model(model, vectors)
+    held = _read(corpus, text_column, encoding, format, null=null, id=id_column, label=label_column)
+    columns = _columns(held)
+    topics = SphericalTopics(estimator, random_state=seed).fit(held).names() if columns["labels"] is None else None
+    certainty = estimator.posterior(held).mean_length
+    draw_map(
+        picture, estimator.transform(held, space="offset"), certainty, topics=topics, title=title, seed=seed, **columns
+    )  # fmt: skip
+    n = len(certainty)
+    say({"documents": n, "file": str(picture)}, as_json, f"{n:,} documents drawn to {picture}")
 
 
 def _rows(found: Any) -> list[dict[str, Any]]:
@@ -99,9 +136,16 @@ def _print(rows: list[dict[str, Any]], n_texts: int, n_apart: int) -> None:
     out.print(f"{n_texts:,} texts; {n_apart:,} belong to no topic.")
 
 
-def _draw(picture: Path, found: Any, held: list[Any], title: str | None) -> None:
-    from ..plots import draw_neighbours
+def _read(corpus: Any, text: str, encoding: str, format: str | None, **more: Any) -> list[Any]:
+    """Return the blocks of a corpus."""
+    from ..corpus import blocks
 
+    with reading("reading", corpus) as at:
+        return list(blocks(documents(corpus), progress=at, text=text, encoding=encoding, format=format, **more))
+
+
+def _columns(held: list[Any]) -> dict[str, list[str] | None]:
+    """Return labels, ids and beginnings of texts, as a map shows them."""
     labels: list[str] = []
     texts: list[str] = []
     ids: list[str] = []
@@ -109,8 +153,4 @@ def _draw(picture: Path, found: Any, held: list[Any], title: str | None) -> None
         labels += [] if block.labels is None else ["" if one is None else str(one) for one in block.labels.to_pylist()]
         texts += [str(text)[:300] for text in block.texts.to_pylist()]
         ids += [] if block.ids is None else map(str, block.ids.to_pylist())
-    sure = found.transform(held).max(axis=1)
-    draw_neighbours(
-        picture, found.vectors(held), sure, labels or None, topics=found.names(), title=title,
-        ids=ids or None, texts=texts,
-    )  # fmt: skip
+    return {"labels": labels if any(labels) else None, "ids": ids or None, "texts": texts}

@@ -56,7 +56,7 @@ def fastsent(
         parasphere train-encoder fastsent --text books.txt
         parasphere train-encoder fastsent --text books.txt --dim 50 --out folder
         parasphere reproduce --encoders fastsent --datasets mr
-    """  # noqa: D301
+    """
     from ..baselines.fastsent import FastSent
     from ..experiments.encoders import trained_folder
 
@@ -106,7 +106,7 @@ def skip_thought(
     Examples:
         parasphere train-encoder skip-thought --text books.txt --device cuda
         parasphere train-encoder skip-thought --text books.txt --dim 128 --word-dim 64
-    """  # noqa: D301
+    """
     from ..baselines.skipthought import SkipThought
     from ..experiments.encoders import trained_folder
 
@@ -128,7 +128,7 @@ def losses(
     \b
     Examples:
         parasphere train-encoder losses folder
-    """  # noqa: D301
+    """
     from ..baselines.pretrained import load_encoder
 
     model = load_encoder(folder)

@@ -46,7 +46,7 @@ def info(
     Examples:
         parasphere vectors info
         parasphere vectors info glove.6B.300d.txt --corpus texts.txt
-    """  # noqa: D301
+    """
     vectors = _load(source, skip_bad_rows, member)
     facts: dict[str, Any] = {
         "name": vectors.name,
@@ -91,7 +91,7 @@ def convert(
     Examples:
         parasphere vectors convert glove.6B.300d.txt glove-300d
         parasphere vectors convert glove-300d glove-300d.bin
-    """  # noqa: D301
+    """
     from ..vectors import EXTENSIONS
 
     vectors = _load(source, skip_bad_rows, member)
@@ -128,7 +128,7 @@ def train(
     Examples:
         parasphere vectors train texts.txt --dim 100 --out vectors
         parasphere fit texts.txt --vectors vectors --out model
-    """  # noqa: D301
+    """
     from ..corpus import blocks
     from ..storage import check_target
     from ..vectors import KIND, Word2Vec
@@ -162,7 +162,7 @@ def distil(
     Examples:
         parasphere vectors distil all-MiniLM-L6-v2 --out vectors
         parasphere fit texts.txt --vectors vectors --out model
-    """  # noqa: D301
+    """
     from ..errors import import_extra
     from ..storage import check_target
     from ..vectors import KIND
@@ -191,7 +191,7 @@ def nearest(
     Examples:
         parasphere vectors nearest lake river
         parasphere vectors nearest lake --vectors vectors -k 5
-    """  # noqa: D301
+    """
     loaded = _load(vectors)
     unknown = [word for word in words if word not in loaded]
     if unknown:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from joblib import effective_n_jobs
 
 from .. import baselines
 from ..errors import ParasphereError

@@ -38,7 +38,7 @@ class Pieces(NamedTuple):
     tokenizer: Any
 
 
-class MeanOfPieces(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MeanOfPieces(TransformerMixin, BaseEstimator):
     """Texts as the mean of the vectors of their pieces; nothing is learned from the texts.
 
     Parameters
@@ -61,7 +61,7 @@ class MeanOfPieces(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(sums / np.maximum(lengths, 1)[:, None], np.float32)
 
 
-class ComposedVectors(BaseEstimator):  # type: ignore[misc]
+class ComposedVectors(BaseEstimator):
     """Word vectors that are sums of the vectors of their pieces, with the lengths of the sums as weights.
 
     A learner, though nothing is learned: texts tell only which words need vectors. Those of ``english-128`` have one

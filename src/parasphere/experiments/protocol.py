@@ -27,7 +27,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from ..corpus import blocks
 from ..datasets import Dataset

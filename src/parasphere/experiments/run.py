@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
+from joblib import Parallel, delayed, effective_n_jobs
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

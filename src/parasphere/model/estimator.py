@@ -30,8 +30,8 @@ FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
 class SphericalParagraphModel(
-    Ecosystem, Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin, BaseEstimator,  # type: ignore[misc]
+    Ecosystem, Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin, BaseEstimator,
 ):  # fmt: skip
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 

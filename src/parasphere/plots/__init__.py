@@ -1,17 +1,14 @@
-"""Maps of documents on the sphere, and curves."""
+"""Maps of documents, and curves."""
 
 from .curves import Curve, draw_curves
 from .layout import neighbour_map, place_among
-from .maps import EXTENSIONS, Map, draw_map, draw_neighbours, sphere_map
+from .maps import EXTENSIONS, draw_map
 
 __all__ = [
     "EXTENSIONS",
     "Curve",
-    "Map",
     "draw_curves",
     "draw_map",
-    "draw_neighbours",
     "neighbour_map",
     "place_among",
-    "sphere_map",
 ]

@@ -2,7 +2,8 @@
 
 The layout is that of UMAP (McInnes, Healy and Melville, 2018). Each document has edges to its nearest neighbours, by
 cosine, with weights that fall with distance; places on the plane are found by gradient descent, in which edges attract
-and random pairs repel. It is made here, in three loops that are compiled once, because umap-learn compiles for minutes
+and random pairs repel. The similarity on the plane is 1 / (1 + a d^2), without UMAP's other exponent, which is 1.1 and
+costs most of the time. It is made here, in three loops that are compiled once, because umap-learn compiles for minutes
 before its first map; it draws its random numbers itself, so that a seed gives the same map on every machine of a kind.
 """
 
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.extmath import randomized_svd
 
 from ..compiled import compiled, guarded
 from ..errors import ParasphereError
@@ -26,7 +26,7 @@ NEIGHBOURS = 15
 AXES = 50  # principal axes in which neighbours are looked for, if there are more dimensions
 EXACT = 12_000  # documents up to which all pairs are compared
 CELL, CELLS = 400, 6  # documents per cell, and cells that are searched for the neighbours of a document, beyond that
-CURVE = (0.992, 1.112)  # 1 / (1 + a d^(2b)) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
+CURVE = 1.036  # 1 / (1 + a d^2) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
 REPELLED = 5  # random documents that each attraction is balanced with
 
 
@@ -99,15 +99,21 @@ def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
 def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:
     """Return unit rows in their leading principal axes, and a start on the plane: the first two, about 10 wide."""
     width = min(AXES, rows.shape[1], len(rows) - 1)
-    mean = rows.mean(axis=0)
     if rows.shape[1] > width:
-        left, values, _ = randomized_svd(rows - mean, width, n_iter=3, random_state=seed)
-        rows = left * values
+        centred = rows - rows.mean(axis=0)
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        rows = centred @ _oriented(axes[:, : -width - 1 : -1])
     plane = np.zeros((len(rows), 2))
     plane[:, : min(2, rows.shape[1])] = rows[:, :2]
     plane *= 10 / max(float(np.abs(plane).max()), 1e-12)
     plane += np.random.default_rng(seed).normal(scale=1e-3, size=plane.shape)  # equal rows must not stay on one place
     return np.ascontiguousarray(of_unit_length(rows), np.float32), plane
+
+
+def _oriented(axes: NDArray[Any]) -> NDArray[Any]:
+    """Return columns whose largest entry is positive, so that the sign does not depend on how they were found."""
+    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    return np.asarray(axes * np.where(largest < 0, -1, 1).astype(axes.dtype))
 
 
 def _graph(rows: Rows, seed: int) -> sparse.coo_array:
@@ -164,7 +170,7 @@ def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
     heads, tails = graph.row[strong].astype(np.int64), graph.col[strong].astype(np.int64)
     every = graph.data.max() / graph.data[strong]  # rounds between two uses of an edge
     points = np.ascontiguousarray(start, np.float64)
-    _attract_and_repel(points, heads, tails, every, rounds, *CURVE, seed + 1)
+    _attract_and_repel(points, heads, tails, every, rounds, CURVE, seed + 1)
     return np.asarray(points - (points.max(axis=0) + points.min(axis=0)) / 2)
 
 
@@ -194,7 +200,7 @@ def _clipped(x: Any) -> Any:
 
 @guarded(points="f8[n,2]", heads="i8[edges]", tails="i8[edges]", every="f8[edges]")
 @compiled
-def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: Any, a: Any, b: Any, seed: Any) -> None:
+def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: Any, a: Any, seed: Any) -> None:
     """Move places along UMAP's gradient, edge by edge, with steps that shrink to 0."""
     n = points.shape[0]
     due = every.copy()
@@ -208,14 +214,12 @@ def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: 
             i, j = heads[edge], tails[edge]
             dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
             square = dx * dx + dy * dy
-            if square > 0.0:
-                power = square**b
-                pull = -2.0 * a * b * power / square / (a * power + 1.0)
-                gx, gy = step * _clipped(pull * dx), step * _clipped(pull * dy)
-                points[i, 0] += gx
-                points[i, 1] += gy
-                points[j, 0] -= gx
-                points[j, 1] -= gy
+            pull = -2.0 * a / (a * square + 1.0)
+            gx, gy = step * _clipped(pull * dx), step * _clipped(pull * dy)
+            points[i, 0] += gx
+            points[i, 1] += gy
+            points[j, 0] -= gx
+            points[j, 1] -= gy
             for _ in range(REPELLED):
                 state ^= state << np.uint64(13)
                 state ^= state >> np.uint64(7)
@@ -225,6 +229,6 @@ def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: 
                     continue
                 dx, dy = points[i, 0] - points[other, 0], points[i, 1] - points[other, 1]
                 square = dx * dx + dy * dy
-                push = 2.0 * b / ((0.001 + square) * (a * square**b + 1.0))
+                push = 2.0 / ((0.001 + square) * (a * square + 1.0))
                 points[i, 0] += step * _clipped(push * dx)
                 points[i, 1] += step * _clipped(push * dy)

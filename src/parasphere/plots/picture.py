@@ -17,8 +17,6 @@ def picture(scene: Scene, kind: str) -> bytes:
     from matplotlib.figure import Figure
 
     low, high = scene.points.min(axis=0), scene.points.max(axis=0)
-    if scene.rings:
-        low, high = np.minimum(0, low), np.maximum(0, high)
     span = float((high - low).max()) or 0.02
     half = np.maximum(high - low, [span * 0.8, span * 0.7]) * 0.53  # the frame has the documents' proportions
     inner = 8.0 * half[1] / half[0]
@@ -54,20 +52,11 @@ def _draw_documents(axes: Any, scene: Scene) -> None:
 
 
 def _draw_names(axes: Any, scene: Scene, renderer: Any) -> None:
-    """Write each label at the middle of its documents, moved aside where names would overlap, and each ring's angle."""
-    from matplotlib.patches import Circle
+    """Write each label at the middle of its documents, moved aside where names would overlap."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=3, foreground="white")]
     style: dict[str, Any] = {"ha": "center", "va": "center", "path_effects": halo}
-    limits = np.array([axes.get_xlim(), axes.get_ylim()])
-    corner = limits[[0, 1], np.abs(limits).argmax(axis=1)]  # towards it most rings are seen
-    for radius, angle in scene.rings:
-        axes.add_patch(Circle((0, 0), radius, fill=False, color="#c4c4c4", linewidth=0.7, zorder=0.5))
-        if (share := radius / np.linalg.norm(corner)) < 0.96:
-            axes.text(*(corner * share), angle, fontsize=8, color="#777777", **style)
-    if scene.rings:
-        axes.plot(0, 0, "+", color="black", markersize=9)
     named = scene.names
     if not named:
         return

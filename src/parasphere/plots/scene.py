@@ -52,7 +52,6 @@ class Scene(NamedTuple):
     certainty: Floats
     strength: Floats
     ends: tuple[str, str]
-    rings: list[tuple[float, str]]
     groups: list[Group]
     names: list[Name]
     labelled: bool
@@ -66,7 +65,6 @@ def make_scene(
     *,
     title: str | None,
     caption: str,
-    rings: list[tuple[float, str]],
 ) -> Scene:
     """Return the scene of documents at some points: labels (or else topics) by colour, topics (or else labels) by name.
 
@@ -85,7 +83,6 @@ def make_scene(
         certainty,
         np.clip((certainty - low) / (high - low), 0, 1) if wide else np.ones(len(certainty)),
         (f"{low:.{digits}f}", f"{high:.{digits}f}"),
-        rings,
         groups,
         [] if named is None else _names(named, points, inks, blank=topics is not None),
         coloured is not None,

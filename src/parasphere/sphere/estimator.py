@@ -16,7 +16,7 @@ from .directions import unit_rows
 COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An estimator of rows that are scaled to unit length, fitted by iterations that raise an objective."""
 
     max_iter: int

@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, w
 
 
 @dataclass(eq=False, repr=False)
-class MovMF(ClusterMixin, RowEstimator):  # type: ignore[misc]
+class MovMF(ClusterMixin, RowEstimator):
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
     A unit vector belongs to component ``j`` with probability ``w_j`` and then has the density

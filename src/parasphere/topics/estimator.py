@@ -37,7 +37,7 @@ MOST, FEWEST_TEXTS = 80, 25  # topics to begin merging with, and texts that each
 
 
 class SphericalTopics(
-    TopicSums, Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator  # type: ignore[misc]
+    TopicSums, Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator
 ):  # fmt: skip
     """Topics: groups of texts that are about the same, in their own words.
 
@@ -89,7 +89,7 @@ class SphericalTopics(
     Notes
     -----
     Texts are whatever :func:`parasphere.corpus.blocks` takes. Neighbours are looked for among 10,000 texts drawn at
-    random, if there are more.
+    random, if there are more, from which the number of topics is found too.
 
     Examples
     --------
@@ -159,13 +159,13 @@ class SphericalTopics(
                 f"least {max(least, 2)}"
             )
         known = rows[present]
-        some = rng.choice(len(known), min(LANDMARKS, len(known)), replace=False)
-        self.landmarks_ = known[np.sort(some)]
+        some = np.sort(rng.choice(len(known), min(LANDMARKS, len(known)), replace=False))
+        self.landmarks_ = known[some]
         self.n_neighbours_, self.outliers_ = int(self.n_neighbours), bool(self.outliers)
         means = smoothed(rows, self.landmarks_, self.n_neighbours_)
         seed = int(rng.integers(2**31))
         halves = [] if self.n_topics != "auto" else [self._means(half) for half in representation.halves(held, rng)]
-        self._start(means[present], known, self._mixture(means[present], known, halves, seed))
+        self._start(means[present], known, self._mixture(means[present], some, halves, seed))
         self._describe(held, rows, means)
         return self
 
@@ -201,7 +201,7 @@ class SphericalTopics(
     def vectors(self, X: Any) -> Rows:
         """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text that says nothing.
 
-        They are what :func:`parasphere.plots.draw_neighbours` takes.
+        They are what :func:`parasphere.plots.draw_map` takes.
         """
         check_is_fitted(self, "labels_")
         return self._rows(list(blocks(as_texts(X))))
@@ -239,18 +239,19 @@ class SphericalTopics(
     def _means(self, X: Any) -> Rows:
         return smoothed(self._rows(list(blocks(as_texts(X)))), self.landmarks_, self.n_neighbours_)
 
-    def _mixture(self, means: Rows, known: Rows, halves: list[Rows], seed: int) -> NDArray[np.int64]:
-        """Divide averaged texts into topics, (n,)."""
+    def _mixture(self, means: Rows, some: NDArray[np.int64], halves: list[Rows], seed: int) -> NDArray[np.int64]:
+        """Divide averaged texts into topics, (n,); their number is found from those that are landmarks."""
         if self.n_topics != "auto":
             return _divided(means, int(self.n_topics), seed)
-        labels = _divided(means, max(1, min(MOST, len(means) // FEWEST_TEXTS)), seed)
+        drawn = means[some]
+        labels = _divided(drawn, max(1, min(MOST, len(drawn) // FEWEST_TEXTS)), seed)
         names, labels = np.unique(labels, return_inverse=True)
-        merges = merge_topics(sums_of(known, labels, len(names)), np.bincount(labels).astype(float))
-        centres = sums_of(means, labels, len(names))
+        merges = merge_topics(sums_of(self.landmarks_, labels, len(names)), np.bincount(labels).astype(float))
+        centres = sums_of(drawn, labels, len(names))
         centres /= np.linalg.norm(centres, axis=1, keepdims=True)
         topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in halves]
         k = representation.best_number(topics[0], topics[1], merges)
-        return _divided(means, k, seed, sums_of(means, merges.groups(k)[labels], k))
+        return _divided(means, k, seed, sums_of(drawn, merges.groups(k)[labels], k))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,6 +23,7 @@ from .neighbours import of_unit_length
 Rows = NDArray[np.float32]
 
 AXES = 100  # singular vectors of the words
+AXES_FROM = 20_000  # texts from which they are found, if there are more
 GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
 SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that can tell
 KEPT = 0.9  # share of what halves of texts tell of each other that topics must keep
@@ -31,6 +32,8 @@ USUAL = 0.4  # the weight if there are fewer
 
 def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
     """Return the leading right singular vectors of tf-idf weights, (n_docs, n_words) -> (n_axes, n_words)."""
+    if weights.shape[0] > AXES_FROM:
+        weights = weights[np.sort(np.random.default_rng(seed).choice(weights.shape[0], AXES_FROM, replace=False))]
     n_axes = min(AXES, min(weights.shape) - 1)
     if n_axes < 1:  # one text or one word
         return np.zeros((1, weights.shape[1]), np.float32)

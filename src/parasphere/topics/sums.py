@@ -42,20 +42,20 @@ class TopicSums:
     own_sums_: Floats  # of the texts themselves
     sizes_: Floats
     background_: Floats  # the sum of all averaged texts
-    counts_: Floats  # of words per topic
+    counts_: Floats  # of texts of each topic that have each word
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
 
-    def topic_words(self, k: int = 10, *, by: Literal["tfidf", "likelihood"] = "tfidf") -> list[list[str]]:
+    def topic_words(self, k: int = 10, *, by: Literal["likelihood", "tfidf"] = "likelihood") -> list[list[str]]:
         """Return the ``k`` words that describe each topic best, best first.
 
         Parameters
         ----------
         k : int, default=10
-        by : {"tfidf", "likelihood"}, default="tfidf"
-            Class-based tf-idf, which prefers words that few topics have; or the share in the log-likelihood ratio
-            between the topic and the corpus.
+        by : {"likelihood", "tfidf"}, default="likelihood"
+            The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. Both count
+            texts that have a word, not how often they have it, so that no text decides by repeating itself.
         """
         check_is_fitted(self)
         if k < 1:
@@ -179,6 +179,7 @@ class TopicSums:
         """Label texts, count their words, and keep the most typical of them."""
         labels, k = self._labels(means), len(self.sizes_)
         counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_)
+        counts.data[:] = 1
         self.counts_ = self.counts_ + members(labels, k) @ counts
         self.labels_ = np.concatenate([self.labels_, labels])
         # A typical text is near the middle of its topic by itself, not only by its neighbours.

@@ -1,4 +1,4 @@
-"""The words that describe topics, from how often each word occurs in the texts of each topic."""
+"""The words that describe topics, from how many texts of each topic have each word."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SMOOTHING = 0.01  # added to counts, so that a word that no text of a topic has 
 def class_tfidf(counts: Floats) -> Floats:
     """Return the class-based tf-idf of words in topics (Grootendorst, 2022), (n_topics, n_words).
 
-    ``c_tw / sum_w c_tw * log(1 + m / sum_t c_tw)``, where ``m`` is the mean number of words per topic.
+    ``c_tw / sum_w c_tw * log(1 + m / sum_t c_tw)``, where ``m`` is the mean of ``sum_w c_tw`` over topics.
     """
     totals = counts.sum(axis=1, keepdims=True)
     frequencies = counts.sum(axis=0)
@@ -35,7 +35,7 @@ def likelihood_ratio(counts: Floats) -> Floats:
     return np.asarray(np.nan_to_num(shares))
 
 
-MEASURES = {"tfidf": class_tfidf, "likelihood": likelihood_ratio}
+MEASURES = {"likelihood": likelihood_ratio, "tfidf": class_tfidf}
 
 
 def top_words(scores: NDArray[Any], words: list[str], k: int) -> list[list[str]]:

@@ -13,7 +13,7 @@ from .pieces import WORDS, Pieces
 from .wordvectors import WordVectors
 
 
-class ComposedVectors(Saved, BaseEstimator):  # type: ignore[misc]
+class ComposedVectors(Saved, BaseEstimator):
     """Word vectors that are sums of the rows of their pieces, for every word of the texts (extra ``static``).
 
     A learner, though nothing is learned: texts tell only which words are composed in advance. Words that are met later

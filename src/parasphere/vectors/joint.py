@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options
@@ -23,7 +23,7 @@ CHECKPOINT = "joint-learning-checkpoint"
 UPDATING = 300.0  # concentration of the prior around vectors that further texts update
 
 
-class JointVectors(Saved, BaseEstimator):  # type: ignore[misc]
+class JointVectors(Saved, BaseEstimator):
     """Word vectors and word weights, learned from texts without labels.
 
     Words are held out of each text and predicted from the SPM posterior of the other words. Vectors, weights and

@@ -21,7 +21,7 @@ from .wordvectors import WordVectors
 CHECKPOINT = "teaching-checkpoint"
 
 
-class TaughtVectors(Saved, BaseEstimator):  # type: ignore[misc]
+class TaughtVectors(Saved, BaseEstimator):
     """Word vectors and word weights, taught by a sentence encoder on any texts (extra ``torch``).
 
     The weighted sum of the word vectors of a text learns to point where a linear map of the teacher's vector of the

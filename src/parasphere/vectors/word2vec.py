@@ -17,7 +17,7 @@ from .wordvectors import WordVectors
 _LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
 
 
-class Word2Vec(Saved, BaseEstimator):  # type: ignore[misc]
+class Word2Vec(Saved, BaseEstimator):
     """Word vectors learned by gensim's word2vec (extra ``gensim``).
 
     A learner like :class:`JointVectors`: ``SphericalParagraphModel(Word2Vec(dim=100))`` learns the vectors inside

@@ -25,7 +25,7 @@ def comparer(estimator: Any) -> BaseEstimator:
     return estimator if hasattr(estimator, "scores") else Cosine(estimator)
 
 
-class Cosine(BaseEstimator):  # type: ignore[misc]
+class Cosine(BaseEstimator):
     """Texts compared by the cosines of their vectors; 0 for a text whose vector is 0.
 
     Parameters
@@ -59,7 +59,7 @@ class Cosine(BaseEstimator):  # type: ignore[misc]
         return np.asarray(cosines.toarray() if sparse.issparse(cosines) else cosines, np.float64)
 
 
-class BM25(BaseEstimator):  # type: ignore[misc]
+class BM25(BaseEstimator):
     """BM25 in the form of Lucene, by the library ``bm25s``.
 
     Parameters
@@ -124,7 +124,7 @@ class BM25(BaseEstimator):  # type: ignore[misc]
         return sparse.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
 
 
-class Hybrid(BaseEstimator):  # type: ignore[misc]
+class Hybrid(BaseEstimator):
     """The sum of the scores of two comparers, each with mean 0 and variance 1 over the texts, query by query.
 
     Parameters
@@ -153,7 +153,7 @@ class Hybrid(BaseEstimator):  # type: ignore[misc]
         return _standardised(self.first.scores(queries)) + _standardised(self.second.scores(queries))
 
 
-class Indexed(BaseEstimator):  # type: ignore[misc]
+class Indexed(BaseEstimator):
     """Texts ranked by the index of a model, as its users search: by offsets and BM25 together.
 
     Parameters

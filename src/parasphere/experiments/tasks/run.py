@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from ... import storage
 from ...errors import ParasphereError
