@@ -171,7 +171,19 @@ def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
     every = graph.data.max() / graph.data[strong]  # rounds between two uses of an edge
     points = np.ascontiguousarray(start, np.float64)
     _attract_and_repel(points, heads, tails, every, rounds, CURVE, seed + 1)
+    points = _drawn_in(points)
     return np.asarray(points - (points.max(axis=0) + points.min(axis=0)) / 2)
+
+
+def _drawn_in(points: Floats) -> Floats:
+    """Return points whose coordinates grow as a logarithm beyond those of all but a fiftieth of them, on either side.
+
+    Groups without neighbours among the others are pushed away for ever, and would leave the others little room.
+    """
+    low, high = np.quantile(points, [0.02, 0.98], axis=0)
+    unit = np.maximum(high - low, 1e-12) / 20
+    below, above = np.maximum(low - points, 0), np.maximum(points - high, 0)
+    return np.asarray(np.clip(points, low, high) + unit * (np.log1p(above / unit) - np.log1p(below / unit)))
 
 
 @guarded(rows="f4[n,dim]", cells="i8[n,few]", order="i8[n]", ends="i8[m]", places="i8[n,k]")
@@ -182,7 +194,7 @@ def _nearest_in_cells(rows: Any, cells: Any, order: Any, ends: Any, places: Any)
     k = places.shape[1]
     best = np.empty(k, np.float32)
     for i in range(n):
-        best[:] = -2.0
+        best[:] = least = np.float32(-2.0)
         places[i] = i
         for cell in cells[i]:
             for place in range(ends[cell], ends[cell + 1]):
@@ -190,7 +202,8 @@ def _nearest_in_cells(rows: Any, cells: Any, order: Any, ends: Any, places: Any)
                 score = np.float32(0.0)
                 for d in range(dim):
                     score += rows[i, d] * rows[j, d]
-                enter_best(score, j, best, places[i])
+                if score > least:
+                    least = enter_best(score, j, best, places[i])
 
 
 @compiled(forceinline=True)

@@ -75,8 +75,22 @@ def _draw_names(axes: Any, scene: Scene, renderer: Any) -> None:
 
 
 def _draw_keys(figure: Any, scene: Scene) -> None:
-    from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
+
+    width, height = figure.get_size_inches()
+    if scene.ends[0] != scene.ends[1]:
+        _draw_certainty(figure, scene)
+    if len(scene.groups) > 6:
+        handles = [Line2D([], [], color=g.colour, marker=g.marker, linestyle="", markersize=7) for g in scene.groups]
+        names = [f"{group.name} ({len(group.rows):,})" for group in scene.groups]
+        place = (8.25 / width, 1 - 0.55 / height)
+        legend = figure.legend(handles, names, loc="upper left", bbox_to_anchor=place, frameon=False, fontsize=9)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def _draw_certainty(figure: Any, scene: Scene) -> None:
+    from matplotlib.colors import to_rgb
 
     width, height = figure.get_size_inches()
     bar = figure.add_axes((1 - 1.55 / width, 1 - 0.36 / height, 0.9 / width, 0.12 / height), xticks=[], yticks=[])
@@ -86,10 +100,3 @@ def _draw_keys(figure: Any, scene: Scene) -> None:
     style = {"transform": bar.transAxes, "va": "center", "fontsize": 8.5}
     bar.text(-0.05, 0.45, f"faint = uncertain: certainty {scene.ends[0]}", ha="right", **style)
     bar.text(1.05, 0.45, scene.ends[1], **style)
-    if len(scene.groups) > 6:
-        handles = [Line2D([], [], color=g.colour, marker=g.marker, linestyle="", markersize=7) for g in scene.groups]
-        names = [f"{group.name} ({len(group.rows):,})" for group in scene.groups]
-        place = (8.25 / width, 1 - 0.55 / height)
-        legend = figure.legend(handles, names, loc="upper left", bbox_to_anchor=place, frameon=False, fontsize=9)
-        for text in legend.get_texts():
-            text.set_parse_math(False)

@@ -71,7 +71,7 @@ def make_scene(
     A topic that is empty has no name.
     """
     low, high = np.quantile(certainty, [0.02, 0.98])
-    wide = high - low > 1e-9
+    wide = high - low > 1e-4  # or else all are as certain
     digits = max(2, 1 - math.floor(math.log10(high - low))) if wide else 3
     coloured, named = (labels if labels is not None else topics), (topics if topics is not None else labels)
     groups = _groups([""] * len(points) if coloured is None else coloured)

@@ -47,15 +47,18 @@ def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1))
 
 
-@compiled(forceinline=True)
-def enter_best(score: Any, place: Any, best: Any, places: Any) -> None:
-    """Enter a score and its place among the best, largest first; of equal ones the first stays."""
+@compiled
+def enter_best(score: Any, place: Any, best: Any, places: Any) -> Any:
+    """Enter a score above the least of the best, and its place, largest first; return the new least.
+
+    Of equal ones the first stays. Calls are dear beside a comparison, so that callers compare with the least.
+    """
     at = best.shape[0] - 1
-    if score > best[at]:
-        while at > 0 and best[at - 1] < score:
-            best[at], places[at] = best[at - 1], places[at - 1]
-            at -= 1
-        best[at], places[at] = score, place
+    while at > 0 and best[at - 1] < score:
+        best[at], places[at] = best[at - 1], places[at - 1]
+        at -= 1
+    best[at], places[at] = score, place
+    return best[-1]
 
 
 @guarded(scores="f4[n,m]", places="i8[n,k]")
@@ -65,7 +68,8 @@ def _largest(scores: Any, places: Any) -> None:
     k = places.shape[1]
     best = np.empty(k, np.float32)
     for i in range(scores.shape[0]):
-        best[:] = -np.inf
+        best[:] = least = np.float32(-np.inf)
         places[i] = 0
         for j in range(scores.shape[1]):
-            enter_best(scores[i, j], j, best, places[i])
+            if scores[i, j] > least:
+                least = enter_best(scores[i, j], j, best, places[i])

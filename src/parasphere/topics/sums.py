@@ -42,7 +42,7 @@ class TopicSums:
     own_sums_: Floats  # of the texts themselves
     sizes_: Floats
     background_: Floats  # the sum of all averaged texts
-    counts_: Floats  # of texts of each topic that have each word
+    counts_: Floats  # of each word in the texts of each topic, 1 + log of its count in each text
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
@@ -54,8 +54,8 @@ class TopicSums:
         ----------
         k : int, default=10
         by : {"likelihood", "tfidf"}, default="likelihood"
-            The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. Both count
-            texts that have a word, not how often they have it, so that no text decides by repeating itself.
+            The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. In both a
+            word that a text has ``c`` times counts ``1 + log(c)`` times, so that no text decides by repeating itself.
         """
         check_is_fitted(self)
         if k < 1:
@@ -178,8 +178,8 @@ class TopicSums:
     def _describe(self, held: list[Block], rows: Rows, means: Rows) -> None:
         """Label texts, count their words, and keep the most typical of them."""
         labels, k = self._labels(means), len(self.sizes_)
-        counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_)
-        counts.data[:] = 1
+        counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_).astype(np.float64)
+        counts.data = 1 + np.log(counts.data)
         self.counts_ = self.counts_ + members(labels, k) @ counts
         self.labels_ = np.concatenate([self.labels_, labels])
         # A typical text is near the middle of its topic by itself, not only by its neighbours.

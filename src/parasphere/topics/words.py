@@ -1,4 +1,4 @@
-"""The words that describe topics, from how many texts of each topic have each word."""
+"""The words that describe topics, from how often each word occurs in the texts of each topic."""
 
 from typing import Any
 

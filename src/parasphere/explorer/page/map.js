@@ -56,9 +56,10 @@ export class MapView {
       left = Math.min(left, points[at]); right = Math.max(right, points[at]);
       low = Math.min(low, points[at + 1]); high = Math.max(high, points[at + 1]);
     }
-    const tools = this.width < 560 ? 78 : 44, wide = this.width - 2 * EDGE, tall = this.height - 2 * EDGE - tools;
+    const tools = this.width < 560 ? 78 : 44, key = 34; // what covers the top, and the closed legend at the bottom
+    const wide = this.width - 2 * EDGE, tall = this.height - 2 * EDGE - tools - key;
     const k = Math.max(1, Math.min(wide / Math.max(right - left, 1e-3), tall / Math.max(high - low, 1e-3)));
-    return { x: (left + right) / 2, y: (low + high) / 2 + tools / 2 / k, k };
+    return { x: (left + right) / 2, y: (low + high) / 2 + (tools - key) / 2 / k, k };
   }
 
   fit(slowly = true) {
