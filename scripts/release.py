@@ -42,13 +42,15 @@ def current_version() -> str:
 
 
 def set_version(version: str) -> None:
-    """Write the version and, for a release, the changelog."""
+    """Write the version, and the heading of its changes."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(?:\.dev\d+|rc\d+)?", version):
         sys.exit(f"{version!r} is no version; give one such as 0.1.0, 0.1.0rc1 or 0.2.0.dev0")
     SOURCE.write_text(VERSION.sub(f'__version__ = "{version}"', SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
-    if "dev" in version:
-        return
     changes = CHANGES.read_text(encoding="utf-8")
+    if "dev" in version:
+        if "## Unreleased\n" not in changes:
+            CHANGES.write_text(changes.replace("\n## ", "\n## Unreleased\n\n## ", 1), encoding="utf-8")
+        return
     if "## Unreleased\n" not in changes:
         sys.exit("CHANGELOG.md has no section 'Unreleased'")
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

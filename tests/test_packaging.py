@@ -69,10 +69,14 @@ def test_a_release_has_its_changes_and_its_citation(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     command = [sys.executable, str(tmp_path / "scripts/release.py")]
+    subprocess.run([*command, "7.8.9.dev0"], check=True)
+    assert "## Unreleased\n" in (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
     assert subprocess.run([*command, "1.x"], capture_output=True, check=False).returncode
     subprocess.run([*command, "7.8.9"], check=True)
     assert '__version__ = "7.8.9"' in (tmp_path / "src/parasphere/__init__.py").read_text(encoding="utf-8")
     changes = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## 7\.8\.9 \(\d{4}-\d\d-\d\d\)$", changes, re.MULTILINE)
     assert "## Unreleased" not in changes
+    subprocess.run([*command, "7.9.0.dev0"], check=True)
+    assert "\n## Unreleased\n\n## 7.8.9 (" in (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "Spherical Paragraph Model" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
