@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from parasphere.service import work as work_module
 from parasphere.service.work import MERGED, Work
 
 
@@ -133,26 +132,3 @@ def test_short_work_is_computed_in_the_loop_and_at_once() -> None:
     assert (halves, eighth) == ([[1.0], [0.5], [0.25]], [0.125])
     assert isinstance(failed, ZeroDivisionError)
     assert calls == [(threading.main_thread().name, n) for n in (3, 2, 1, 1)]
-
-
-def test_short_work_waits_for_more_only_in_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "GATHERING", 1.0)  # however busy the machine is
-    sizes: list[int] = []
-
-    def counted(items: list[int]) -> list[int]:
-        sizes.append(len(items))
-        return items
-
-    async def ask() -> None:
-        with Work() as work:
-            for _ in range(3):  # one after the other
-                await work.do(counted, [0], key="k", short=True)
-            await asyncio.gather(*(work.do(counted, [0], key="k", short=True) for _ in range(2)))
-            first = work.do(counted, [0], key="k", short=True)
-            for _ in range(3):  # rounds of the loop, in which others arrive
-                await asyncio.sleep(0)
-            assert not first.done()
-            await asyncio.gather(first, work.do(counted, [0], key="k", short=True))
-
-    asyncio.run(ask())
-    assert sizes == [1, 1, 1, 2, 2]

@@ -3,7 +3,7 @@
 The event loop must stay free to read, to refuse and to answer probes, so only what takes less time than handing it to a
 thread and back is computed in it. One thread is enough for the rest: a second one would only contend for the
 interpreter. Requests that gather meanwhile, and ask for the same computation, are computed at once, which costs little
-more than one of them. While there are many short ones, they wait a millisecond for each other.
+more than one of them.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-GATHERING = 0.001  # seconds that short work waits for more of it, if several were computed together just before
 MERGED = 256  # texts that are computed together; with more, those who came first would wait for the others
 
 
@@ -43,7 +42,6 @@ class Work:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._held: deque[Job] = deque()
         self._short: deque[Job] = deque()  # what the loop computes next
-        self._crowded_until = 0.0  # by the clock of the loop
         self._thread = threading.Thread(target=self._run, name="parasphere-work", daemon=True)
 
     def __enter__(self) -> "Work":
@@ -80,18 +78,13 @@ class Work:
             self._jobs.put(job)
             return job.future
         if not self._short:
-            if self._loop.time() < self._crowded_until:
-                self._loop.call_later(GATHERING, self._compute_short)
-            else:
-                self._loop.call_soon(self._compute_short)  # after other requests that have arrived by now
+            self._loop.call_soon(self._compute_short)  # after other requests that have arrived by now
         self._short.append(job)
         return job.future
 
     def _compute_short(self) -> None:
-        crowded = len(self._short) > 1
         while self._short:
             self._compute(_together(self._short), _at_once)
-        self._crowded_until = self._loop.time() + 2 * GATHERING if crowded else 0.0
 
     def _run(self) -> None:
         while True:
