@@ -9,6 +9,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -20,6 +21,15 @@ def best(function: Callable[[], Any], repeats: int = 5) -> float:
         function()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def stolen() -> float:
+    """Return the seconds of CPU that the machine's host has given to others since it started; 0 if it does not tell."""
+    try:
+        fields = Path("/proc/stat").read_text().split(maxsplit=9)
+    except OSError:
+        return 0.0
+    return int(fields[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

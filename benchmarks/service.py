@@ -2,11 +2,12 @@
 
 ``python -m benchmarks service`` starts ``parasphere serve`` with two workers, and asks it for vectors over as many
 connections as it takes to keep it busy, first as fast as it answers, then at about half that rate. The load is made by
-wrk (``apt install wrk``) on the same machine: what it takes is missing to the server. MiniLM is measured if it is
-installed.
+wrk (``apt install wrk``) on the same machine: what it takes is missing to the server. A rented machine has moments in
+which its host gives its processors to others; a measurement is repeated until it had few of them, and the table tells
+how much of the time they were. MiniLM is measured if it is installed.
 """
 
-from benchmarks.measure import table
+from benchmarks.measure import stolen, table
 
 import contextlib
 import json
@@ -57,6 +58,7 @@ end
 WORKERS = 2
 SIZES = {1: 32, 64: 8}  # texts per request, and connections that keep the server busy with them
 SECONDS = 10  # per measurement
+STOLEN, TRIES = 0.01, 6  # share of the time given to others that is accepted, and times that it is tried for
 REQUESTS = 100_000  # of one text, none of which may fail
 RATIO_BAR, P99_BAR = 50, 10.0  # times MiniLM's texts per second; milliseconds at half load
 _BODIES = 64  # different requests, sent in turn
@@ -121,9 +123,21 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
 def measure(load: Load) -> dict[str, Any]:
     """Measure the fastest rate, then half of it."""
     load.run(2)
-    full = load.run(SECONDS)
-    half = load.run(SECONDS, full["per_second"] / 2)
+    full = _undisturbed(load)
+    half = _undisturbed(load, full["per_second"] / 2)
     return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}
+
+
+def _undisturbed(load: Load, rate: float = 0.0) -> dict[str, float]:
+    """Measure until the host has taken little time away; return the measurement that it took least from."""
+    found = []
+    for _ in range(TRIES):
+        before = stolen()
+        one = load.run(SECONDS, rate)
+        found.append(one | {"stolen": (stolen() - before) / (SECONDS * (os.cpu_count() or 1))})
+        if found[-1]["stolen"] <= STOLEN:
+            break
+    return min(found, key=lambda one: one["stolen"])
 
 
 def run() -> dict[str, Any]:
@@ -162,14 +176,15 @@ def report(result: dict[str, Any]) -> str:
                 f"{name}, {size} text{'s' if size != '1' else ''}", f"{result[name][size]['texts_per_second']:,.0f}",
                 f"{full['per_second']:,.0f}", f"{full['p50']:.1f}", f"{full['p99']:.1f}",
                 f"{half['per_second']:,.0f}", f"{half['p50']:.1f}", f"{half['p99']:.1f}",
-                f"{full['errors'] + half['errors']}",
+                f"{100 * full['stolen']:.1f}, {100 * half['stolen']:.1f}", f"{full['errors'] + half['errors']}",
             ])  # fmt: skip
     many = result["many"]
     said = [
         f"Sentences of {result['corpus']}, sent to {result['workers']} workers on {result['cores']} cores, which the "
         f"load is made on too, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts); OpenAI's request, "
         "with vectors in base64, sent by wrk. At half load each connection pauses between requests, for random times "
-        "that make about half the requests per second of full load.",
+        "that make about half the requests per second of full load. *Stolen* is the time of the cores that the host of "
+        f"this machine gave to others, at full and half load; of up to {TRIES} measurements the one with the least.",
         f"{many['requests']:,} requests of one text: {many['errors']:,} errors (bar: 0).",
     ]
     p99 = {size: result["SPM"][str(size)]["half"]["p99"] for size in SIZES}
@@ -185,7 +200,18 @@ def report(result: dict[str, Any]) -> str:
             f"Times MiniLM's texts per second: {ratios[1]:.0f} with one text per request, {ratios[64]:.0f} with 64 "
             f"(bar: at least {RATIO_BAR})."
         )
-    columns = ["", "texts/s", "requests/s", "p50, ms", "p99, ms", "half load: requests/s", "p50", "p99", "errors"]
+    columns = [
+        "",
+        "texts/s",
+        "requests/s",
+        "p50, ms",
+        "p99, ms",
+        "half load: requests/s",
+        "p50",
+        "p99",
+        "stolen, %",
+        "errors",
+    ]
     return "\n\n".join([*said, table(columns, rows)])
 
 

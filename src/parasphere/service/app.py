@@ -14,12 +14,12 @@ from starlette.responses import Response
 from .. import __version__
 from ..errors import CoverageWarning
 from . import openai, routes
+from .call import Worker
 from .engine import Engine
 from .gate import Gate
 from .metrics import Metrics
 from .problems import ProblemError, answer
 from .settings import Settings
-from .state import State
 from .work import Work
 
 _ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
@@ -35,7 +35,7 @@ def create_app(settings: Settings) -> Gate:
         engine = Engine.load(settings)
         engine.warm()
         with Work() as work:
-            app.state.worker = State(settings, engine, work, metrics)
+            app.state.worker = Worker(settings, engine, work, metrics)
             yield
 
     app = _make()(title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan)

@@ -3,8 +3,8 @@
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.requests import Request
 
+from .call import Call
 from .problems import ProblemAnswer, ProblemError, of_validation
 from .settings import Settings
 
@@ -157,21 +157,21 @@ class StateAnswer(BaseModel):
 Read = TypeVar("Read", bound=BaseModel)
 
 
-async def read(request: Request, kind: type[Read]) -> Read:
+def read(call: Call, kind: type[Read]) -> Read:
     """Read the body of a request; raise a :class:`ProblemError` that says what is wrong with it."""
-    media = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    media = call.fields.get(b"content-type", b"").decode("latin-1").split(";")[0].strip().lower()
     if media != "application/json":
         raise ProblemError(415, f"the body must be JSON, with 'Content-Type: application/json', not {media[:80]!r}.")
     try:
-        return kind.model_validate_json(await request.body())
+        return kind.model_validate_json(call.content)
     except ValidationError as error:
         raise of_validation(error) from None
 
 
-def texts_of(request: Request, given: str | list[str], settings: Settings, param: str) -> list[str]:
+def texts_of(call: Call, given: str | list[str], settings: Settings, param: str) -> list[str]:
     """Return a field of texts as a list, if it is within the limits; count them for the log."""
     texts = [given] if isinstance(given, str) else given
-    request.scope["texts"] += len(texts)
+    call.scope["texts"] += len(texts)
     if len(texts) > settings.max_texts:
         raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {settings.max_texts:,} are taken.", param)
     longest = max(map(len, texts))

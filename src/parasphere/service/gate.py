@@ -14,10 +14,10 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from .call import Call
 from .logs import log_failure, log_request
 from .metrics import Metrics
 from .problems import ProblemError, answer
@@ -29,7 +29,7 @@ WORK = ("/embed", "/similar", "/explain", "/topics", "/v1/embeddings")
 _NAMED = {*WORK, "/health", "/ready", "/metrics", "/docs", "/redoc", "/openapi.json", "/v1/models"}
 _random = random.Random()  # ids need not be secret, and asking the system for each costs as much as all else here
 _ID = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Call], Awaitable[Response]]
 _HELD = 8  # bodies of the largest size that all waiting requests may hold together
 
 
@@ -109,12 +109,11 @@ class _Passage:
                 gate.metrics.waiting.inc()
             body = await self._body()
             endpoint = gate.endpoints.get((self.scope["method"], self.path))
-            receive = _Replay(body, self.receive)
             if endpoint is None:
-                await gate.app(self.scope, receive, self._pass_on)
+                await gate.app(self.scope, _Replay(body, self.receive), self._pass_on)
             else:
-                response = await endpoint(Request(self.scope, receive))
-                await response(self.scope, receive, self._pass_on)
+                response = await endpoint(Call(self.scope, gate.app.state.worker, self.headers, body))
+                await response(self.scope, self.receive, self._pass_on)
         finally:
             gate.held -= self.size
             gate.waiting -= works

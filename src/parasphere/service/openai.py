@@ -5,13 +5,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from .bodies import PROBLEMS, described, read, texts_of
+from .call import Call, Json
 from .problems import ProblemError
-from .routes import as_json, compute
-from .state import state_of
+from .routes import compute
 
 router = APIRouter(prefix="/v1")
 Tokens = Annotated[list[int], Field(min_length=1)]
@@ -75,34 +74,34 @@ class ModelsAnswer(BaseModel):
 @router.post(
     "/embeddings", response_model=EmbeddingsAnswer, responses=PROBLEMS, openapi_extra=described(EmbeddingsBody)
 )
-async def embeddings(request: Request) -> Response:
+async def embeddings(call: Call) -> Response:
     """Turn texts into unit vectors."""
-    state = state_of(request)
-    body = await read(request, EmbeddingsBody)
-    texts = texts_of(request, _texts(body.input), state.settings, "input")
-    if body.dimensions not in (None, state.engine.dim):
+    worker = call.worker
+    body = read(call, EmbeddingsBody)
+    texts = texts_of(call, _texts(body.input), worker.settings, "input")
+    if body.dimensions not in (None, worker.engine.dim):
         raise ProblemError(
-            422, f"the model has {state.engine.dim} dimensions, and cannot give {body.dimensions}.", "dimensions"
+            422, f"the model has {worker.engine.dim} dimensions, and cannot give {body.dimensions}.", "dimensions"
         )
-    vectors = await compute(request, state.engine.vectors, texts)
+    vectors = await compute(call, worker.engine.vectors, texts)
     rows: list[Any] = list(vectors)
     if body.encoding_format == "base64":
         rows = [base64.b64encode(row).decode("ascii") for row in vectors.astype("<f4", copy=False)]
     words = sum(len(text.split()) for text in texts)
-    return as_json({
+    return Json({
         "object": "list",
         "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
-        "model": state.settings.name,
+        "model": worker.settings.name,
         "usage": {"prompt_tokens": words, "total_tokens": words},
     })  # fmt: skip
 
 
 @router.get("/models", response_model=ModelsAnswer)
-async def models(request: Request) -> Response:
+async def models(call: Call) -> Response:
     """List the model of this server."""
-    name = state_of(request).settings.name
+    name = call.worker.settings.name
     model = {"id": name, "object": "model", "created": 0, "owned_by": "parasphere"}
-    return as_json({"object": "list", "data": [model]})
+    return Json({"object": "list", "data": [model]})
 
 
 def _texts(given: Any) -> str | list[str]:

@@ -29,41 +29,42 @@ _HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent
 class Impatient(HttpToolsProtocol):
     """HTTP with an end to waiting for headers, which uvicorn does not have: idle connections cost a file each."""
 
-    _deadline: asyncio.TimerHandle | None = None
+    _since: float | None = None  # when headers began to be waited for
+    _check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the headers of the first request."""
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        self._since = self.loop.time()
+        self._check = self.loop.call_later(HEADER_SECONDS, self._look)
 
     def on_message_begin(self) -> None:
         """Begin to wait for the headers of the next request."""
         super().on_message_begin()
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        if self._since is None:
+            self._since = self.loop.time()
 
     def on_headers_complete(self) -> None:
         """Wait no longer."""
-        self._wait_no_longer()
+        self._since = None
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._wait_no_longer()
+        """Look no longer."""
+        if self._check is not None:
+            self._check.cancel()
         super().connection_lost(exc)
 
-    def _wait_no_longer(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _give_up(self) -> None:
+    def _look(self) -> None:
+        """Look whether it is time to give up; one timer per connection costs less than one per request."""
+        left = HEADER_SECONDS if self._since is None else self._since + HEADER_SECONDS - self.loop.time()
         # A loop that was held up runs its timers first: what has arrived meanwhile must be read before this is decided.
-        self._deadline = self.loop.call_later(0.1, self._close)
+        self._check = self.loop.call_later(left, self._look) if left > 0 else self.loop.call_later(0.1, self._close)
 
     def _close(self) -> None:
-        self._deadline = None
-        if not self.transport.is_closing():
+        if self._since is None:
+            self._look()
+        elif not self.transport.is_closing():
             self.transport.close()
 
 
