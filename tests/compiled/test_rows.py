@@ -7,7 +7,7 @@ from parasphere.compiled.rows import map_shifted_rows, unit_combinations
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize(("dim", "blocks"), [(1, 1), (3, 2), (8, 1), (13, 3), (50, 1)])
+@pytest.mark.parametrize(("dim", "blocks"), [(1, 1), (3, 2), (8, 1), (13, 3), (50, 1), (64, 2)])
 def test_shifted_rows_times_a_matrix(rng: np.random.Generator, dim: int, blocks: int, kind: type) -> None:
     rows = rng.normal(size=(4, blocks * dim)).astype(kind)
     factors, shift, matrix = rng.uniform(size=4), rng.normal(size=blocks * dim), rng.normal(size=(dim, dim))
@@ -42,10 +42,10 @@ def test_rows_of_unit_length(rng: np.random.Generator, dim: int, kind: type) -> 
 
 
 def test_the_bits_of_a_row_do_not_depend_on_the_others(rng: np.random.Generator) -> None:
-    rows, shift, matrix = rng.normal(size=(9, 24)), rng.normal(size=24), rng.normal(size=(12, 12))
-    factors, silent, whole, alone = rng.uniform(size=9), np.zeros(9, bool), np.empty((9, 24)), np.empty((1, 24))
+    rows, shift, matrix = rng.normal(size=(37, 24)), rng.normal(size=24), rng.normal(size=(12, 12))
+    factors, silent, whole, alone = rng.uniform(size=37), np.zeros(37, bool), np.empty((37, 24)), np.empty((1, 24))
     map_shifted_rows(rows, factors, shift, matrix, silent, whole)
-    for i in range(9):
+    for i in range(37):
         map_shifted_rows(rows[i : i + 1], factors[i : i + 1], shift, matrix, silent[:1], alone)
         assert np.array_equal(alone[0], whole[i])
 

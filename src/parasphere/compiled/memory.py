@@ -116,26 +116,49 @@ def _eight(builder: Any, place: Any, kind: Any) -> Any:
     return values if kind == ir.DoubleType() else builder.fpext(values, _EIGHT)
 
 
+def _eightfold(builder: Any, number: Any) -> Any:
+    """Return a vector of eight times the same number."""
+    first = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), number, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
+
+
 def _add_to_eight(builder: Any, total: Any, added: Any) -> None:
     pointer = builder.inttoptr(total, _EIGHT.as_pointer())
     builder.store(builder.fadd(builder.load(pointer, align=8), added), pointer, align=8)
 
 
-def _weighted_adder(kind: Any) -> Any:
-    """Return a compiled function that adds eight numbers of a kind, times a weight, to eight float64."""
+@_intrinsic
+def add_eight(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
+    """Add eight float32, times a weight, to eight float64."""
 
-    @_intrinsic
-    def add(_typing: Any, total: Any, row: Any, _weight: Any) -> Any:
-        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            first = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), arguments[2], ir.IntType(32)(0))
-            weights = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
-            row = _eight(builder, arguments[1], kind)
-            _add_to_eight(builder, arguments[0], builder.fmul(row, weights))
-            return context.get_dummy_value()
+    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        row = _eight(builder, arguments[1], ir.FloatType())
+        _add_to_eight(builder, arguments[0], builder.fmul(row, _eightfold(builder, arguments[2])))
+        return context.get_dummy_value()
 
-        return types.none(total, row, types.float64), build
+    return types.none(total, row, types.float64), build
 
-    return add
+
+@_intrinsic
+def add_eight_rows(_typing: Any, total: Any, row: Any, _width: Any, weights: Any) -> Any:
+    """Add eight numbers of each of eight rows of float64, times a weight per row, to eight float64.
+
+    The rows are some bytes apart, and are added in their order.
+    """
+
+    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        total, row, width, weights = arguments
+        pointer = builder.inttoptr(total, _EIGHT.as_pointer())
+        sums = builder.load(pointer, align=8)
+        for i in range(8):
+            place = builder.inttoptr(builder.add(weights, weights.type(8 * i)), ir.DoubleType().as_pointer())
+            weight = _eightfold(builder, builder.load(place, align=8))
+            numbers = _eight(builder, builder.add(row, builder.mul(width, width.type(i))), ir.DoubleType())
+            sums = builder.fadd(sums, builder.fmul(numbers, weight))
+        builder.store(sums, pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.none(total, row, types.int64, weights), build
 
 
 def _product_adder(kind: Any) -> Any:
@@ -154,8 +177,6 @@ def _product_adder(kind: Any) -> Any:
     return add
 
 
-add_eight = _weighted_adder(ir.FloatType())
-add_eight_f64 = _weighted_adder(ir.DoubleType())
 add_products_f32 = _product_adder(ir.FloatType())
 add_products_f64 = _product_adder(ir.DoubleType())
 read_u8 = _reader(types.uint8)

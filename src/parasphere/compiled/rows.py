@@ -10,10 +10,11 @@ import numpy as np
 
 from .jit import compiled
 from .layout import guarded
-from .memory import add_eight, add_eight_f64, add_products_f32, add_products_f64, address, prefetch
+from .memory import add_eight, add_eight_rows, add_products_f32, add_products_f64, address, prefetch
 
 HASHED = -3  # ids of this and less are those of words that have no row, only a hash: HASHED - hash
 AHEAD = 12  # how many words ahead rows are prefetched
+GROUP = 16  # rows that are multiplied together
 STRETCH = 4096  # rows per partial sum
 
 
@@ -185,27 +186,51 @@ def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: A
 
     A row may have several blocks (facets), each of which is multiplied. BLAS would not keep to one order of additions.
     """
-    width = rows.shape[1]
-    moved = np.empty(width, np.float64)
-    mapped = np.empty(width, np.float64)
-    for i in range(rows.shape[0]):
-        for j in range(width):
-            moved[j] = 0.0 if silent[i] else rows[i, j] * factors[i] - shift[j]
+    n, width = rows.shape
+    moved, mapped = np.empty((GROUP, width), np.float64), np.empty((GROUP, width), np.float64)
+    for begin in range(0, n, GROUP):
+        many = min(GROUP, n - begin)
+        for i in range(many):
+            for j in range(width):
+                here = 0.0 if silent[begin + i] else rows[begin + i, j] * factors[begin + i] - shift[j]
+                moved[i, j] = here
         if matrix is None:  # known when this is compiled
-            out[i] = moved
+            out[begin : begin + many] = moved[:many]
         else:
             dim = matrix.shape[0]
             if dim < 1 or width % dim != 0:
                 raise ValueError("rows must be as wide as the matrix, or several times as wide")
-            mapped[:] = 0.0
-            into, first = address(mapped), address(matrix)
-            for j in range(width):
-                row, block = j % dim, j - j % dim
-                for k in range(0, dim - 7, 8):
-                    add_eight_f64(into + 8 * (block + k), first + 8 * (dim * row + k), moved[j])
-                for k in range(dim & ~7, dim):
-                    mapped[block + k] += moved[j] * matrix[row, k]
-            out[i] = mapped
+            mapped[:many] = 0.0
+            for block in range(0, width, dim):
+                into, first = address(mapped) + 8 * block, address(matrix)
+                _add_tiles(into, first, address(moved) + 8 * block, many, width, dim)
+                _add_rest(moved[:many], block, matrix, mapped)
+            out[begin : begin + many] = mapped[:many]
+
+
+@compiled
+def _add_tiles(into: Any, first: Any, rows: Any, n: Any, width: Any, dim: Any) -> None:
+    """Add the products of ``n`` rows of ``width`` numbers and of the whole eights of a square matrix, by addresses.
+
+    Eight by eight numbers of the matrix are used for all rows while they are near. The sums of a row are those of the
+    row alone: the rows of the matrix are added in their order.
+    """
+    for j in range(0, dim - 7, 8):
+        for k in range(0, dim - 7, 8):
+            for i in range(n):
+                row = 8 * width * i
+                add_eight_rows(into + row + 8 * k, first + 8 * (dim * j + k), 8 * dim, rows + row + 8 * j)
+
+
+@compiled
+def _add_rest(rows: Any, block: Any, matrix: Any, out: Any) -> None:
+    """Add the products that :func:`_add_tiles` leaves out, from column ``block`` on."""
+    dim = matrix.shape[0]
+    whole = dim & ~7
+    for i in range(rows.shape[0]):
+        for j in range(dim):
+            for k in range(0 if j >= whole else whole, dim):
+                out[i, block + k] += rows[i, block + j] * matrix[j, k]
 
 
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")
