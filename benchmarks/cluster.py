@@ -1,11 +1,12 @@
 """Fitting on a Dask cluster of this machine, beside a plain fit of the same files.
 
-Run with ``python -m benchmarks cluster``; it takes ten minutes, or less with fewer gigabytes of text, which the
-variable PARASPHERE_BENCH_GIGABYTES says. The texts are drawn from the words of the default vectors, by their frequency,
-in documents of some 200 words that keep to a part of the vocabulary.
+Run with ``python -m benchmarks cluster``; it takes twenty minutes, or less with fewer gigabytes of text, which the
+variable PARASPHERE_BENCH_GIGABYTES says. Each fit is made twice, in turn, and the one that took less processor time
+counts: on a machine that is shared with others this varies by a third. The texts are drawn from the words of the
+default vectors, by their frequency, in documents of some 200 words that keep to a part of the vocabulary.
 """
 
-from benchmarks.measure import table
+from benchmarks.measure import stolen, table
 
 import json
 import os
@@ -21,6 +22,7 @@ import numpy as np
 GIGABYTES = float(os.environ.get("PARASPHERE_BENCH_GIGABYTES", "5"))
 FILES = 16
 WORDS = 200  # of a text, on average
+ROUNDS = 2
 OVERHEAD_BAR = 0.15
 TASK = 0.002  # seconds that the scheduler takes per task, about
 WORKER_MEMORY_BAR = 1.5e9  # bytes of a worker at its peak, whatever the size of the corpus
@@ -122,9 +124,12 @@ def measured(script: str, *arguments: object) -> dict[str, Any]:
         file.write(f"WATCH = {WATCH!r}\n{script}")
         file.flush()
         command = [sys.executable, "-W", "ignore", file.name, *map(str, arguments)]
+        before, begun = stolen(), time.perf_counter()
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        lost = (stolen() - before) / (time.perf_counter() - begun) / (os.cpu_count() or 1)
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return found
+    print(found | {"stolen": lost}, flush=True)
+    return found | {"stolen": lost}
 
 
 def disk_speed(folder: Path) -> float:
@@ -145,8 +150,12 @@ def run() -> dict[str, Any]:
         n_docs = write_texts(folder, GIGABYTES * 1e9)
         size = sum(path.stat().st_size for path in folder.glob("*.txt"))
         speed = disk_speed(folder)
-        plain = measured(PLAIN, folder)
-        workers = {count: measured(CLUSTER, folder, count) for count in (1, 2)}
+        rounds = [
+            {0: measured(PLAIN, folder)} | {count: measured(CLUSTER, folder, count) for count in (1, 2)}
+            for _ in range(ROUNDS)
+        ]
+    plain, *clusters = (min((one[n] for one in rounds), key=lambda found: found["processor"]) for n in (0, 1, 2))
+    workers = dict(enumerate(clusters, 1))
     for found in workers.values():
         assert (found["concentration"], found["iterations"]) == (plain["concentration"], plain["iterations"])
         assert found["memory"] < WORKER_MEMORY_BAR, f"a worker took {found['memory'] / 1e9:.1f} GB"
@@ -162,7 +171,10 @@ def predicted(result: dict[str, Any], workers: int) -> float:
 
 
 def _row(name: str, found: dict[str, Any], model: str, more: str) -> list[str]:
-    return [name, f"{found['seconds']:.1f}", model, f"{found['processor']:.1f}", more, f"{found['memory'] / 1e6:,.0f}"]
+    return [
+        name, f"{found['seconds']:.1f}", model, f"{found['processor']:.1f}", more, f"{found['memory'] / 1e6:,.0f}",
+        f"{100 * found['stolen']:.1f}",
+    ]  # fmt: skip
 
 
 def report(result: dict[str, Any]) -> str:
@@ -175,7 +187,9 @@ def report(result: dict[str, Any]) -> str:
     intro = (
         f"{result['documents']:,} generated texts, {result['bytes'] / 1e9:.2f} GB in {FILES} files, "
         f"{plain['iterations']} iterations, the same bits. Overhead is that of processor time, which other programs on "
-        f"the machine do not change; bar: at most {OVERHEAD_BAR:.0%}. Memory is that of a worker at its peak, "
-        f"without pages of mapped files; bar: {WORKER_MEMORY_BAR / 1e9:.1f} GB, whatever the size of the corpus."
+        f"the machine change less; bar: at most {OVERHEAD_BAR:.0%}. Memory is that of a worker at its peak, "
+        f"without pages of mapped files; bar: {WORKER_MEMORY_BAR / 1e9:.1f} GB, whatever the size of the corpus. Of "
+        f"{ROUNDS} rounds the lesser processor time of each. *Stolen* is the time of the cores that the host of this "
+        "machine gave to others."
     )
-    return f"{intro}\n\n" + table(["", "s", "s by the cost model", "processor s", "overhead", "MB"], rows)
+    return f"{intro}\n\n" + table(["", "s", "s by the cost model", "processor s", "overhead", "MB", "stolen, %"], rows)

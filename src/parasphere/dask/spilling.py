@@ -1,8 +1,9 @@
 """The bags of partitions in files: written once, mapped into memory in each step of EM. All of this runs on workers.
 
-A partition is a folder with some pieces (bags of documents with known words) and the statistics that EM starts from,
-which are written last: a partition with statistics is complete. Everything is written under another name and then
-renamed, and the content depends on the documents alone, so that it does no harm if two workers write the same one.
+A partition is some files, its pieces (bags of documents with known words), and a folder with the statistics that EM
+starts from, which is written last: a partition with statistics is complete. Everything is written under another name
+and then renamed, and the content depends on the documents alone, so that it does no harm if two workers write the same
+one.
 """
 
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import storage
+from ..errors import ParasphereError, StoreError
 from ..features import Bags, Reader
 from ..model import CorpusStatistics, Partition, Prior, Run
 from ..model.em import Start, first_kappa
@@ -138,13 +140,33 @@ def load_statistics(folder: Path) -> CorpusStatistics:
 
 def pieces(folder: Path) -> list[Path]:
     """Return the pieces of a partition that has been read, in the order of the documents."""
-    return [folder.with_name(f"{folder.name}-piece-{k:05d}") for k in range(storage.read_manifest(folder)["meta"]["n"])]
+    return [_piece(folder, k) for k in range(storage.read_manifest(folder)["meta"]["n"])]
 
 
 def bags_of(folder: Path) -> Bags | None:
     """Return the bags of a partition; None if no document has known words."""
-    found = [Bags.load(path) for path in pieces(folder)]
+    found = [_load_piece(path) for path in pieces(folder)]
     return Bags.concatenate(found) if found else None
+
+
+def _piece(folder: Path, number: int) -> Path:
+    return folder.with_name(f"{folder.name}-piece-{number:05d}.safetensors")
+
+
+def _save_piece(path: Path, bags: Bags) -> None:
+    """Write bags without a checksum, which would take as long as a fifth of reading their texts."""
+    with storage.replacing(path) as part:
+        storage.Tensors(bags.to_saved()[1]).write(part)
+
+
+def _load_piece(path: Path) -> Bags:
+    """Map bags into memory; that their numbers fit each other is checked."""
+    with path.open("rb") as file:
+        arrays = storage.map_tensors(file, path)
+    try:
+        return Bags.from_saved({}, arrays, {})
+    except (ParasphereError, TypeError, ValueError, KeyError) as error:
+        raise StoreError(f"{path} is damaged ({error}); remove the folder it is in, and fit again.") from error
 
 
 def _save_statistics(folder: Path, read: tuple[CorpusStatistics, int]) -> None:
@@ -162,7 +184,7 @@ def _read(material: Any, folder: Path, reading: Reading) -> tuple[CorpusStatisti
         part = Partition.of(bags, words)
         total = total + part.look(paper=reading.start == "paper")
         if len(part.bags):
-            part.bags.save(folder.with_name(f"{folder.name}-piece-{n:05d}"))
+            _save_piece(_piece(folder, n), part.bags)
             n += 1
     return total, n
 
@@ -196,7 +218,7 @@ class _Held:
         if part is None:
             _, meta = storage.load(run, "em-run")
             seed = meta["facts"]["seed"]
-            part = Partition(Bags.load(path), first_kappa=first_kappa(reading.start, seed, skip))
+            part = Partition(_load_piece(path), first_kappa=first_kappa(reading.start, seed, skip))
         return part
 
     def hold(self, path: Path, run: Path, part: Partition) -> None:
