@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from ..errors import ParasphereError
+from .accepting import FairLoop
 from .app import create_app
 from .engine import Engine
 from .logs import CONFIG
@@ -29,6 +30,7 @@ _HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent
 class Impatient(HttpToolsProtocol):
     """HTTP with an end to waiting for headers, which uvicorn does not have: idle connections cost a file each."""
 
+    lost: Callable[[], None] | None = None  # called when the connection has ended
     _since: float | None = None  # when headers began to be waited for
     _check: asyncio.TimerHandle | None = None
 
@@ -54,6 +56,8 @@ class Impatient(HttpToolsProtocol):
         if self._check is not None:
             self._check.cancel()
         super().connection_lost(exc)
+        if self.lost is not None:
+            self.lost()
 
     def _look(self) -> None:
         """Look whether it is time to give up; one timer per connection costs less than one per request."""
@@ -89,8 +93,9 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
             partial(create_app, settings), factory=True, workers=settings.workers, http=Impatient, ws="none",
-            loop="auto", lifespan="on", log_config=CONFIG, access_log=False, server_header=False,
-            proxy_headers=False, timeout_keep_alive=_IDLE_SECONDS, timeout_graceful_shutdown=settings.grace,
+            loop="auto" if settings.workers == 1 else f"{FairLoop.__module__}:FairLoop",
+            lifespan="on", log_config=CONFIG, access_log=False, server_header=False, proxy_headers=False,
+            timeout_keep_alive=_IDLE_SECONDS, timeout_graceful_shutdown=settings.grace,
             timeout_worker_healthcheck=_HEALTH_SECONDS,
         )  # fmt: skip
         try:
