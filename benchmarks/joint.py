@@ -154,13 +154,8 @@ def _on(task: Task) -> dict[str, list[float]]:
         rows |= _others(ours["seconds"], task, seed)
         for name, row in rows.items():
             found.setdefault(name, []).append(row["accuracy"])
-        print(
-            task.name,
-            seed,
-            found.get(EARLIER),
-            {name: round(100 * row["accuracy"], 1) for name, row in rows.items()},
-            flush=True,
-        )
+        said = {name: round(100 * row["accuracy"], 1) for name, row in rows.items()}
+        print(task.name, seed, found.get(EARLIER), said, flush=True)
     return found
 
 
@@ -257,7 +252,7 @@ def _peers(task: Task, seed: int) -> dict[str, Callable[[int], Any]]:
             "Doc2Vec (gensim, DBOW)": lambda n: _doc2vec(n, task, seed),
         }
     if find_spec("fasttext") is not None:
-        peers["fastText (skip-gram)"] = lambda n: _fasttext(n, task, seed)
+        peers["fastText (skip-gram)"] = lambda n: _fasttext(n, task)  # it takes no seed
     return peers
 
 
@@ -284,7 +279,7 @@ def _doc2vec(epochs: int, task: Task, seed: int) -> Callable[[], float]:
     return judge
 
 
-def _fasttext(epochs: int, task: Task, seed: int) -> WordVectors:
+def _fasttext(epochs: int, task: Task) -> WordVectors:
     from tempfile import NamedTemporaryFile
 
     import fasttext  # type: ignore[import-not-found]
@@ -299,7 +294,6 @@ def _fasttext(epochs: int, task: Task, seed: int) -> WordVectors:
             "thread": THREADS,
             "epoch": epochs,
             "verbose": 0,
-            "seed": seed,
         }
         model = fasttext.train_unsupervised(file.name, model="skipgram", **how)
     words = model.get_words()
