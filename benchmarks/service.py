@@ -126,16 +126,16 @@ def measure(load: Load) -> dict[str, Any]:
     slow = (
         warm["per_second"] * SECONDS < 20 * SIZES[load.size]
     )  # several requests on each connection, or it means little
-    seconds = 6 * SECONDS if slow else SECONDS
-    full = _undisturbed(load, seconds)
-    half = _undisturbed(load, seconds, full["per_second"] / 2)
+    seconds, tries = (6 * SECONDS, 1) if slow else (SECONDS, TRIES)  # moments matter little to what takes seconds
+    full = _undisturbed(load, seconds, tries)
+    half = _undisturbed(load, seconds, tries, full["per_second"] / 2)
     return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}
 
 
-def _undisturbed(load: Load, seconds: float, rate: float = 0.0) -> dict[str, float]:
+def _undisturbed(load: Load, seconds: float, tries: int, rate: float = 0.0) -> dict[str, float]:
     """Measure until the host has taken little time away; return the measurement that it took least from."""
     found = []
-    for _ in range(TRIES):
+    for _ in range(tries):
         before = stolen()
         one = load.run(seconds, rate)
         found.append(one | {"stolen": (stolen() - before) / (seconds * (os.cpu_count() or 1))})
