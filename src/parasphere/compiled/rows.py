@@ -192,8 +192,7 @@ def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: A
         many = min(GROUP, n - begin)
         for i in range(many):
             for j in range(width):
-                here = 0.0 if silent[begin + i] else rows[begin + i, j] * factors[begin + i] - shift[j]
-                moved[i, j] = here
+                moved[i, j] = 0.0 if silent[begin + i] else rows[begin + i, j] * factors[begin + i] - shift[j]
         if matrix is None:  # known when this is compiled
             out[begin : begin + many] = moved[:many]
         else:

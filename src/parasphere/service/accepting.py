@@ -10,16 +10,25 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-try:
-    from uvloop import Loop as _Loop
-except ImportError:  # not on Windows
-    _Loop = asyncio.SelectorEventLoop
+from .logs import log_failure
 
 _HESITATION, _LONGEST = 0.0002, 0.005  # seconds per open connection, and at most
 _PAUSE = 1.0  # seconds, if there are too many open files to accept one more
 
 
-class FairLoop(_Loop):  # type: ignore[misc,valid-type]
+def _usual() -> Any:
+    """Return the loop that uvicorn would choose."""
+    try:
+        from uvloop import Loop
+    except ImportError:  # on Windows
+        return asyncio.SelectorEventLoop
+    return Loop
+
+
+_Usual: Any = _usual()
+
+
+class FairLoop(_Usual):
     """An event loop whose servers leave connections to workers that have fewer."""
 
     async def create_server(self, protocol_factory: Callable[[], Any], *_: Any, sock: socket.socket, **__: Any) -> Any:
@@ -72,7 +81,8 @@ class Listener:
         except (BlockingIOError, ConnectionError):  # another worker was faster, or the client has left
             self._listen()
             return
-        except OSError:
+        except OSError as error:
+            log_failure("accept", error)
             self._loop.call_later(_PAUSE, self._listen)
             return
         connection.setblocking(False)

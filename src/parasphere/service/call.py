@@ -1,7 +1,7 @@
 """A request as endpoints get it, and their answer in JSON.
 
-Both are Starlette's without what costs time and is not needed: a short text's vector takes no longer than parsing the
-headers of a request into an object, its body into a stream, and those of an answer into another one.
+Both are Starlette's without what is not needed here: objects for the headers of either, and a stream for a body that
+has been read. That takes about a sixth of the time of a request of one text.
 """
 
 from typing import Any, NamedTuple
