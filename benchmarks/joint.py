@@ -2,23 +2,25 @@
 
 Run with ``python -m benchmarks joint``; it takes about an hour. All learn 300 dimensions from the training texts of
 20 Newsgroups, and of the paper's six corpora, tokenised alike, with the same number of threads: ours by its defaults,
-from ``english-128`` and from nothing, the others for about the same wall time. The accuracy is that of a linear support
-vector machine on the test texts (a fifth, drawn at random, where there is no division): on SPM for vectors of words, on
-inferred vectors for Doc2Vec; on the six corpora the mean of three seeds. fastText is left out if it is not installed.
+from ``english-128`` and from nothing, the others for the same wall time or a little more. The accuracy is that of a
+linear support vector machine on the test texts (a fifth, drawn at random, where there is no division): on SPM for
+vectors of words, on inferred vectors for Doc2Vec; on the six corpora the mean of three seeds. fastText is left out if
+it is not installed.
 
 The loss compares vectors of words by how well they predict: of each of ``JUDGED`` test texts one word in five is left
-out, and its logarithmic probability is that among it and 511 words drawn by their frequency, each word with the
-exponential of its cosine with the weighted sum of the other words, times a concentration. That is fitted to half of the
-texts; the loss is that of the others.
+out, and its logarithmic probability is that among it and 511 words drawn by their frequency. Each has the exponential
+of its weight, times its cosine with the weighted sum of the other words, times a concentration, which is fitted to half
+of the texts; the loss is that of the others.
 
 The variable PARASPHERE_JOINT_CORPORA may name fewer corpora, separated by commas, or none, which takes 15 minutes.
-PARASPHERE_BEFORE may name a checkout of an earlier version (84db8a2, whose joint learning took one thread
-and 40 epochs); it then learns from the same texts in a process of its own.
+PARASPHERE_BEFORE may name a checkout of an earlier version (84db8a2, whose joint learning took one thread and 40
+epochs); it then learns from the same texts in a process of its own.
 """
 
 from benchmarks.measure import table
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -236,10 +238,10 @@ def _facts(seconds: float, epochs: int, task: Task, accuracy: float) -> dict[str
 
 
 def _for_about(goal: float, learn: Callable[[int], Any], task: Task) -> dict[str, float]:
-    """Learn for as many epochs as fit into a number of seconds, by the time of one epoch."""
+    """Learn for as many epochs as take a number of seconds or a little more, by the time of one epoch."""
     begun = time.perf_counter()
     learn(1)
-    epochs = max(1, round(goal / (time.perf_counter() - begun)))
+    epochs = math.ceil(goal / (time.perf_counter() - begun))
     begun = time.perf_counter()
     found = learn(epochs)
     seconds = time.perf_counter() - begun

@@ -154,7 +154,7 @@ def _piece(folder: Path, number: int) -> Path:
 
 
 def _save_piece(path: Path, bags: Bags) -> None:
-    """Write bags without a checksum, which would take a twentieth of the time of reading their texts."""
+    """Write bags without a checksum, which would take long beside reading their texts; they are checked when loaded."""
     with storage.replacing(path) as part:
         storage.Tensors(bags.to_saved()[1]).write(part)
 
