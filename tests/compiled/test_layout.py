@@ -124,14 +124,19 @@ def test_a_size_that_an_optional_array_brings_binds_the_others(
 
 
 def test_every_loop_that_takes_addresses_is_behind_a_door() -> None:
-    """Functions that compiled code alone calls get addresses, and Python cannot make these."""
+    """Functions that compiled code alone calls get addresses, and Python cannot make these.
+
+    Such code may call what is behind a door, by a private name.
+    """
+    behind = [vars(door)["__wrapped__"] for door in DOORS.values()]
     bare = [
         thing.__name__
         for module in modules()
-        for thing in vars(module).values()
+        for name, thing in vars(module).items()
         if isinstance(thing, CPUDispatcher)
         and thing.__name__ != "address"
         and "address(" in inspect.getsource(thing.py_func)
+        and not (name.startswith("_") and thing in behind)
     ]
     assert bare == []
     assert len(DOORS) > 20

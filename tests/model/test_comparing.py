@@ -135,6 +135,17 @@ def test_an_offset_has_the_same_bits_alone_and_in_company(model: SphericalParagr
         assert np.array_equal(model.posterior([text]).offset[0], together[i])
 
 
+@pytest.mark.parametrize("strength", [0.0, 10.0, float("inf")])
+@pytest.mark.parametrize("others", [{}, {"kappa_method": "banerjee"}, {"facets": 2, "random_state": 0}])
+def test_transform_has_the_bits_of_the_posterior(
+    rng: np.random.Generator, strength: float, others: dict[str, Any]
+) -> None:
+    model = make(rng, prior_strength=strength, **others)
+    expected = model.posterior(TEXTS).vectors("offset")
+    assert np.array_equal(model.transform(TEXTS), expected)
+    assert np.array_equal(np.concatenate([model.transform([text]) for text in TEXTS]), expected)
+
+
 def test_facets_are_whitened_block_by_block(rng: np.random.Generator) -> None:
     model = make(rng, facets=2, random_state=0)
     posterior = model.posterior(TEXTS)

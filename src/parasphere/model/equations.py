@@ -37,12 +37,10 @@ from ..errors import ParasphereError
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Array, apply, order_of
 from ..storage import check_types, storable
-from .solver import solve_each
+from .solver import numbers_of, solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
 
-SOLVED = 1e-13  # a word concentration is solved when no more than this share of it is left to go
-MOST_STEPS = 100
 GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
 
 
@@ -150,10 +148,9 @@ def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
     ``M(kappa) < kappa`` an upper one; a step beyond the bounds, or along a rising tangent, is replaced by a point
     between them. Each document is solved by itself, so its bits do not depend on the others.
     """
-    kappa = vmf.invert(_mean_cosine(documents, documents.squared_norms**0.5, prior), dim, prior.method)
-    if math.isinf(prior.strength):
-        return kappa
-    return solve_each(documents, kappa, prior, dim, SOLVED, MOST_STEPS)
+    kappa = np.empty(len(documents.lengths))
+    solve_each(*documents, numbers_of(prior, dim), kappa)
+    return kappa
 
 
 def evidence(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:

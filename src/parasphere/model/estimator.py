@@ -22,7 +22,7 @@ from .ecosystem import Ecosystem
 from .em import Online, Run, Start, fit_prior
 from .equations import Method, Prior
 from .inference import Inference
-from .posterior import Space, check_space, directions_of, of_unit_length, offsets_of
+from .posterior import Space, check_space, directions_of, unit_offsets_of
 from .stepwise import Stepwise
 
 Floats = NDArray[np.float64]
@@ -292,7 +292,7 @@ class SphericalParagraphModel(
         check_space(space)
         if space == "direction":
             return directions_of(bags, self.prior_)
-        return of_unit_length(offsets_of(bags, self.prior_, self._whitening))
+        return unit_offsets_of(bags, self.prior_, self._whitening)
 
     def _learn(self, bags: Bags, strength: float, method: Method) -> None:
         known = bags.lengths > 0

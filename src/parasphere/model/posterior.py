@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..compiled.rows import map_shifted_rows, unit_combinations
 from ..features import Bags
-from ..sphere import bessel, vmf
+from ..sphere import vmf
 from . import equations
 from .equations import Prior
+from .solver import numbers_of, unit_offsets
 
 Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
@@ -173,13 +174,13 @@ def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
     return directions
 
 
-def offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
-    """Return the offset of each document, (n_docs, dim), in the type of the sums, without the rest of the posterior."""
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    kappa = equations.solve(documents, prior, bags.dim)
-    concentration = equations.concentrations(documents, kappa, prior)
-    lengths = bessel.apply(bessel.mean_length, concentration, bessel.order_of(bags.dim))
-    return offsets(equations.directions(bags.sums, kappa, prior), lengths, bags.lengths * kappa == 0, prior, whitening)
+def unit_offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
+    """Return the offset of each document, divided by its length, (n_docs, dim), in the type of the sums."""
+    result = np.empty_like(bags.sums)
+    mean, common = prior.mean_direction, _mean_length(float(prior.concentration), bags.dim)
+    numbers = numbers_of(prior, bags.dim)
+    unit_offsets(bags.sums, bags.squared_norms, bags.lengths, mean, numbers, common, whitening, result)
+    return result
 
 
 def offsets(

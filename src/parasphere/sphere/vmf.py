@@ -111,7 +111,7 @@ def mean_length_slope(kappa: Array, dim: int) -> Array:
 
 
 @functools.lru_cache(maxsize=256)
-def _longest(dim: int) -> float:
+def longest(dim: int) -> float:
     """Return a mean length, below 1, whose concentration lies beyond MAX_KAPPA."""
     return 1.0 - 0.5 * float(bessel.shortfall(MAX_KAPPA, bessel.order_of(dim)))
 
@@ -153,15 +153,15 @@ def concentration(mean_length: Array, dim: int, method: Literal["newton", "baner
         raise ValueError(f"method must be 'newton' or 'banerjee', not {method!r}")
     values = nonnegative(mean_length, "mean_length", most=1.0 + _ROUNDING)
     if isinstance(values, float):
-        longest = _longest(int(order.dim))
-        return like(min(bessel.apply(_INVERSES[method], min(values, longest), order), MAX_KAPPA), mean_length)
+        value = min(values, longest(int(order.dim)))
+        return like(min(bessel.apply(_INVERSES[method], value, order), MAX_KAPPA), mean_length)
     return like(invert(values, dim, method), mean_length)
 
 
 def invert(lengths: Array, dim: int, method: Literal["newton", "banerjee"] = "newton") -> Array:
     """Return :func:`concentration` of a float64 array without checks, for inner loops; lengths below 0 count as 0."""
     order = bessel.order_of(dim)
-    return bessel.apply(_INVERSES[method], lengths.clip(0.0, _longest(dim)), order).clip(0.0, MAX_KAPPA)
+    return bessel.apply(_INVERSES[method], lengths.clip(0.0, longest(dim)), order).clip(0.0, MAX_KAPPA)
 
 
 def log_density(x: Array, mean_direction: Array, kappa: Array) -> Array:
