@@ -7,10 +7,8 @@ linear support vector machine on the test texts (a fifth, drawn at random, where
 vectors of words, on inferred vectors for Doc2Vec; on the six corpora the mean of three seeds. fastText is left out if
 it is not installed.
 
-The loss compares vectors of words by how well they predict: of each of ``JUDGED`` test texts one word in five is left
-out, and its logarithmic probability is that among it and 511 words drawn by their frequency. Each has the exponential
-of its weight, times its cosine with the weighted sum of the other words, times a concentration, which is fitted to half
-of the texts; the loss is that of the others.
+The loss is minus what joint learning maximises: words of test texts are predicted from others of the same text, over
+all words of the training texts (nothing is drawn), with the concentrations and the mean direction that were learned.
 
 The variable PARASPHERE_JOINT_CORPORA may name fewer corpora, separated by commas, or none, which takes 15 minutes.
 PARASPHERE_BEFORE may name a checkout of an earlier version (84db8a2, whose joint learning took one thread and 40
@@ -29,39 +27,45 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.svm import LinearSVC
 
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors, datasets
-from parasphere.vectors.learning_texts import known_words, read_texts
+from parasphere.text import Lookup, Vocabulary
+from parasphere.vectors.learning import Settings
+from parasphere.vectors.learning_pieces import Cutting, cut
+from parasphere.vectors.learning_texts import read_texts
 
 DIM, MIN_COUNT, NEGATIVES = 300, 2, 5
 THREADS = min(2, os.cpu_count() or 1)
 SEEDS = range(3)
 EARLIER = "before, 1 thread"
-JUDGED = 2000  # test texts
+JUDGED = 1000  # test texts
 ALL = "20news-different,20news-similar,20news-same,reuters-10,subj,mr"
 CORPORA = [name for name in os.environ.get("PARASPHERE_JOINT_CORPORA", ALL).split(",") if name]
 
 BEFORE = """
 import json, sys, time
 import numpy as np
-from parasphere import JointSphericalModel
-texts = json.load(open(sys.argv[1]))
-options = dict(dim=int(sys.argv[3]), ngrams=1, n_jobs=1, random_state=int(sys.argv[4]))
-JointSphericalModel(epochs=1, **options).fit(texts[:100])  # compiles
+from parasphere.vectors import GLOVE, WordVectors
+from parasphere.joint import Settings, learn_vectors
+texts, dim, seed = json.load(open(sys.argv[1])), int(sys.argv[3]), int(sys.argv[4])
+start = WordVectors.load(GLOVE)
+learn_vectors(texts[:100], start, dim, settings=Settings(epochs=1, ngrams=1))  # compiles
 begun = time.perf_counter()
-model = JointSphericalModel(**options).fit(texts)
+found = learn_vectors(texts, start, dim, settings=Settings(ngrams=1, seed=seed))
 seconds = time.perf_counter() - begun
-vectors = model.vectors_
-np.savez(sys.argv[2], words=np.array(vectors.words), matrix=vectors.matrix, norms=vectors.norms)
-print(json.dumps({"seconds": seconds, "epochs": len(model.losses_)}))
+arrays = {"matrix": found.vectors.matrix, "norms": found.vectors.norms, "mean": found.mean_direction}
+numbers = [found.concentration, found.prior_concentration]
+np.savez(sys.argv[2], words=np.array(found.vectors.words), numbers=numbers, **arrays)
+print(json.dumps({"seconds": seconds, "epochs": len(found.losses)}))
 """
 
 
@@ -74,11 +78,24 @@ class Task:
         self.train = np.random.default_rng(0).random(len(data)) < 0.8 if data.train is None else data.train
         self.texts = [text for text, train in zip(data.texts, self.train, strict=True) if train]
         self.unseen = [text for text, train in zip(data.texts, self.train, strict=True) if not train]
-        read = known_words(read_texts(self.texts, Tokenizer(), MIN_COUNT))
+        read = read_texts(self.texts, Tokenizer(), MIN_COUNT, known=True)
         words = np.array(read.words, object)
-        self.lists = [words[read.ids[lo:hi]].tolist() for lo, hi in zip(read.ends, read.ends[1:], strict=False)]
-        self.words = len(read.ids)
-        self.known = {word for some in self.lists for word in some}
+        self.lists = [words[read.ids[lo:hi]].tolist() for lo, hi in pairwise(read.ends)]
+        self.words, self.known = len(read.ids), read.words
+        self.judged = self._pieces(read.counts / read.counts.sum())
+
+    def _pieces(self, shares: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Return words of test texts and those to predict from them, drawn and cut as learning does."""
+        read = Lookup(Vocabulary(self.known), Tokenizer()).ids(pa.array(self.unseen[:JUDGED], pa.large_string()))
+        known = read.ids >= 0
+        ends = np.append(0, np.cumsum(known))[read.ends]
+        often, settings = Settings().sample / shares, Settings()
+        keep = np.minimum(1, np.sqrt(often) + often).astype(np.float32)
+        how = Cutting(settings.context, settings.targets, settings.share)
+        ids, order = read.ids[known].astype(np.int32), np.arange(len(ends) - 1)
+        pieces = cut(ids, ends, order, keep, how, np.array([1], np.uint64))
+        both = zip(pairwise(pieces.begins), pieces.middles, strict=True)
+        return [(pieces.words[lo:middle], pieces.words[middle:hi]) for (lo, hi), middle in both]
 
     def accuracy(self, seen: NDArray[Any], unseen: NDArray[Any]) -> float:
         """Return the share of test texts that a linear machine on vectors of texts classifies rightly."""
@@ -87,49 +104,29 @@ class Task:
 
     def accuracy_of(self, vectors: WordVectors) -> float:
         """Return the same of the vectors of texts that SPM makes of vectors of words."""
-        model = SphericalParagraphModel(vectors, tol=1e-4, space="direction").fit(self.texts)
+        model = SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=1e-4, space="direction").fit(self.texts)
         return self.accuracy(model.transform(self.texts), model.transform(self.unseen))
 
-    def loss_of(self, vectors: WordVectors) -> float:
-        """Return the mean loss of words of test texts that are predicted from the other words, in nats."""
-        rng, split = np.random.default_rng(0), Tokenizer()
-        weights = np.ones(len(vectors)) if vectors.weights is None else vectors.weights
-        matrix, pool = np.asarray(vectors.matrix, np.float64), vectors.vocabulary.get_many(self._drawn(rng))
-        pool = pool[pool >= 0]
-        scores = []
-        for text in self.unseen[:JUDGED]:
-            # Words that any of the learners may lack are left out alike: those seen fewer than twice.
-            ids = vectors.vocabulary.get_many([word for word in split(text) if word in self.known])
-            ids = rng.permutation(ids[ids >= 0])
-            out = len(ids) // 5
-            if out:
-                centre = weights[ids[out:]] @ matrix[ids[out:]]
-                centre /= np.linalg.norm(centre)
-                drawn = rng.choice(pool, 511)
-                others = weights[drawn] * (matrix[drawn] @ centre)
-                own = weights[ids[:out]] * (matrix[ids[:out]] @ centre)
-                scores.append((own, others))
-
-        def loss(kappa: float, some: list[Any]) -> float:
-            each = [np.logaddexp(logsumexp(kappa * others), kappa * own) - kappa * own for own, others in some]
-            return float(np.mean(np.concatenate(each)))
-
-        half = scores[::2]
-        best = minimize_scalar(lambda log: loss(np.exp(log), half), bounds=(-2.0, 7.0), method="bounded")
-        return loss(float(np.exp(best.x)), scores[1::2])
-
-    def _drawn(self, rng: np.random.Generator) -> list[str]:
-        words = [word for some in self.lists for word in some]
-        return [words[i] for i in rng.integers(0, len(words), 20_000).tolist()]
+    def loss_of(self, vectors: WordVectors, kappa: float, kappa0: float, mean: NDArray[Any]) -> float:
+        """Return the mean loss per word that is predicted, in nats."""
+        rows = vectors.vocabulary.get_many(self.known)
+        scaled = (kappa * np.asarray(vectors.weights)[rows, None] * vectors.matrix[rows]).astype(np.float32)
+        losses = []
+        for some in (self.judged[at : at + 256] for at in range(0, len(self.judged), 256)):
+            etas = np.stack([kappa0 * mean + scaled[context].sum(0) for context, _ in some]).astype(np.float32)
+            logits = (etas / np.linalg.norm(etas, axis=1, keepdims=True)) @ scaled.T
+            for own, (_, targets), total in zip(logits, some, logsumexp(logits, axis=1), strict=True):
+                losses += (total - own[targets]).tolist()
+        return float(np.mean(losses))
 
 
 def run() -> dict[str, Any]:
     """Measure everything, ours and the others in this process."""
     task = Task("20news")
-    JointVectors(DIM, epochs=1, n_jobs=THREADS).fit(task.texts[:100])  # compiles
-    one, two = JointVectors(DIM, n_jobs=1), JointVectors(DIM, n_jobs=THREADS)
+    _ours(epochs=1).fit(task.texts[:100])  # compiles
+    one, two = _ours(n_jobs=1), _ours()
     rows = {"JointVectors, 1 thread": _learned(one, task), "JointVectors": _learned(two, task)}
-    rows["JointVectors, start=None"] = _learned(JointVectors(DIM, start=None, n_jobs=THREADS), task)
+    rows["JointVectors, start=None"] = _learned(_ours(start=None), task)
     if "PARASPHERE_BEFORE" in os.environ:
         rows[EARLIER] = _before(task)
     rows |= _others(rows["JointVectors"]["seconds"], task)
@@ -146,11 +143,8 @@ def _on(task: Task) -> dict[str, list[float]]:
         with ThreadPoolExecutor(THREADS) as pool:  # each takes one thread, and its time is not reported
             found[EARLIER] = [row["accuracy"] for row in pool.map(lambda seed: _before(task, seed), SEEDS)]
     for seed in SEEDS:
-        ours = _learned(JointVectors(DIM, n_jobs=THREADS, random_state=seed), task)
-        rows = {"JointVectors": ours}
-        rows["JointVectors, start=None"] = _learned(
-            JointVectors(DIM, start=None, n_jobs=THREADS, random_state=seed), task
-        )
+        ours = _learned(_ours(random_state=seed), task)
+        rows = {"JointVectors": ours, "JointVectors, start=None": _learned(_ours(start=None, random_state=seed), task)}
         rows |= _others(ours["seconds"], task, seed)
         for name, row in rows.items():
             found.setdefault(name, []).append(row["accuracy"])
@@ -200,10 +194,19 @@ def _ratios(rows: dict[str, Any]) -> str:
     )
 
 
+def _ours(**changed: Any) -> JointVectors:
+    """Return our learner, which splits texts as the others do."""
+    learner = JointVectors(DIM, tokenizer=Tokenizer(), n_jobs=THREADS)
+    learner.set_params(**changed)
+    return learner
+
+
 def _learned(learner: JointVectors, task: Task) -> dict[str, float]:
     begun = time.perf_counter()
     learner.fit(task.texts)
-    return _row(time.perf_counter() - begun, len(learner.losses_), task, learner.vectors_)
+    row = _row(time.perf_counter() - begun, len(learner.losses_), task, learner.vectors_)
+    numbers = learner.concentration_, learner.prior_concentration_
+    return row | {"loss": task.loss_of(learner.vectors_, *numbers, learner.mean_direction_)}
 
 
 def _before(task: Task, seed: int = 0) -> dict[str, float]:
@@ -220,7 +223,9 @@ def _before(task: Task, seed: int = 0) -> dict[str, float]:
         with np.load(found) as arrays:
             vectors = WordVectors.from_arrays(arrays["words"].tolist(), arrays["matrix"])
             vectors = vectors.with_weights(arrays["norms"].astype(np.float64))
-    return _row(facts["seconds"], facts["epochs"], task, vectors)
+            kappa, kappa0 = arrays["numbers"].tolist()
+            loss = task.loss_of(vectors, kappa, kappa0, arrays["mean"])
+    return _row(facts["seconds"], facts["epochs"], task, vectors) | {"loss": loss}
 
 
 def _others(seconds: float, task: Task, seed: int = 0) -> dict[str, dict[str, float]]:
@@ -228,8 +233,7 @@ def _others(seconds: float, task: Task, seed: int = 0) -> dict[str, dict[str, fl
 
 
 def _row(seconds: float, epochs: int, task: Task, vectors: WordVectors) -> dict[str, float]:
-    row = _facts(seconds, epochs, task, task.accuracy_of(vectors))
-    return row | {"loss": task.loss_of(vectors)}
+    return _facts(seconds, epochs, task, task.accuracy_of(vectors))
 
 
 def _facts(seconds: float, epochs: int, task: Task, accuracy: float) -> dict[str, float]:
