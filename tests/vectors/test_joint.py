@@ -495,3 +495,27 @@ def test_a_weight_counts_a_word_that_often() -> None:
     shares = dict(counted.explain("north north north east").words)
     assert dict(told.words)["north"] == pytest.approx(3 * shares["north"])
     assert sum(share for _, share in told.words) + told.prior == pytest.approx(1)
+
+
+def test_the_concentrations_are_those_that_predict_held_out_texts_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By brute force: the probabilities are those among all words, of pieces of the texts that were held out."""
+
+    def loss(state: Learning, kappa: float = 1.0, kappa0: float = 1.0) -> float:
+        scaled = kappa * state.numbers[KAPPA] * state.weights[:, None] * state.matrix
+        losses: list[float] = []
+        for seed in range(1, 9):
+            random = np.array([seed], np.uint64)
+            pieces = cut(state.texts.ids, state.texts.ends, state.held_out, state.keep, state.cutting, random)
+            for (lo, hi), middle in zip(pairwise(pieces.begins), pieces.middles, strict=True):
+                eta = kappa0 * state.numbers[KAPPA0] * state.mean + scaled[pieces.words[lo:middle]].sum(0)
+                logits = scaled @ (eta / np.linalg.norm(eta))
+                losses += (np.log(np.exp(logits).sum()) - logits[pieces.words[middle:hi]]).tolist()
+        return float(np.mean(losses))
+
+    settled = learned(TEXTS, epochs=150, held_out=0.5)
+    monkeypatch.setattr("parasphere.vectors.learning.SETTLED_BY", np.inf)
+    too_sure = learned(TEXTS, epochs=150, held_out=0.5)
+    assert np.array_equal(settled.matrix, too_sure.matrix)
+    assert loss(settled) < loss(too_sure)
+    for kappa, kappa0 in ((1.2, 1.0), (1 / 1.2, 1.0), (1.0, 1.5), (1.0, 1 / 1.5)):
+        assert loss(settled) < loss(settled, kappa, kappa0)

@@ -80,7 +80,8 @@ class JointVectors(Saved, BaseEstimator):
     tokenizer_ : Tokenizer or callable
         The tokenizer that was used.
     concentration_, prior_concentration_ : float
-        The concentrations kappa and kappa0, as learned with the vectors.
+        The concentrations kappa and kappa0, as learned with the vectors and, if there are enough held-out texts, fitted
+        to these in the end.
     mean_direction_ : (dim,) float32
         The mean direction mu0, as learned with the vectors.
     losses_, held_out_losses_ : (n_epochs,) float64

@@ -20,7 +20,7 @@ from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
 from ..text import Vocabulary, phrase_rows
-from .learning_batch import KAPPA, KAPPA0, Parameters, Prior, draw
+from .learning_batch import KAPPA, KAPPA0, SLOPE, Parameters, Prior, draw
 from .learning_pieces import Cutting, Pieces, cut
 from .learning_start import first_state
 from .learning_steps import GROUP, Stepper
@@ -35,7 +35,8 @@ BATCH = 256  # pieces
 CONCENTRATION = 10.0  # kappa and kappa0 to begin with
 FEWEST_BATCHES = 100  # per epoch: smaller corpora are learned in smaller batches
 SHARD = 1 << 22  # words of the texts that are cut into pieces at a time
-SETTLING = 40  # batches that fit the concentrations to the initial vectors
+SETTLING = 40  # batches that fit the concentrations alone, to the initial vectors and to those that were learned
+SETTLED_BY = 100  # held-out pieces that it takes to fit them in the end
 SEEN = 45e6  # words to learn from, all epochs together,
 EPOCHS = 4, 18  # within these bounds; if all words start at random,
 EPOCHS_AT_RANDOM = 4, 40
@@ -134,12 +135,15 @@ class Learning:
         judged = cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, np.array([99], np.uint64))
         stepper = self._stepper(pool)
         if self.start.known.any():
-            self._settle(stepper)
+            state = np.array([98], np.uint64)
+            texts = self.learned_from[: SETTLING * BATCH]
+            first = cut(self.texts.ids, self.texts.ends, texts, self.keep, self.cutting, state)
+            self._settle(stepper, first, (self.batch, self.settings.negatives), 0.15, state)
         start_loss = self._judge(stepper, judged)
-        if checkpoint is not None and (state := checkpoint.resume()) is not None:
+        if checkpoint is not None and (kept := checkpoint.resume()) is not None:
             for name in self.CHANGING:
-                getattr(self, name)[:] = state[0][name]
-            self.losses = state[0]["losses"].tolist()
+                getattr(self, name)[:] = kept[0][name]
+            self.losses = kept[0]["losses"].tolist()
         with progress("learning vectors", self.epochs, unit="epochs", shown=verbose) as advance:
             advance(len(self.losses))
             while (epoch := len(self.losses)) < self._last():
@@ -152,6 +156,8 @@ class Learning:
         if self.start.known.any() and self.losses[-1][1] >= start_loss:
             self.gained = False
             self.matrix[:], self.weights[:] = self.start.matrix, self.start.weights
+        if len(judged.middles) >= SETTLED_BY:  # concentrations fitted to the texts learned from are too high for others
+            self._settle(stepper, judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
 
     def _stepper(self, pool: ThreadPoolExecutor | None) -> Stepper:
         start, settings = self.start, self.settings
@@ -214,16 +220,20 @@ class Learning:
         drawn: NDArray[np.int32] = draw(self.table, n_groups * n_words, state).reshape(n_groups, n_words)
         return drawn
 
-    def _settle(self, stepper: Stepper) -> None:
-        """Fit the concentrations to the initial vectors."""
-        state = np.array([98], np.uint64)
-        texts = self.learned_from[: SETTLING * BATCH]
-        pieces = cut(self.texts.ids, self.texts.ends, texts, self.keep, self.cutting, state)
+    def _settle(
+        self, stepper: Stepper, pieces: Pieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
+    ) -> None:
+        """Fit the concentrations to pieces, so many at a time with so many drawn words.
+
+        The steps of their logarithms fall from ``size`` to zero.
+        """
+        n_pieces, n_drawn = many
+        self.numbers[SLOPE:] = 0.0
         for i in range(SETTLING):
-            some = np.random.default_rng([self.settings.seed, i]).permutation(len(pieces.middles))[: self.batch]
+            some = np.random.default_rng([self.settings.seed, i]).permutation(len(pieces.middles))[:n_pieces]
             if len(some):
-                drawn = self._drawn(len(some), self.settings.negatives, state)
-                stepper.learn(pieces, some, drawn, 0.0, 0.15 * (1 - i / SETTLING), weigh=False)
+                drawn = self._drawn(len(some), n_drawn, state)
+                stepper.learn(pieces, some, drawn, 0.0, size * (1 - i / SETTLING), weigh=False)
 
     def _judge(self, stepper: Stepper, pieces: Pieces) -> float:
         """Return the mean loss per held-out word of the texts that are not learned from."""
