@@ -252,6 +252,27 @@ def test_a_phone_pinches_and_taps(browser: Any, address: str) -> None:
         page.touchscreen.tap(*spot(page, 3))
         page.wait_for_selector(".whole")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.keyboard.press("Escape")
+        before, (x, y) = page.evaluate("explorer.maps[0].view.k"), spot(page, 3)
+        pinch(page, x, y, 20, 60)
+        assert page.evaluate("explorer.maps[0].view.k") == pytest.approx(3 * before, rel=0.05)
+        assert spot(page, 3) == pytest.approx((x, y), abs=3)  # what is between the fingers stays there
+        pinch(page, x, y, 60, 20)
+        assert page.evaluate("explorer.maps[0].view.k") == pytest.approx(before, rel=0.05)
+
+
+def pinch(page: Any, x: float, y: float, begin: float, end: float) -> None:
+    """Put two fingers on the page, so far left and right of a place, and move them until they are at another distance.
+
+    Playwright has no second finger; the browser's own interface has.
+    """
+    session = page.context.new_cdp_session(page)
+    for step in range(11):
+        apart = begin + (end - begin) * step / 10
+        fingers = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+        kind = "touchMove" if step else "touchStart"
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def test_two_models_stand_side_by_side(browser: Any) -> None:

@@ -30,7 +30,7 @@ from .scatter import Scatter
 # Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
-FEW = 64  # so few texts are read without setting up a stream
+FEW = 64  # so few texts, if they are short, are read without setting up a stream
 
 
 @storable("reader")
@@ -113,8 +113,10 @@ class Reader:
         **columns
             Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
         """
-        if isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts):
-            return self._read_few(strings(texts), n_jobs)
+        few = isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts)
+        if few and sum(map(len, texts)) <= STEP_BYTES:
+            n_threads(n_jobs)  # which checks it
+            return self._read_few(texts)
         parts = self.stream(as_texts(texts), n_jobs, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
@@ -151,15 +153,15 @@ class Reader:
         threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
         steps = _steps(texts)
-        if len(steps) == 2:
-            self._fill(bags, texts, counts, counting)
-            return bags
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
-            self._fill(bags[begin:end], texts[begin:end], counts, counting)
+            ids = self._fill(bags[begin:end], texts[begin:end])
+            if counts is not None:
+                with counting:
+                    count_ids(ids, counts)
 
-        if threads == 1:
+        if threads == 1 or len(steps) == 2:
             for step in pairwise(steps):
                 fill(step)
         else:
@@ -167,17 +169,15 @@ class Reader:
                 list(pool.map(fill, pairwise(steps)))
         return bags
 
-    def _fill(self, bags: Bags, texts: pa.Array, counts: NDArray[np.float64] | None, counting: Lock) -> None:
-        """Write the numbers of some texts to bags that have room for them."""
+    def _fill(self, bags: Bags, texts: pa.Array) -> NDArray[np.int32]:
+        """Write the numbers of some texts to bags that have room for them; return the ids of their words."""
         ids, ends = self.lookup.ids(texts)
-        if counts is not None:
-            with counting:
-                count_ids(ids, counts)
         into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
         if self.facets is None:
             sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
         else:
             sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, 0.0, *self.facets.tables(), *into)
+        return ids
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
         """Yield each word or phrase of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
@@ -201,10 +201,13 @@ class Reader:
         sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
         return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
-    def _read_few(self, texts: pa.Array, n_jobs: int | None) -> Bags:
-        known, bags = Known(self.lookup), self.bags(texts, n_jobs)
-        known.add(texts, self._known_words(bags), int(bags.unknown.sum()))
-        known.warn()
+    def _read_few(self, texts: list[str]) -> Bags:
+        column, bags = strings(texts), self.empty(len(texts))
+        self._fill(bags, column)
+        if unknown := int(bags.unknown.sum()):
+            known = Known(self.lookup)
+            known.add(column, self._known_words(bags), unknown)
+            known.warn()
         return bags
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
