@@ -25,13 +25,16 @@ os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cach
 settings.register_profile("parasphere", deadline=None)
 settings.load_profile("parasphere")
 
-# The tests of these files run in one process: their fixtures cost more than the tests.
-TOGETHER = {"test_tasks.py", "test_report.py", "test_minilm.py", "test_persistence.py", "test_index.py"}
+# The tests of this file run in one process: what they share is cached there, and costs more than they do.
+TOGETHER = {"test_persistence.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests that share a fixture of their module in one process, so that it is made once."""
     for item in items:
-        if item.path.name in TOGETHER:
+        known: Any = getattr(item, "_fixtureinfo", None)
+        fixtures = [] if known is None else [one for several in known.name2fixturedefs.values() for one in several]
+        if item.path.name in TOGETHER or any(fixture.scope == "module" for fixture in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
