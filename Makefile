@@ -60,7 +60,7 @@ docs-serve: .venv/installed-docs ## the site, rebuilt while pages are written
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 coverage: .venv/installed-test .venv/installed-release ## which lines the tests do not run, into build/coverage
-	COVERAGE_PROCESS_START=pyproject.toml $(BIN)/coverage run -m pytest -n 0
+	$(BIN)/coverage run -m pytest -n auto
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet -d build/coverage
 	$(BIN)/coverage report
