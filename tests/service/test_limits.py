@@ -1,6 +1,7 @@
 """What a request may cost: size, number, length, time, and how many may wait."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -110,3 +111,12 @@ def test_an_answer_must_be_computed_in_time(hasty: httpx.Client, monkeypatch: py
     deadline = time.monotonic() + 30
     while hasty.post("/embed", json={"texts": "a boat"}).status_code != 200:  # the thread ends what it began
         assert time.monotonic() < deadline
+
+
+def test_an_answer_is_written_at_once(client: httpx.Client) -> None:
+    """Headers and body in one piece: each write wakes the client, and takes as long as the rest of HTTP."""
+    for _ in range(20):
+        with begin_request(client.base_url, BODY, len(BODY)) as connection:
+            answer = connection.recv(1 << 16)
+        headers, _, rest = answer.partition(b"\r\n\r\n")
+        assert int(re.search(rb"content-length: (\d+)", headers)[1]) == len(rest) > 100  # type: ignore[index]

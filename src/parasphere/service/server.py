@@ -27,6 +27,36 @@ _IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, wh
 _HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent at once
 
 
+class Gathering:
+    """A transport that writes at the end of the loop's turn: uvicorn writes headers and body of an answer apart.
+
+    Each write takes as long as the rest of what HTTP does for a short answer, here and at the client, which is woken.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Write soon."""
+        if not self._held:
+            self._loop.call_soon(self._flush)
+        self._held.append(data)
+
+    def close(self) -> None:
+        """Write what is left, and close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        held, self._held = self._held, []
+        if held and not self._transport.is_closing():
+            self._transport.write(b"".join(held))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Impatient(HttpToolsProtocol):
     """HTTP with an end to waiting for headers, which uvicorn does not have: idle connections cost a file each."""
 
@@ -36,7 +66,7 @@ class Impatient(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the headers of the first request."""
-        super().connection_made(transport)
+        super().connection_made(Gathering(transport, self.loop))  # type: ignore[arg-type]
         self._since = self.loop.time()
         self._check = self.loop.call_later(HEADER_SECONDS, self._look)
 
