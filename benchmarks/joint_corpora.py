@@ -1,0 +1,50 @@
+"""Learning word vectors from texts: accuracies on the paper's six corpora, over three seeds.
+
+Run with ``python -m benchmarks joint_corpora``; it takes 40 minutes. What is learned, how it is judged and what an
+earlier version is named by are those of :mod:`benchmarks.joint`; where a corpus is not divided, a fifth of its texts,
+drawn at random, are test texts.
+"""
+
+from benchmarks.joint import EARLIER, THREADS, Task, before, learned, others, ours
+from benchmarks.measure import table
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+SEEDS = range(3)
+CORPORA = ["20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr"]
+
+
+def run() -> dict[str, Any]:
+    """Return the accuracies of each learner on each corpus, by seed."""
+    return {corpus: _on(Task(corpus)) for corpus in CORPORA}
+
+
+def _on(task: Task) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    if "PARASPHERE_BEFORE" in os.environ:
+        with ThreadPoolExecutor(THREADS) as pool:  # each takes one thread, and its time is not reported
+            found[EARLIER] = [row["accuracy"] for row in pool.map(lambda seed: before(task, seed), SEEDS)]
+    for seed in SEEDS:
+        mine = learned(ours(random_state=seed), task)
+        rows = {"JointVectors": mine, "JointVectors, start=None": learned(ours(start=None, random_state=seed), task)}
+        rows |= others(mine["seconds"], task, seed)
+        for name, row in rows.items():
+            found.setdefault(name, []).append(row["accuracy"])
+        said = {name: round(100 * row["accuracy"], 1) for name, row in rows.items()}
+        print(task.name, seed, found.get(EARLIER), said, flush=True)
+    return found
+
+
+def report(corpora: dict[str, Any]) -> str:
+    rows = [
+        [name, *(f"{100 * np.mean(found[name]):.1f} ± {100 * np.std(found[name]):.1f}" for found in corpora.values())]
+        for name in next(iter(corpora.values()))
+    ]
+    return (
+        "Accuracies, in per cent, each learned in about the time of JointVectors (mean and standard deviation of "
+        f"{len(SEEDS)} seeds):\n\n" + table(["", *corpora], rows)
+    )
