@@ -1,11 +1,12 @@
 """Run the tests on every supported Python that is installed, from wheel and sdist, with old and new dependencies.
 
 Run with ``make matrix``, after ``python -m build``. Tests are those of the sdist, so that what it lacks is noticed, and
-run against the installed package.
+run against the installed package. The wheel and what the sdist builds must be the same files, so each is installed with
+one of the two resolutions: the wheel with the highest versions, the sdist with the lowest.
 
     python scripts/matrix.py                                    all of it
     python scripts/matrix.py --quick                            the tests of packaging, sphere, text and command line
-    python scripts/matrix.py --python 3.12 --resolution highest --from wheel
+    python scripts/matrix.py --python 3.12 --resolution highest
 """
 
 import argparse
@@ -18,11 +19,12 @@ import tarfile
 import tempfile
 import time
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-RESOLUTIONS, SOURCES = ("highest", "lowest-direct"), ("wheel", "sdist")
+RESOLUTIONS = {"highest": "wheel", "lowest-direct": "sdist"}
 QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
 QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "polars", "pytest", "pytest-xdist")  # of the extra `test`
 
@@ -36,14 +38,14 @@ def main() -> None:
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
         (tests,) = Path(folder).iterdir()
-        built = _built(sdist, Path(folder, "built"))
+        packages = {"wheel": wheel, "sdist": _built(sdist, Path(folder, "built"))}
+        _check_same(**packages)
         for python in options.python or _supported():
             for resolution in options.resolution or RESOLUTIONS:
-                for source in options.source or SOURCES:
-                    case = (python, resolution, source)
-                    package = wheel if source == "wheel" else built
-                    found.append((case, *_run(case, package, tests, Path(folder, "-".join(case)), options.quick)))
-                    print(*_line(found[-1]), sep="\n", flush=True)
+                case = (python, resolution, RESOLUTIONS[resolution])
+                where = Path(folder, "-".join(case))
+                found.append((case, *_run(case, packages[case[2]], tests, where, options.quick)))
+                print(*_line(found[-1]), sep="\n", flush=True)
     print("\npython  resolution     from   result")
     for outcome in found:
         print(_line(outcome)[-1])
@@ -58,6 +60,13 @@ def _built(sdist: Path, folder: Path) -> Path:
     subprocess.run(["uv", "build", "--quiet", "--wheel", str(sdist), "--out-dir", str(folder)], check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def _check_same(wheel: Path, sdist: Path) -> None:
+    """Stop if the wheel and the one that the sdist builds differ in a file."""
+    one, other = ({(info.filename, info.CRC) for info in zipfile.ZipFile(path).infolist()} for path in (wheel, sdist))
+    if one != other:
+        sys.exit(f"the sdist builds another wheel than {wheel.name}: {sorted(name for name, _ in one ^ other)}")
 
 
 def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> tuple[bool | None, str, list[str]]:
@@ -128,7 +137,6 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--python", action="append", help="only this Python; may be given several times")
     parser.add_argument("--resolution", action="append", choices=RESOLUTIONS)
-    parser.add_argument("--from", dest="source", action="append", choices=SOURCES)
     parser.add_argument("--quick", action="store_true", help="a part of the tests, with fewer dependencies")
     return parser.parse_args()
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import baselines, corpus, dask, datasets
