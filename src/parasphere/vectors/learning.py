@@ -6,8 +6,7 @@ The objective is the leave-out predictive likelihood of the Spherical Paragraph 
 
 import hashlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -122,18 +121,16 @@ class Learning:
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
         one_each = threadpool_limits(1)  # the bits of a product depend on the number of BLAS's own threads
-        pool = nullcontext(None) if self.threads == 1 else ThreadPoolExecutor(self.threads)
-        with one_each, pool as threads, np.errstate(over="ignore", invalid="ignore"):  # told below
-            self._run(threads, checkpoint, verbose)
+        with one_each, closing(self._stepper()) as stepper, np.errstate(over="ignore", invalid="ignore"):  # told below
+            self._run(stepper, checkpoint, verbose)
         if checkpoint is not None:
             checkpoint.remove()
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning diverged with rate={self.settings.rate}; choose a smaller rate.")
         self._place_unseen()
 
-    def _run(self, pool: ThreadPoolExecutor | None, checkpoint: Checkpoint | None, verbose: bool) -> None:
+    def _run(self, stepper: Stepper, checkpoint: Checkpoint | None, verbose: bool) -> None:
         judged = cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, np.array([99], np.uint64))
-        stepper = self._stepper(pool)
         if self.start.known.any():
             state = np.array([98], np.uint64)
             texts = self.learned_from[: SETTLING * BATCH]
@@ -159,10 +156,11 @@ class Learning:
         if len(judged.middles) >= SETTLED_BY:  # concentrations fitted to the texts learned from are too high for others
             self._settle(stepper, judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
 
-    def _stepper(self, pool: ThreadPoolExecutor | None) -> Stepper:
+    def _stepper(self) -> Stepper:
         start, settings = self.start, self.settings
         parameters = Parameters(self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers)
-        return Stepper(parameters, Prior(start.matrix, start.strengths, start.weights, settings.pull), self.log_q, pool)
+        prior = Prior(start.matrix, start.strengths, start.weights, settings.pull)
+        return Stepper(parameters, prior, self.log_q, self.threads)
 
     def _cooling(self) -> int | None:
         """Return after how many epochs the rate began to fall to zero before its time, or None.

@@ -190,14 +190,12 @@ def turn(batch: Any, parameters: Any, by_drawn: Any, lo: Any, hi: Any) -> None:
         batch.slopes[p, 0], batch.slopes[p, 1] = along - by_prior, by_prior
 
 
-@compiled(fastmath=True, error_model="numpy")
-def work_on(
+# Inlined: as a function of its own it had other bits when it came from the cache than when it had just been compiled.
+@compiled(inline="always", fastmath=True, error_model="numpy")
+def _work_on(
     batch: Any, parameters: Any, log_q: Any, drawn: Any, lo: Any, hi: Any, by_drawn: Any, squares: Any, learn: Any
 ) -> None:
-    """Predict the pieces from ``lo`` to ``hi`` with the words drawn for them; if ``learn``, write the gradients too.
-
-    One call per group: what runs outside of compiled code would make threads wait for each other.
-    """
+    """Predict the pieces from ``lo`` to ``hi`` with the words drawn for them; if ``learn``, write the gradients too."""
     point(batch, parameters, lo, hi)
     directions, noise = batch.directions[lo:hi], rows_of(drawn, parameters)
     masses = np.dot(directions, noise.T)
@@ -222,6 +220,20 @@ def work_on(
             squares[j] += masses[p, j] * masses[p, j]
     by_drawn[:] = np.dot(masses.T, directions)
     turn(batch, parameters, np.dot(masses, noise), lo, hi)
+
+
+@compiled(fastmath=True, error_model="numpy")
+def work_on(
+    batch: Any, parameters: Any, log_q: Any, drawn: Any, first: Any, step: Any, by_drawn: Any, squares: Any, learn: Any
+) -> None:
+    """Do the work on every ``step``-th group of pieces from ``first`` on.
+
+    One call per thread: what runs outside of compiled code would make threads wait for each other.
+    """
+    n_groups, n = drawn.shape[0], batch.directions.shape[0]
+    for g in range(first, n_groups, step):
+        lo, hi, own = g * n // n_groups, (g + 1) * n // n_groups, g if learn else 0
+        _work_on(batch, parameters, log_q, drawn[g], lo, hi, by_drawn[own], squares[own], learn)
 
 
 @compiled

@@ -33,7 +33,6 @@ from .learning_batch import (
 from .learning_pieces import Pieces
 
 GROUP = 16  # pieces that share the words drawn
-STRIPES = 8  # parts of the rows that a batch moves, whatever the number of threads
 
 
 def concentrate(numbers: NDArray[np.float64], slopes: NDArray[np.float64], size: float) -> None:
@@ -53,14 +52,13 @@ class Stepper:
         The parameters change when something is learned.
     log_q : (n_vocabulary,) float32
         The logarithms of the probabilities with which words are drawn.
-    pool : ThreadPoolExecutor, default=None
-        The threads; None works in the calling one.
+    threads : int, default=1
+        How many threads share the work, the calling one among them; :meth:`close` ends the others.
     """
 
-    def __init__(
-        self, parameters: Parameters, prior: Prior, log_q: NDArray[np.float32], pool: ThreadPoolExecutor | None = None
-    ) -> None:
-        self.parameters, self.prior, self.log_q, self.pool = parameters, prior, log_q, pool
+    def __init__(self, parameters: Parameters, prior: Prior, log_q: NDArray[np.float32], threads: int = 1) -> None:
+        self.parameters, self.prior, self.log_q, self.threads = parameters, prior, log_q, threads
+        self._others = ThreadPoolExecutor(max(1, threads - 1))  # they start with their first work
         self._heads = np.full(len(parameters.matrix), -1, np.int32)
         self._by_drawn = np.empty((0, 0, parameters.matrix.shape[1]), np.float32)
 
@@ -99,17 +97,12 @@ class Stepper:
             self._by_drawn = np.empty((*drawn.shape, parameters.matrix.shape[1]), np.float32)
         by_drawn, squares = self._by_drawn, np.empty(drawn.shape, np.float32)
         fixed = batch, parameters, self.log_q
-        self._share(
-            len(some),
-            len(drawn),
-            lambda g, lo, hi: work_on(*fixed, drawn[g], lo, hi, by_drawn[g], squares[g], True),
-        )
+        self._share(lambda i, n: work_on(*fixed, drawn, i, n, by_drawn, squares, True))
         if rate > 0:
             links, touched = chain(batch.words, drawn.reshape(-1), self._heads)
             flat = by_drawn.reshape(-1, by_drawn.shape[2]), squares.reshape(-1), links, touched, self._heads
-            self._share(
-                len(touched), STRIPES, lambda _, lo, hi: move(batch, parameters, self.prior, rate, weigh, *flat, lo, hi)
-            )
+            fixed_too, rows = (batch, parameters, self.prior, rate, weigh, *flat), len(touched)
+            self._share(lambda i, n: move(*fixed_too, i * rows // n, (i + 1) * rows // n))
             gradient = batch.pulled.sum(axis=0)
             mean = parameters.mean
             mean -= 0.01 * rate * parameters.numbers[KAPPA0] * (gradient - (gradient @ mean) * mean)
@@ -120,21 +113,20 @@ class Stepper:
     def judge(self, pieces: Pieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
         """Return the loss of some of the pieces, and how many words were held out."""
         batch = Batch(*lay_out(*pieces, some, self.parameters.matrix.shape[1]))
-        fixed, unused = (
-            (batch, self.parameters, self.log_q),
-            (np.empty((1, 1), np.float32), np.empty(1, np.float32), False),
-        )
-        self._share(len(some), len(drawn), lambda g, lo, hi: work_on(*fixed, drawn[g], lo, hi, *unused))
+        unused = np.empty((1, 1, 1), np.float32), np.empty((1, 1), np.float32)
+        self._share(lambda i, n: work_on(batch, self.parameters, self.log_q, drawn, i, n, *unused, False))
         return _summed(batch)
 
-    def _share(self, n: int, n_parts: int, work: Callable[[int, int, int], None]) -> None:
-        """Do the work on n things in equal parts, which the threads share."""
-        parts = [(part, part * n // n_parts, (part + 1) * n // n_parts) for part in range(n_parts)]
-        if self.pool is None:
-            for part in parts:
-                work(*part)
-        else:
-            list(self.pool.map(lambda part: work(*part), parts))
+    def close(self) -> None:
+        """End the threads."""
+        self._others.shutdown()
+
+    def _share(self, work: Callable[[int, int], None]) -> None:
+        """Do the i-th of n parts of the work in each of n threads, the first in the calling one."""
+        others = [self._others.submit(work, i, self.threads) for i in range(1, self.threads)]
+        work(0, self.threads)
+        for other in others:
+            other.result()
 
 
 def _summed(batch: Batch) -> tuple[float, int]:
