@@ -25,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESOLUTIONS = {"highest": "wheel", "lowest-direct": "sdist"}
+NEVER_WHEELS = ("jieba", "unidic-lite")
 QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
 QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "polars", "pytest", "pytest-xdist")  # of the extra `test`
 
@@ -79,6 +80,7 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
         ["uv", "venv", "--quiet", "--python", python, str(folder)],
         # Old versions without a wheel for this Python are passed over, rather than built.
         ["uv", "pip", "install", "--quiet", "--resolution", resolution, "--only-binary", ":all:",
+         *(word for name in NEVER_WHEELS for word in ("--no-binary", name)),
          f"parasphere[{'plots' if quick else 'test'}] @ {package.as_uri()}", *(_quick_needs() if quick else [])],
         [str(folder / _bin() / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto",
          *(QUICK if quick else ["tests"])],
