@@ -1,6 +1,7 @@
 """Every example in the help of a command runs as it is printed; those that take hours are parsed."""
 
 import gzip
+import inspect
 import os
 import re
 import shlex
@@ -48,7 +49,8 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def examples(name: str) -> list[str]:
-    return re.findall(r"^ {8}((?:.+ \| )?parasphere .+)$", COMMANDS[name].callback.__doc__, re.MULTILINE)
+    text = inspect.getdoc(COMMANDS[name].callback)
+    return re.findall(r"^ {4}((?:.+ \| )?parasphere .+)$", text or "", re.MULTILINE)
 
 
 def called(line: str) -> str:

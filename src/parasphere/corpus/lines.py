@@ -143,12 +143,13 @@ def _utf8(reader: ByteReader, encoding: str, size: int) -> Iterator[bytes]:
         data = reader.read(size)
         try:
             text = decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            line += error.object[: error.start].decode(encoding, "ignore").count("\n")
-            raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
-        except UnicodeError as error:  # "utf-16" and "utf-32" need a byte order mark
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError) and "BOM" not in error.reason:
+                line += error.object[: error.start].decode(encoding, "ignore").count("\n")
+                raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
+            # "utf-16" and "utf-32" need a byte order mark; only since Python 3.13 is it an error of decoding.
             raise CorpusError(
-                f"{reader.where}: not {encoding} ({error}); give the byte order too, as in "
+                f"{reader.where}: not {encoding} ({getattr(error, 'reason', error)}); give the byte order too, as in "
                 'encoding="utf-16-le" or "utf-16-be"'
             ) from None
         line += text.count("\n")
