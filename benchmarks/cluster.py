@@ -6,7 +6,7 @@ counts: on a machine that is shared with others this varies by a third. The text
 default vectors, by their frequency, in documents of some 200 words that keep to a part of the vocabulary.
 """
 
-from benchmarks.measure import stolen, table
+from benchmarks.measure import share_stolen, stolen, table
 
 import json
 import os
@@ -126,7 +126,7 @@ def measured(script: str, *arguments: object) -> dict[str, Any]:
         command = [sys.executable, "-W", "ignore", file.name, *map(str, arguments)]
         before, begun = stolen(), time.perf_counter()
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        lost = (stolen() - before) / (time.perf_counter() - begun) / (os.cpu_count() or 1)
+        lost = share_stolen(before, time.perf_counter() - begun)
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     print(found | {"stolen": lost}, flush=True)
     return found | {"stolen": lost}

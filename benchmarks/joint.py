@@ -14,7 +14,7 @@ The variable PARASPHERE_BEFORE may name a checkout of an earlier version (84db8a
 and 40 epochs); it then learns from the same texts in a process of its own.
 """
 
-from benchmarks.measure import stolen, table
+from benchmarks.measure import share_stolen, stolen, table
 
 import json
 import math
@@ -184,7 +184,7 @@ def learned(learner: JointVectors, task: Task, judged: dict[str, float] | None =
     lost, begun = stolen(), time.perf_counter()
     learner.fit(task.texts)
     seconds, epochs = time.perf_counter() - begun, len(learner.losses_)
-    share = _share(stolen() - lost, seconds)
+    share = share_stolen(lost, seconds)
     if judged is not None:
         return _facts(seconds, epochs, task, judged["accuracy"]) | {"loss": judged["loss"], "stolen": share}
     numbers = learner.concentration_, learner.prior_concentration_
@@ -203,7 +203,7 @@ def before(task: Task, seed: int = 0) -> dict[str, float]:
             [sys.executable, "-W", "ignore", "-c", BEFORE, texts, found, str(DIM), str(seed)],
             env=os.environ | {"PYTHONPATH": path}, cwd=name, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        share = _share(stolen() - lost, time.perf_counter() - begun)
+        share = share_stolen(lost, time.perf_counter() - begun)
         facts = json.loads(done.stdout.splitlines()[-1])
         with np.load(found) as arrays:
             vectors = WordVectors.from_arrays(arrays["words"].tolist(), arrays["matrix"])
@@ -211,11 +211,6 @@ def before(task: Task, seed: int = 0) -> dict[str, float]:
             kappa, kappa0 = arrays["numbers"].tolist()
             loss = task.loss_of(vectors, kappa, kappa0, arrays["mean"])
     return _row(facts["seconds"], facts["epochs"], task, vectors) | {"loss": loss, "stolen": share}
-
-
-def _share(lost: float, seconds: float) -> float:
-    """Return which share of the processors' time went to others."""
-    return lost / (seconds * (os.cpu_count() or 1))
 
 
 def others(seconds: float, task: Task, seed: int = 0) -> dict[str, dict[str, float]]:

@@ -32,6 +32,11 @@ def stolen() -> float:
     return int(fields[8]) / os.sysconf("SC_CLK_TCK")
 
 
+def share_stolen(since: float, seconds: float) -> float:
+    """Return which share of the processors' time went to others in the seconds since :func:`stolen` was asked."""
+    return (stolen() - since) / (seconds * (os.cpu_count() or 1))
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a Markdown table, its columns aligned."""
     cells = [[str(cell) for cell in row] for row in [columns, *rows]]

@@ -7,7 +7,7 @@ which its host gives its processors to others; a measurement is repeated until i
 how much of the time they were. MiniLM is measured if it is installed.
 """
 
-from benchmarks.measure import stolen, table
+from benchmarks.measure import share_stolen, stolen, table
 
 import contextlib
 import json
@@ -138,7 +138,7 @@ def _undisturbed(load: Load, seconds: float, tries: int, rate: float = 0.0) -> d
     for _ in range(tries):
         before = stolen()
         one = load.run(seconds, rate)
-        found.append(one | {"stolen": (stolen() - before) / (seconds * (os.cpu_count() or 1))})
+        found.append(one | {"stolen": share_stolen(before, seconds)})
         if found[-1]["stolen"] <= STOLEN:
             break
     return min(found, key=lambda one: one["stolen"])
