@@ -3,9 +3,9 @@
 Run with ``python -m benchmarks topics``. The corpora are 20 Newsgroups, StackOverflow
 and SearchSnippets where they are installed (``SCIKIT_LEARN_DATA``, ``PARASPHERE_TASKS``), else the embedded docstrings;
 of each, ``TEXTS`` texts drawn at random, and as many topics as labels. NMI and ARI compare the topics of all texts with
-their labels; texts that HDBSCAN calls noise are one more cluster. NPMI is the mean over topics of the normalised
-pointwise mutual information of the pairs of their ten words, by how many texts have them; diversity is the share of
-different words among all of them. The words of clusters are those of class-based tf-idf.
+their labels; outliers, and what HDBSCAN calls noise, are one more cluster. NPMI is the mean over topics of the
+normalised pointwise mutual information of the pairs of their ten words, by how many texts have them; diversity is the
+share of different words among all of them. The words of clusters are those of class-based tf-idf.
 """
 
 from benchmarks.measure import table
@@ -51,7 +51,7 @@ def corpora() -> dict[str, tuple[list[str], NDArray[np.int64]]]:
 
 def spherical(texts: list[str], k: int, seed: int) -> Found:
     topics = SphericalTopics(n_topics=k, random_state=seed).fit(texts)
-    return topics.transform(texts).argmax(axis=1), topics.topic_words()
+    return topics.labels_, topics.topic_words()
 
 
 def lsi_kmeans(texts: list[str], k: int, seed: int) -> Found:

@@ -42,8 +42,9 @@ class SphericalTopics(
     """Topics: groups of texts that are about the same, in their own words.
 
     Texts are compared by what they add to the corpus, by word vectors and by their words side by side
-    (:mod:`parasphere.topics.representation`), averaged with their nearest neighbours, and divided by a mixture of von
-    Mises-Fisher distributions with one concentration. No labels are used.
+    (:mod:`parasphere.topics.representation`). Averaged with their nearest neighbours, they are divided by a mixture of
+    von Mises-Fisher distributions with one concentration, which finds the topics; each text, by itself, then belongs to
+    the most likely of them. No labels are used.
 
     Parameters
     ----------
@@ -57,9 +58,10 @@ class SphericalTopics(
         Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
         halves of texts find each other best.
     n_neighbours : int, default=15
-        Number of neighbours that each text is averaged with; 0 is none.
+        Number of neighbours that each text is averaged with to find the topics; 0 is none.
     outliers : bool, default=True
-        Give texts that are more likely under one distribution for the whole corpus than under any topic the label -1.
+        Give texts that are more likely under one distribution for the whole corpus than under the topics the label -1;
+        of the texts of the fit at most an eighth, the least likely.
     random_state : int, RandomState or None, default=0
         Seed of everything that is drawn.
 
@@ -112,15 +114,13 @@ class SphericalTopics(
         "random_state": ["random_state"],
     }
     _layouts: ClassVar = {
-        "axes_": "f4[axes,columns]", "landmarks_": "f4[landmarks,dim]", **TopicSums.sum_layouts,
+        "axes_": "f4[axes,columns]", **TopicSums.sum_layouts,
     }  # fmt: skip
     _left_out: ClassVar = ("model",)
 
     model_: SphericalParagraphModel
     axes_: NDArray[np.float32]
     lexical_weight_: float
-    n_neighbours_: int
-    landmarks_: Rows
 
     def __init__(
         self,
@@ -160,29 +160,25 @@ class SphericalTopics(
             )
         known = rows[present]
         some = np.sort(rng.choice(len(known), min(LANDMARKS, len(known)), replace=False))
-        self.landmarks_ = known[some]
-        self.n_neighbours_, self.outliers_ = int(self.n_neighbours), bool(self.outliers)
-        means = smoothed(rows, self.landmarks_, self.n_neighbours_)
         seed = int(rng.integers(2**31))
-        halves = [] if self.n_topics != "auto" else [self._means(half) for half in representation.halves(held, rng)]
-        self._start(means[present], known, self._mixture(means[present], some, halves, seed))
-        self._describe(held, rows, means)
+        halves = [] if self.n_topics != "auto" else [self._rows(half) for half in representation.halves(held, rng)]
+        self.outliers_ = bool(self.outliers)
+        self._start(known, self._mixture(known, some, halves, seed))
+        self._describe(held, rows)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Add texts to the topics, which move towards them; the first call is :meth:`fit`.
 
-        The number of topics, the words and the landmarks stay those of the fit. ``labels_`` grows by the new texts.
+        The number of topics and the words stay those of the fit. ``labels_`` grows by the new texts.
         """
         if not hasattr(self, "labels_"):
             return self.fit(X)
         held = list(blocks(as_texts(X)))
         rows = self._rows(held)
-        means = smoothed(rows, self.landmarks_, self.n_neighbours_)
-        present = rows.any(axis=1)
-        nearest = self._probabilities(means[present]).argmax(axis=1)
-        self._add(means[present], rows[present], nearest)
-        self._describe(held, rows, means)
+        known = rows[rows.any(axis=1)]
+        self._add(known, self._probabilities(known).argmax(axis=1))
+        self._describe(held, rows)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -191,12 +187,12 @@ class SphericalTopics(
         A text that says nothing has the mixing weights.
         """
         check_is_fitted(self, "labels_")
-        return self._probabilities(self._means(X))
+        return self._probabilities(self.vectors(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts that say nothing."""
         check_is_fitted(self, "labels_")
-        return self._labels(self._means(X))
+        return self._labels(self.vectors(X))
 
     def vectors(self, X: Any) -> Rows:
         """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text that says nothing.
@@ -236,20 +232,23 @@ class SphericalTopics(
     def _rows(self, held: Any) -> Rows:
         return representation.joined(*self._parts(held), self.lexical_weight_)
 
-    def _means(self, X: Any) -> Rows:
-        return smoothed(self._rows(list(blocks(as_texts(X)))), self.landmarks_, self.n_neighbours_)
+    def _mixture(self, known: Rows, some: NDArray[np.int64], halves: list[Rows], seed: int) -> NDArray[np.int64]:
+        """Divide texts, averaged with neighbours among the landmarks, (some,), into topics, (n,).
 
-    def _mixture(self, means: Rows, some: NDArray[np.int64], halves: list[Rows], seed: int) -> NDArray[np.int64]:
-        """Divide averaged texts into topics, (n,); their number is found from those that are landmarks."""
+        The number of topics is found from the landmarks, and from halves of texts.
+        """
+        landmarks = known[some]
+        means = smoothed(known, landmarks, self.n_neighbours)
         if self.n_topics != "auto":
             return _divided(means, int(self.n_topics), seed)
         drawn = means[some]
         labels = _divided(drawn, max(1, min(MOST, len(drawn) // FEWEST_TEXTS)), seed)
         names, labels = np.unique(labels, return_inverse=True)
-        merges = merge_topics(sums_of(self.landmarks_, labels, len(names)), np.bincount(labels).astype(float))
+        merges = merge_topics(sums_of(landmarks, labels, len(names)), np.bincount(labels).astype(float))
         centres = sums_of(drawn, labels, len(names))
         centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-        topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in halves]
+        averaged = [smoothed(half, landmarks, self.n_neighbours) for half in halves]
+        topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in averaged]
         k = representation.best_number(topics[0], topics[1], merges)
         return _divided(means, k, seed, sums_of(drawn, merges.groups(k)[labels], k))
 

@@ -22,7 +22,8 @@ from .neighbours import of_unit_length
 
 Rows = NDArray[np.float32]
 
-AXES = 100  # singular vectors of the words
+AXES = 200  # singular vectors of the words
+TEXTS_PER_AXIS = 10  # at least: of fewer texts, further axes are noise
 AXES_FROM = 20_000  # texts from which they are found, if there are more
 GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
 SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that can tell
@@ -34,7 +35,7 @@ def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
     """Return the leading right singular vectors of tf-idf weights, (n_docs, n_words) -> (n_axes, n_words)."""
     if weights.shape[0] > AXES_FROM:
         weights = weights[np.sort(np.random.default_rng(seed).choice(weights.shape[0], AXES_FROM, replace=False))]
-    n_axes = min(AXES, min(weights.shape) - 1)
+    n_axes = min(AXES, max(weights.shape[0] // TEXTS_PER_AXIS, 1), min(weights.shape) - 1)
     if n_axes < 1:  # one text or one word
         return np.zeros((1, weights.shape[1]), np.float32)
     svd = TruncatedSVD(n_axes, n_iter=3, random_state=seed).fit(weights.astype(np.float32))

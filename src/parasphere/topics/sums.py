@@ -26,23 +26,24 @@ Rows = NDArray[np.float32]
 
 TYPICAL = 3  # texts that are kept per topic
 OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
+MOST_OUTLIERS = 1 / 8  # of the texts of the fit
 
 
 class TopicSums:
-    """The part of :class:`SphericalTopics` that holds the topics; texts come as rows and averaged rows."""
+    """The part of :class:`SphericalTopics` that holds the topics; texts come as unit rows."""
 
     sum_layouts: ClassVar = {
-        "sums_": "f8[topics,dim]", "own_sums_": "f8[topics,dim]", "sizes_": "f8[topics]", "background_": "f8[dim]",
+        "sums_": "f8[topics,dim]", "sizes_": "f8[topics]", "background_": "f8[dim]",
         "counts_": "f8[topics,columns]", "labels_": "i8[docs]",
     }  # fmt: skip
 
     words_: TfIdf
     outliers_: bool
-    sums_: Floats  # of the averaged texts per topic
-    own_sums_: Floats  # of the texts themselves
+    outlier_limit_: float  # texts whose log-likelihood ratio between topics and corpus is less belong to no topic
+    sums_: Floats  # of the texts per topic
     sizes_: Floats
-    background_: Floats  # the sum of all averaged texts
-    counts_: Floats  # of each word in the texts of each topic, 1 + log of its count in each text
+    background_: Floats  # the sum of all texts
+    counts_: Floats  # of the texts of each topic that have each word
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
@@ -55,7 +56,7 @@ class TopicSums:
         k : int, default=10
         by : {"likelihood", "tfidf"}, default="likelihood"
             The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. In both a
-            word that a text has ``c`` times counts ``1 + log(c)`` times, so that no text decides by repeating itself.
+            word counts once per text, so that no text decides by repeating itself.
         """
         check_is_fitted(self)
         if k < 1:
@@ -103,7 +104,7 @@ class TopicSums:
         members = np.eye(n_topics)[groups].T  # (n_topics, k)
         members = members[np.argsort(-(members @ self.sizes_), kind="stable")]
         fewer = copy.copy(self)
-        for name in ("sums_", "own_sums_", "sizes_", "counts_"):
+        for name in ("sums_", "sizes_", "counts_"):
             setattr(fewer, name, members @ getattr(self, name))
         renamed = members.argmax(axis=0)
         fewer.labels_ = np.where(self.labels_ < 0, -1, renamed[self.labels_])
@@ -116,7 +117,7 @@ class TopicSums:
     def topics_(self) -> Any:
         """One row per topic."""
         check_is_fitted(self)
-        tight = np.linalg.norm(self.own_sums_, axis=1) / np.maximum(self.sizes_, 1)
+        tight = np.linalg.norm(self.sums_, axis=1) / np.maximum(self.sizes_, 1)
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
         return table({
             "topic": list(range(len(sizes))),
@@ -131,7 +132,7 @@ class TopicSums:
     def hierarchy_(self) -> Merges:
         """The merges from all topics to one."""
         check_is_fitted(self)
-        return merge_topics(self.own_sums_, self.sizes_)
+        return merge_topics(self.sums_, self.sizes_)
 
     @property
     def directions_(self) -> Floats:
@@ -156,33 +157,33 @@ class TopicSums:
     def _n_features_out(self) -> int:
         return len(self.sizes_)
 
-    def _start(self, means: Rows, known: Rows, labels: NDArray[np.int64]) -> None:
+    def _start(self, known: Rows, labels: NDArray[np.int64]) -> None:
         """Make empty topics, the largest first, and add the texts of each."""
         names, labels = np.unique(labels, return_inverse=True)
         order = np.argsort(-np.bincount(labels), kind="stable")
-        k, dim = len(names), means.shape[1]
-        self.sums_, self.own_sums_, self.sizes_ = np.zeros((k, dim)), np.zeros((k, dim)), np.zeros(k)
+        k, dim = len(names), known.shape[1]
+        self.sums_, self.sizes_ = np.zeros((k, dim)), np.zeros(k)
         self.background_, self.counts_ = np.zeros(dim), np.zeros((k, len(self.words_.idf_)))
         self.labels_ = np.zeros(0, np.int64)
         self.typical_, self.typical_scores_ = [[] for _ in names], [[] for _ in names]
-        self._add(means, known, np.argsort(order)[labels])
+        self._add(known, np.argsort(order)[labels])
+        ratios = self._ratios(known, self._joint(known))
+        self.outlier_limit_ = min(float(np.log(OUTLIERS)), float(np.quantile(ratios, MOST_OUTLIERS)))
 
-    def _add(self, means: Rows, known: Rows, labels: NDArray[np.int64]) -> None:
+    def _add(self, known: Rows, labels: NDArray[np.int64]) -> None:
         """Add texts, none of which is empty, to the sums of their topics."""
         k = len(self.sizes_)
-        self.sums_ = self.sums_ + sums_of(means, labels, k)
-        self.own_sums_ = self.own_sums_ + sums_of(known, labels, k)
+        self.sums_ = self.sums_ + sums_of(known, labels, k)
         self.sizes_ = self.sizes_ + np.bincount(labels, minlength=k)
-        self.background_ = self.background_ + means.sum(axis=0, dtype=np.float64)
+        self.background_ = self.background_ + known.sum(axis=0, dtype=np.float64)
 
-    def _describe(self, held: list[Block], rows: Rows, means: Rows) -> None:
+    def _describe(self, held: list[Block], rows: Rows) -> None:
         """Label texts, count their words, and keep the most typical of them."""
-        labels, k = self._labels(means), len(self.sizes_)
+        labels, k = self._labels(rows), len(self.sizes_)
         counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_).astype(np.float64)
-        counts.data = 1 + np.log(counts.data)
+        counts.data[:] = 1
         self.counts_ = self.counts_ + members(labels, k) @ counts
         self.labels_ = np.concatenate([self.labels_, labels])
-        # A typical text is near the middle of its topic by itself, not only by its neighbours.
         cosines = np.einsum("ij,ij->i", rows, self.directions_.astype(np.float32)[labels])
         for topic in range(k):
             own = np.flatnonzero(labels == topic)
@@ -199,32 +200,32 @@ class TopicSums:
         best = list(kept.items())[:TYPICAL]
         self.typical_[topic], self.typical_scores_[topic] = [text for text, _ in best], [score for _, score in best]
 
-    def _joint(self, means: Rows) -> Floats:
-        """Return the log-density of each averaged text and topic together, (n, k)."""
+    def _joint(self, rows: Rows) -> Floats:
+        """Return the log-density of each text and topic together, (n, k)."""
         kappa, dim = self.concentration_, self.sums_.shape[1]
         with np.errstate(divide="ignore"):
             constants = np.log(self.weights_) - vmf.log_partition(kappa, dim)
-        return np.asarray(kappa * (means.astype(np.float64) @ self.directions_.T) + constants)
+        return np.asarray(kappa * (rows.astype(np.float64) @ self.directions_.T) + constants)
 
-    def _probabilities(self, means: Rows) -> Floats:
-        shares = softmax(self._joint(means), axis=1) if len(means) else np.empty((0, len(self.sizes_)))
-        shares[~means.any(axis=1)] = self.weights_
+    def _probabilities(self, rows: Rows) -> Floats:
+        shares = softmax(self._joint(rows), axis=1) if len(rows) else np.empty((0, len(self.sizes_)))
+        shares[~rows.any(axis=1)] = self.weights_
         return np.asarray(shares)
 
-    def _labels(self, means: Rows) -> NDArray[np.int64]:
-        joint = self._joint(means)
+    def _labels(self, rows: Rows) -> NDArray[np.int64]:
+        joint = self._joint(rows)
         labels = joint.argmax(axis=1) if len(joint) else np.zeros(0, np.int64)
-        labels[~means.any(axis=1)] = -1
+        labels[~rows.any(axis=1)] = -1
         if self.outliers_:
-            labels[logsumexp(joint, axis=1) < self._background_density(means) + np.log(OUTLIERS)] = -1
+            labels[self._ratios(rows, joint) < self.outlier_limit_] = -1
         return np.asarray(labels, np.int64)
 
-    def _background_density(self, means: Rows) -> Floats:
-        """Return the log-density of averaged texts under one distribution for the whole corpus, (n,)."""
+    def _ratios(self, rows: Rows, joint: Floats) -> Floats:
+        """Return the log-likelihood ratio of texts between the topics and one distribution for the corpus, (n,)."""
         dim, length = self.sums_.shape[1], float(np.linalg.norm(self.background_))
         kappa = float(vmf.concentration(min(length / self.sizes_.sum(), 1.0), dim))
-        along = means.astype(np.float64) @ (self.background_ / max(length, 1e-300))
-        return np.asarray(kappa * along - vmf.log_partition(kappa, dim))
+        along = rows.astype(np.float64) @ (self.background_ / max(length, 1e-300))
+        return np.asarray(logsumexp(joint, axis=1) - kappa * along + vmf.log_partition(kappa, dim))
 
 
 def members(labels: NDArray[np.int64], k: int) -> sparse.csr_array:
