@@ -78,10 +78,12 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
     start = time.monotonic()
     steps = [
         ["uv", "venv", "--quiet", "--python", python, str(folder)],
-        # Old versions without a wheel for this Python are passed over, rather than built.
+        # Old versions without a wheel for this Python are passed over, rather than built. What the package needs is
+        # named by the project's file too: to uv, direct requirements are those it is given, not those of a wheel.
         ["uv", "pip", "install", "--quiet", "--resolution", resolution, "--only-binary", ":all:",
          *(word for name in NEVER_WHEELS for word in ("--no-binary", name)),
-         f"parasphere[{'plots' if quick else 'test'}] @ {package.as_uri()}", *(_quick_needs() if quick else [])],
+         f"parasphere @ {package.as_uri()}", "--requirements", str(tests / "pyproject.toml"),
+         "--extra", "plots" if quick else "test", *(_quick_needs() if quick else [])],
         [str(folder / _bin() / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto",
          *(QUICK if quick else ["tests"])],
     ]  # fmt: skip
@@ -93,11 +95,17 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
     assert done is not None
     last = (done.stdout + done.stderr).strip().splitlines()[-25:]
     unavailable = step is steps[0] and done.returncode
-    summary = f"{last[-1] if last else ''} ({time.monotonic() - start:.0f} s)"
+    summary = f"{_summary(last)} ({time.monotonic() - start:.0f} s)"
     shutil.rmtree(folder, ignore_errors=True)
     if unavailable:
         return None, "not installed, and cannot be downloaded here", []
     return done.returncode == 0, summary, [] if done.returncode == 0 else last
+
+
+def _summary(lines: list[str]) -> str:
+    """Return pytest's last line, or without one (the installation failed) simply the last."""
+    counts = [line for line in lines if re.search(r"\d+ (passed|failed|error).* in \d", line)]
+    return (counts or lines or [""])[-1].strip("= ")
 
 
 def _line(outcome: tuple[Case, bool | None, str, list[str]]) -> list[str]:

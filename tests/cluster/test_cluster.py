@@ -190,11 +190,16 @@ def spawned() -> set[int]:
 
 
 class Murderer(threading.Thread):
-    """Kills a worker as soon as something has happened, and then the one that is starting in its place."""
+    """Kills a worker as soon as something has happened, and then the one that is starting in its place.
 
-    def __init__(self, victim: int, when: Callable[[], bool]) -> None:
+    A nanny may give up on a worker that is killed while it starts. Whoever runs a cluster then starts another, which is
+    done here too: without any worker the work would wait forever.
+    """
+
+    def __init__(self, client: Client, when: Callable[[], bool]) -> None:
         super().__init__()
-        self.victim, self.when, self.others = victim, when, spawned()
+        self.client, self.when, self.others = client, when, spawned()
+        self.victim = next(iter(client.run(os.getpid).values()))
         self.killed: list[int] = []
         self.late = threading.Event()
 
@@ -209,6 +214,8 @@ class Murderer(threading.Thread):
             for pid in spawned() - self.others:
                 self.kill(pid)
             time.sleep(0.01)
+        while not self.late.wait(1):
+            self.client.cluster.scale(2)
 
     def kill(self, pid: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -217,7 +224,7 @@ class Murderer(threading.Thread):
 
 
 def while_murdering(client: Client, when: Callable[[], bool], work: Callable[[], Any]) -> Any:
-    murderer = Murderer(next(iter(client.run(os.getpid).values())), when)
+    murderer = Murderer(client, when)
     murderer.start()
     try:
         return work()
