@@ -117,14 +117,13 @@ def cluster_of_two() -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    with (
-        warnings.catch_warnings(),
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
-        Client(local) as client,
-    ):
+    with warnings.catch_warnings(), dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
         warnings.simplefilter("ignore")
-        yield client
+        local = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+        with Client(local) as client:
+            yield client
+        with contextlib.suppress(TimeoutError):  # it may wait forever for a worker that was killed while it started
+            local.close(timeout=10)
 
 
 @pytest.fixture

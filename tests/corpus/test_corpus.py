@@ -291,7 +291,7 @@ BAD = {
     "a None token": ([["a"], [None]], r"document 1 .*token.*None"),
     "numpy bytes": (np.array([b"a"]), r"document 0 .*bytes"),
     "numpy ints": (np.arange(3), r"document 0 .*of type int"),
-    "pandas missing": (pd.Series(["a", None, "b"]), r"document 1 .*null"),
+    "pandas missing": (pd.Series(["a", None, "b"]), r"document 1 .*(null|None)"),
     "pandas object": (pd.Series(["a", 7, "b"], dtype=object), r"document 1 .*of type int"),
     "pandas ints": (pd.Series([1, 2]), r"document 0 .*int64.*no text"),
     "polars missing": (pl.Series(["a", "b", None]), r"document 2 .*null"),
