@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.duplicates import similarity_table
 from parasphere.experiments import published
 from parasphere.experiments.report import read_results
@@ -51,6 +53,7 @@ def blocks() -> list[tuple[str, str, str]]:
         ("docs/index.md", "speed", _speeds(_result("text"))),
         ("docs/classify.md", "accuracy", _accuracies()),
         ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
+        ("docs/topics.md", "topics", _topics(_result("topics"))),
     ]
 
 
@@ -92,6 +95,18 @@ def _similarities() -> str:
         if any(row):
             rows.append([title, *("–" if run is None else f"{100 * _measure(run):.1f}" for run in row)])
     return table(["", *TASKS.values()], rows)
+
+
+def _topics(results: dict[str, Any]) -> str:
+    """Return the table of methods that divide corpora into topics: means over seeds, in per cent."""
+    corpora, methods = (list(dict.fromkeys(names)) for names in zip(*(key.split("/") for key in results), strict=True))
+    measures = {"nmi": "NMI", "ari": "ARI", "npmi": "NPMI", "diversity": "diversity"}
+
+    def cell(row: dict[str, list[float]]) -> str:
+        return " / ".join(f"{100 * float(np.mean(row[measure])):.1f}" for measure in measures)
+
+    rows = [[method, *(cell(results[f"{corpus}/{method}"]) for corpus in corpora)] for method in methods]
+    return table([" / ".join(measures.values()), *corpora], rows)
 
 
 def _choice() -> str:

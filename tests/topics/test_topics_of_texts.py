@@ -166,6 +166,8 @@ def test_docstrings_have_readable_topics() -> None:
     assert normalized_mutual_info_score(corpus.labels, found.transform(corpus.texts).argmax(axis=1)) > 0.6
     words = found.topic_words(5)
     assert any({"fft", "fourier"} <= set(five) for five in words)
+    assert found.topics_["size"].is_monotonic_decreasing
+    assert (found.labels_ < 0).mean() <= 1 / 8
     assert not {word for five in words for word in five} & {"the", "that", "to", "but"}
 
 

@@ -158,17 +158,18 @@ class TopicSums:
         return len(self.sizes_)
 
     def _start(self, known: Rows, labels: NDArray[np.int64]) -> None:
-        """Make empty topics, the largest first, and add the texts of each."""
+        """Make topics of texts, given one for each; the one with most texts of its own comes first."""
         names, labels = np.unique(labels, return_inverse=True)
-        order = np.argsort(-np.bincount(labels), kind="stable")
         k, dim = len(names), known.shape[1]
         self.sums_, self.sizes_ = np.zeros((k, dim)), np.zeros(k)
         self.background_, self.counts_ = np.zeros(dim), np.zeros((k, len(self.words_.idf_)))
         self.labels_ = np.zeros(0, np.int64)
         self.typical_, self.typical_scores_ = [[] for _ in names], [[] for _ in names]
-        self._add(known, np.argsort(order)[labels])
+        self._add(known, labels)
         ratios = self._ratios(known, self._joint(known))
         self.outlier_limit_ = min(float(np.log(OUTLIERS)), float(np.quantile(ratios, MOST_OUTLIERS)))
+        order = np.argsort(-members(self._labels(known), k).sum(axis=1), kind="stable")
+        self.sums_, self.sizes_ = self.sums_[order], self.sizes_[order]
 
     def _add(self, known: Rows, labels: NDArray[np.int64]) -> None:
         """Add texts, none of which is empty, to the sums of their topics."""
