@@ -209,13 +209,14 @@ class Murderer(threading.Thread):
         if self.late.is_set():
             return
         self.kill(self.victim)
-        deadline = time.monotonic() + 15
-        while len(self.killed) < 2 and time.monotonic() < deadline:
-            for pid in spawned() - self.others:
-                self.kill(pid)
+        begun = scaled = time.monotonic()
+        while (len(self.killed) < 2 and time.monotonic() < begun + 30) or not self.late.is_set():
             time.sleep(0.01)
-        while not self.late.wait(1):
-            self.client.cluster.scale(2)
+            for pid in spawned() - self.others if len(self.killed) < 2 else ():
+                self.kill(pid)
+            if time.monotonic() > scaled + 2:
+                self.client.cluster.scale(2)
+                scaled = time.monotonic()
 
     def kill(self, pid: int) -> None:
         with contextlib.suppress(ProcessLookupError):
