@@ -93,13 +93,19 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
         if done.returncode:
             break
     assert done is not None
-    last = (done.stdout + done.stderr).strip().splitlines()[-25:]
+    last = _last((done.stdout + done.stderr).strip().splitlines())
     unavailable = step is steps[0] and done.returncode
     summary = f"{_summary(last)} ({time.monotonic() - start:.0f} s)"
     shutil.rmtree(folder, ignore_errors=True)
     if unavailable:
         return None, "not installed, and cannot be downloaded here", []
     return done.returncode == 0, summary, [] if done.returncode == 0 else last
+
+
+def _last(lines: list[str]) -> list[str]:
+    """Return what pytest says of the tests that failed, or the last lines if it does not come to that."""
+    starts = [i for i, line in enumerate(lines) if re.fullmatch(r"=+ (FAILURES|ERRORS) =+", line)]
+    return lines[min([*starts, max(0, len(lines) - 25)]) :]
 
 
 def _summary(lines: list[str]) -> str:

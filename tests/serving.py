@@ -86,6 +86,10 @@ class Process:
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8")
 
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        """Ask for a page, with the patience of a machine that does much else."""
+        return httpx.get(f"{self.url}{path}", headers=headers, timeout=60)
+
     def workers(self) -> list[int]:
         """Return the processes that serve."""
         return [int(pid) for pid in re.findall(r"Started server process \[(\d+)\]", self.said())]

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 from serving import Saved, process
 
 ROOT = Path(__file__).parent.parent.parent
@@ -57,7 +56,7 @@ def test_its_command_serves_and_its_check_sees_it(served: Saved) -> None:
     check = json.loads(last("HEALTHCHECK").split("CMD", 1)[1])
     given = [served.folder / "model" if argument == "/model" else argument for argument in arguments]
     with process(*given) as running:
-        assert httpx.get(f"{running.url}/ready").status_code == 200
+        assert running.get("/ready").status_code == 200
         script = check[2].replace(":8000", f":{running.port}")
         assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
     assert subprocess.run([sys.executable, "-c", script], check=False, stderr=subprocess.DEVNULL).returncode != 0

@@ -43,7 +43,7 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
     asked = 0
 
     def counted() -> float:
-        page = httpx.get(f"{two.url}/metrics").text
+        page = two.get("/metrics").text
         return sum(float(line.rsplit(" ", 1)[1]) for line in page.splitlines() if 'total{path="/embed",s' in line)
 
     statuses: list[object] = []
@@ -73,18 +73,18 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
     for asker in askers:
         asker.join()
     lost = [status for status in statuses if status != 200]
-    assert all(isinstance(status, httpx.TransportError) for status in lost)
-    assert len(lost) <= len(askers)  # those that the worker was serving, at most one per connection
+    assert all(isinstance(status, httpx.TransportError) for status in lost), lost
+    assert len(lost) <= len(askers), lost  # those that the worker was serving, at most one per connection
     assert len(set(two.workers())) == 3
     answered = sum(status == 200 for status in statuses)
     assert counted() >= answered  # those of the killed worker too
-    assert "parasphere_requests_waiting 0.0" in httpx.get(f"{two.url}/metrics").text
+    assert "parasphere_requests_waiting 0.0" in two.get("/metrics").text
 
 
 def test_requests_that_have_begun_are_answered_before_the_end(served: Saved) -> None:
     with process(served.folder / "model", "--grace", 20) as running, ExitStack() as stack:
         stack.enter_context(connection := begin_request(running.url, BODY, 10))
-        while "parasphere_requests_waiting 1.0" not in httpx.get(f"{running.url}/metrics").text:
+        while "parasphere_requests_waiting 1.0" not in running.get("/metrics").text:
             time.sleep(0.01)
         running.process.send_signal(signal.SIGTERM)
         while True:  # until nothing new is accepted
@@ -102,8 +102,8 @@ def test_requests_that_have_begun_are_answered_before_the_end(served: Saved) -> 
 
 def test_a_key_of_the_environment_is_asked_for(served: Saved) -> None:
     with process(served.folder / "model", env={**os.environ, "PARASPHERE_API_KEY": "secret"}) as running:
-        assert httpx.get(f"{running.url}/v1/models").status_code == 401
-        assert httpx.get(f"{running.url}/v1/models", headers={"Authorization": "Bearer secret"}).status_code == 200
+        assert running.get("/v1/models").status_code == 401
+        assert running.get("/v1/models", Authorization="Bearer secret").status_code == 200
         assert "secret" not in running.said()
 
 
