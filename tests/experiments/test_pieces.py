@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from parasphere.experiments.pieces import ComposedVectors, MeanOfPieces, reduced, zipf_weights
+from parasphere.experiments.pieces import MeanOfPieces, TableVectors, reduced, zipf_weights
 
 needs_llama = pytest.mark.skipif(find_spec("wordllama") is None, reason="needs wordllama")
 
@@ -26,7 +26,7 @@ def test_frequent_pieces_weigh_less() -> None:
 
 @needs_llama
 def test_words_of_other_texts_are_known_too() -> None:
-    learner = ComposedVectors("wordllama").fit(["A zyxomatic text"])
+    learner = TableVectors("wordllama").fit(["A zyxomatic text"])
     assert {"zyxomatic", "text", "ocean"} <= set(learner.vectors_.words)
     assert learner.vectors_.dim == 256
 

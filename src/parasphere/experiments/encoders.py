@@ -22,7 +22,7 @@ from ..model import SphericalParagraphModel
 from ..places import ENGLISH
 from ..text import Tokenizer
 from ..vectors import GLOVE, JointVectors, WordVectors
-from .pieces import ComposedVectors, MeanOfPieces, Table
+from .pieces import MeanOfPieces, Table, TableVectors
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
@@ -139,7 +139,7 @@ def joint_model(
 
 def on_pieces(table: Table) -> SphericalParagraphModel:
     """Return unfitted SPM on words composed of the pieces of a table."""
-    return SphericalParagraphModel(ComposedVectors(table))
+    return SphericalParagraphModel(TableVectors(table))
 
 
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
