@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from typer.testing import CliRunner
 
 import parasphere.dask as cluster
 from parasphere.cli import app
+from parasphere.dask.outcomes import Outcome, total_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -273,6 +274,25 @@ def test_a_worker_is_killed_while_it_writes_vectors(client: Client, files: Path,
     )
     assert (written.documents, len(written.parts)) == (len(TEXTS), 7)
     assert np.array_equal(vectors_in(tmp_path / "out"), model.transform(TEXTS))
+
+
+def test_all_workers_are_lost_and_others_come(client: Client) -> None:
+    """Tasks that preferred a worker which is gone are computed by others, whichever come."""
+    gone = next(iter(client.nthreads()))
+    client.cluster.scale(0)
+    while client.nthreads():
+        time.sleep(0.05)
+
+    def outcomes(**place: Any) -> Iterator[Any]:
+        for number in range(10):
+            yield client.submit(Outcome, number, {number: number}, pure=False, **place)
+
+    later = threading.Timer(1.0, client.cluster.scale, [2])
+    later.start()
+    preferring = outcomes(workers=[gone], allow_other_workers=True)
+    total = total_of(client, preferring, again=outcomes)
+    assert (total.total, total.facts) == (sum(range(10)), {number: number for number in range(10)})
+    client.wait_for_workers(2)
 
 
 CLIENT = """

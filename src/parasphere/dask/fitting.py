@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
@@ -150,24 +151,29 @@ def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any
     numbers = sorted(looked.facts)
     before = dict(zip(numbers, accumulate([0, *(looked.facts[number] for number in numbers)]), strict=False))
     places, names = looked.places, {source.number: source.name for source in sources}
+    parts = [(number, names[number], before[number]) for number in numbers]
     with progress("EM", model.max_iter, unit="iterations", shown=shown) as advance:
         while not run.monitor(model.max_iter, model.tol).finished:
             _write(checkpoint, run, model.random_state)
-            step = len(run.priors)
-            tasks = (
-                client.submit(
-                    step_partition, number, names[number], reading, folder, step, run.prior, before[number], pure=False,
-                    # Where its state is held; but elsewhere rather than not at all.
-                    workers=[places[number]], allow_other_workers=True,
-                )
-                for number in numbers
-            )  # fmt: skip
-            outcome = total_of(client, tasks)
+            start = partial(_start_step, client, parts, reading, folder, run)
+            outcome = total_of(client, start(places), again=partial(start, {}))
             places = outcome.places
             run = run.after(_only(outcome), model.max_iter, model.tol)
             advance(1)
     _write(checkpoint, run, model.random_state)
     return run
+
+
+def _start_step(
+    client: Any, parts: Sequence[tuple[int, str, int]], reading: Reading, folder: Path, run: Run, places: dict[int, str]
+) -> Iterator[Any]:
+    """Start the next step of EM on partitions: where their state is held, but elsewhere rather than not at all."""
+    step = len(run.priors)
+    for number, name, before in parts:
+        place = {"workers": [places[number]], "allow_other_workers": True} if number in places else {}
+        yield client.submit(
+            step_partition, number, name, reading, folder, step, run.prior, before, pure=False, **place
+        )  # fmt: skip
 
 
 def _only(outcome: Outcome) -> CorpusStatistics:

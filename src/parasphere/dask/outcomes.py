@@ -1,8 +1,10 @@
 """What comes of the partitions of a corpus: sums that are added up in a tree, and the partitions that were skipped."""
 
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from ..errors import CorpusError, ParasphereWarning
@@ -12,6 +14,7 @@ from .partitions import Source
 Errors: TypeAlias = Literal["raise", "skip"]
 FAN_IN = 8  # outcomes that are added up by one task
 WINDOW = 64  # tasks per worker that the scheduler is given at a time
+POLL, LOOK, LOOKS = 0.005, 2.0, 3  # seconds until it is asked again what is done and who works, and how often
 
 
 class SkippedPartitionsWarning(ParasphereWarning):
@@ -70,36 +73,80 @@ def added(outcomes: Sequence[Outcome]) -> Outcome:
     return sum(outcomes[1:], outcomes[0])
 
 
-def total_of(client: Any, tasks: Iterable[Any]) -> Outcome:
+def total_of(client: Any, tasks: Iterable[Any], again: Callable[[], Iterable[Any]] | None = None) -> Outcome:
     """Return the sum of the outcomes of tasks (futures), which are added up on the workers as they come.
 
     Sums are exact, so that which are added first does not matter. Only a few tasks per worker are given to the
     scheduler at a time, and only a few outcomes exist at a time.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    tasks : iterable of futures
+    again : callable, default=None
+        Needed if tasks prefer a worker: starts them anew, on any. If all workers die at once, tasks that preferred one
+        of them wait for it forever, whichever workers come (``allow_other_workers`` does not help them then).
     """
-    coming: Any = distributed().as_completed()
-    more = iter(tasks)
-    waiting: list[Any] = []
-    running = _fill(client, coming, more)
-    while running or len(waiting) > 1:
-        if running:
-            waiting.append(_sound(next(coming)))
-            running -= 1
-            running += _fill(client, coming, more, 1)
-        if len(waiting) >= FAN_IN or (not running and len(waiting) > 1):
-            coming.add(client.submit(added, waiting, pure=False))
-            running, waiting = running + 1, []
-    outcome: Outcome = waiting[0].result()
-    return outcome
+    if again is None:
+        return _Total(client).of(tasks, next)
+    while True:
+        total = _Total(client)
+        try:
+            return total.of(tasks, total.next_unless_idle)
+        except _NobodyWorksError:
+            total.cancel()
+            tasks = again()
 
 
-def _fill(client: Any, coming: Any, more: Iterator[Any], count: int | None = None) -> int:
-    """Start more tasks; return how many."""
-    if count is None:
-        count = WINDOW * max(1, len(client.nthreads()))
-    started = [future for future, _ in zip(more, range(count), strict=False)]
-    for future in started:
-        coming.add(future)
-    return len(started)
+class _NobodyWorksError(Exception):
+    """There are workers, but none of them computes what is waited for."""
+
+
+class _Total:
+    """Adds up the outcomes of tasks."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.coming: Any = distributed().as_completed()
+        self.running: dict[Any, Any] = {}  # futures by their keys
+        self.keys: set[Any] = set()  # of all tasks: what a dead worker held is computed again
+
+    def of(self, tasks: Iterable[Any], next_of: Callable[[Any], Any]) -> Outcome:
+        more, waiting = iter(tasks), list[Any]()
+        self.start(islice(more, WINDOW * max(1, len(self.client.nthreads()))))
+        while self.running or len(waiting) > 1:
+            if self.running:
+                done = next_of(self.coming)
+                del self.running[done.key]
+                waiting.append(_sound(done))
+                self.start(islice(more, 1))
+            if len(waiting) >= FAN_IN or (not self.running and len(waiting) > 1):
+                self.start([self.client.submit(added, waiting, pure=False)])
+                waiting = []
+        outcome: Outcome = waiting[0].result()
+        return outcome
+
+    def start(self, futures: Iterable[Any]) -> None:
+        for future in futures:
+            self.running[future.key] = future
+            self.keys.add(future.key)
+            self.coming.add(future)
+
+    def next_unless_idle(self, coming: Any) -> Any:
+        """Return the next task that is done; raise if workers have had none of them to compute for some time."""
+        idle, looked = 0, time.monotonic()
+        while not coming.has_ready():
+            time.sleep(POLL)
+            if time.monotonic() > looked + LOOK:
+                computing = {key for each in self.client.processing().values() for key in each}
+                idle = idle + 1 if self.client.nthreads() and not computing & self.keys else 0
+                looked = time.monotonic()
+            if idle >= LOOKS:
+                raise _NobodyWorksError
+        return next(coming)
+
+    def cancel(self) -> None:
+        self.client.cancel(list(self.running.values()))
 
 
 def _sound(future: Any) -> Any:
