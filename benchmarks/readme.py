@@ -100,7 +100,7 @@ def _similarities() -> str:
 def _topics(results: dict[str, Any]) -> str:
     """Return the table of methods that divide corpora into topics: means over seeds, in per cent."""
     corpora, methods = (list(dict.fromkeys(names)) for names in zip(*(key.split("/") for key in results), strict=True))
-    measures = {"nmi": "NMI", "ari": "ARI", "npmi": "NPMI", "diversity": "diversity"}
+    measures = {"nmi": "NMI", "ari": "ARI", "c_v": "C_v", "c_npmi": "NPMI", "diversity": "diversity"}
 
     def cell(row: dict[str, list[float]]) -> str:
         return " / ".join(f"{100 * float(np.mean(row[measure])):.1f}" for measure in measures)

@@ -43,7 +43,7 @@ class TopicSums:
     sums_: Floats  # of the texts per topic
     sizes_: Floats
     background_: Floats  # the sum of all texts
-    counts_: Floats  # of each word in the texts of each topic, 1 + log of its count in each text
+    counts_: Floats  # of each word in the texts of each topic, damped by the logarithm of its logarithm in each text
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
@@ -56,7 +56,7 @@ class TopicSums:
         k : int, default=10
         by : {"likelihood", "tfidf"}, default="likelihood"
             The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. In both a
-            word that a text has ``c`` times counts ``1 + log(c)`` times, so that no text decides by repeating itself.
+            word that a text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by repetition.
         """
         check_is_fitted(self)
         if k < 1:
@@ -182,7 +182,7 @@ class TopicSums:
         """Label texts, count their words, and keep the most typical of them."""
         labels, k = self._labels(rows), len(self.sizes_)
         counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_).astype(np.float64)
-        counts.data = 1 + np.log(counts.data)
+        counts.data = 1 + np.log1p(np.log(counts.data))
         self.counts_ = self.counts_ + members(labels, k) @ counts
         self.labels_ = np.concatenate([self.labels_, labels])
         cosines = np.einsum("ij,ij->i", rows, self.directions_.astype(np.float32)[labels])
