@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.neighbors import NearestNeighbors
 
@@ -9,7 +10,15 @@ from parasphere.sphere import vmf
 from parasphere.topics.merging import merge_topics
 from parasphere.topics.neighbours import nearest, of_unit_length, smoothed
 from parasphere.topics.representation import best_weight
-from parasphere.topics.words import class_tfidf, likelihood_ratio
+from parasphere.topics.words import (
+    ALONE,
+    COMPANY,
+    MOST_COMPANY,
+    class_tfidf,
+    counted_together,
+    likelihood_ratio,
+    together,
+)
 
 
 def unit_rows(n: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -77,6 +86,38 @@ def test_likelihood_ratios_sum_to_the_divergence() -> None:
     divergence = (p[[0, 2]] * np.log(p[[0, 2]] / q[[0, 2]])).sum()
     assert likelihood_ratio(counts)[0].sum() == pytest.approx(divergence, abs=2e-3)
     assert likelihood_ratio(counts)[0].argmax() == 0
+
+
+def test_words_count_by_their_company_word_by_word() -> None:
+    rng = np.random.default_rng(0)
+    counts = sparse.csr_array(rng.poisson(0.3, (60, 40)).astype(float))
+    labels = rng.integers(-1, 3, 60)
+    sums = np.array([counts.toarray()[labels == topic].sum(axis=0) for topic in range(3)])
+    weighted = counted_together(counts, labels, sums).toarray()
+    first = [set(np.argsort(-row)[:COMPANY]) for row in likelihood_ratio(sums)]
+    for text, row in enumerate(counts.toarray()):
+        for word in np.flatnonzero(row):
+            others = len((first[labels[text]] & set(np.flatnonzero(row))) - {word})
+            expected = row[word] * (ALONE + min(others, MOST_COMPANY)) if labels[text] >= 0 else 0.0
+            assert weighted[text, word] == pytest.approx(expected)
+
+
+def test_words_that_occur_together_describe_a_topic_better_than_those_that_do_not() -> None:
+    together_only, alone = [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]  # words 0 to 2 in the same texts, 3 in as many others
+    counts = sparse.csr_array(np.array([together_only] * 20 + [alone] * 20 + [[0, 0, 0, 0, 1, 1]] * 40, float))
+    labels = np.repeat([0, 1], 40)
+    sums = np.array([counts.toarray()[labels == topic].sum(axis=0) for topic in range(2)])
+    weighted = np.array(
+        [counted_together(counts, labels, sums).toarray()[labels == topic].sum(axis=0) for topic in range(2)]
+    )
+    assert likelihood_ratio(sums)[0][:4] == pytest.approx([likelihood_ratio(sums)[0][0]] * 4)
+    assert together(sums, weighted)[0][3] < together(sums, weighted)[0][:3].min()
+
+
+def test_a_word_that_two_topics_share_stands_back() -> None:
+    counts = np.array([[20.0, 20.0, 0.0], [0.0, 20.0, 20.0], [0.0, 0.0, 400.0]])
+    scores, plain = together(counts, counts), likelihood_ratio(counts)
+    assert scores[0, 1] / scores[0, 0] == pytest.approx(plain[0, 1] / plain[0, 0] * 0.5**0.25)
 
 
 def test_the_weight_is_of_the_part_that_finds() -> None:

@@ -53,8 +53,8 @@ def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -
 def words_apart(lexical: Lexical, rows: Rows, n_docs: int, k: int = WORDS) -> list[dict[str, Any]]:
     """Return the words that tell some documents from the others best, best first.
 
-    They are those with the largest shares in the log-likelihood ratio between these documents and all of them, as the
-    words of topics are (:func:`parasphere.topics.words.likelihood_ratio`).
+    They are those with the largest shares in the log-likelihood ratio between these documents and all of them
+    (:func:`parasphere.topics.words.likelihood_ratio`).
 
     Returns
     -------

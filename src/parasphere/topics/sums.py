@@ -19,7 +19,7 @@ from ..text import count_matrix
 from .merging import Merges, merge_topics
 from .representation import texts_at
 from .tables import over_column, table
-from .words import MEASURES, top_words
+from .words import class_tfidf, counted_together, likelihood_ratio, together, top_words
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -34,7 +34,7 @@ class TopicSums:
 
     sum_layouts: ClassVar = {
         "sums_": "f8[topics,dim]", "sizes_": "f8[topics]", "background_": "f8[dim]",
-        "counts_": "f8[topics,columns]", "labels_": "i8[docs]",
+        "counts_": "f8[topics,columns]", "together_": "f8[topics,columns]", "labels_": "i8[docs]",
     }  # fmt: skip
 
     words_: TfIdf
@@ -44,26 +44,37 @@ class TopicSums:
     sizes_: Floats
     background_: Floats  # the sum of all texts
     counts_: Floats  # of each word in the texts of each topic, damped by the logarithm of its logarithm in each text
+    together_: Floats  # the same, weighted by how many of the topic's first words each text has
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
 
-    def topic_words(self, k: int = 10, *, by: Literal["likelihood", "tfidf"] = "likelihood") -> list[list[str]]:
+    def topic_words(
+        self, k: int = 10, *, by: Literal["together", "likelihood", "tfidf"] = "together"
+    ) -> list[list[str]]:
         """Return the ``k`` words that describe each topic best, best first.
 
         Parameters
         ----------
         k : int, default=10
-        by : {"likelihood", "tfidf"}, default="likelihood"
-            The share in the log-likelihood ratio between the topic and the corpus; or class-based tf-idf. In both a
-            word that a text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by repetition.
+        by : {"together", "likelihood", "tfidf"}, default="together"
+            "likelihood" is the share in the log-likelihood ratio between the topic and the corpus, and "tfidf" is
+            class-based tf-idf. "together" is the former, where a word counts the more, the more of the topic's first
+            words are in the same text, and words that several topics share count less. In all of them a word that a
+            text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by repetition.
         """
         check_is_fitted(self)
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        if by not in MEASURES:
-            raise ValueError(f"by must be one of {', '.join(MEASURES)}, not {by!r}")
-        return top_words(MEASURES[by](self.counts_), self.words_.vocabulary_.words, k)
+        if by == "together":
+            scores = together(self.counts_, self.together_)
+        elif by == "likelihood":
+            scores = likelihood_ratio(self.counts_)
+        elif by == "tfidf":
+            scores = class_tfidf(self.counts_)
+        else:
+            raise ValueError(f"by must be one of together, likelihood, tfidf, not {by!r}")
+        return top_words(scores, self.words_.vocabulary_.words, k)
 
     def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
         """Return the name of the topic of each text, its first words; "" for outliers and texts that say nothing.
@@ -104,7 +115,7 @@ class TopicSums:
         members = np.eye(n_topics)[groups].T  # (n_topics, k)
         members = members[np.argsort(-(members @ self.sizes_), kind="stable")]
         fewer = copy.copy(self)
-        for name in ("sums_", "sizes_", "counts_"):
+        for name in ("sums_", "sizes_", "counts_", "together_"):
             setattr(fewer, name, members @ getattr(self, name))
         renamed = members.argmax(axis=0)
         fewer.labels_ = np.where(self.labels_ < 0, -1, renamed[self.labels_])
@@ -162,7 +173,8 @@ class TopicSums:
         names, labels = np.unique(labels, return_inverse=True)
         k, dim = len(names), known.shape[1]
         self.sums_, self.sizes_ = np.zeros((k, dim)), np.zeros(k)
-        self.background_, self.counts_ = np.zeros(dim), np.zeros((k, len(self.words_.idf_)))
+        self.background_ = np.zeros(dim)
+        self.counts_, self.together_ = np.zeros((k, len(self.words_.idf_))), np.zeros((k, len(self.words_.idf_)))
         self.labels_ = np.zeros(0, np.int64)
         self.typical_, self.typical_scores_ = [[] for _ in names], [[] for _ in names]
         self._add(known, labels)
@@ -183,7 +195,9 @@ class TopicSums:
         labels, k = self._labels(rows), len(self.sizes_)
         counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_).astype(np.float64)
         counts.data = 1 + np.log1p(np.log(counts.data))
-        self.counts_ = self.counts_ + members(labels, k) @ counts
+        own = members(labels, k)
+        self.counts_ = self.counts_ + own @ counts
+        self.together_ = self.together_ + own @ counted_together(counts, labels, self.counts_)
         self.labels_ = np.concatenate([self.labels_, labels])
         cosines = np.einsum("ij,ij->i", rows, self.directions_.astype(np.float32)[labels])
         for topic in range(k):
