@@ -62,16 +62,18 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
     askers = [threading.Thread(target=ask) for _ in range(4)]
     for asker in askers:
         asker.start()
-    while len(statuses) < 40:
-        time.sleep(0.01)
-    os.kill(two.workers()[0], signal.SIGKILL)
-    asked = len(statuses)
-    while len(statuses) < asked + 40:
-        time.sleep(0.01)
-    two.wait(3)
-    stop.set()
-    for asker in askers:
-        asker.join()
+    try:
+        while len(statuses) < 40:
+            time.sleep(0.01)
+        os.kill(two.workers()[0], signal.SIGKILL)
+        asked = len(statuses)
+        while len(statuses) < asked + 40:
+            time.sleep(0.01)
+        two.wait(3)
+    finally:
+        stop.set()
+        for asker in askers:
+            asker.join()
     lost = [status for status in statuses if status != 200]
     assert all(isinstance(status, httpx.TransportError) for status in lost), lost
     assert len(lost) <= len(askers), lost  # those that the worker was serving, at most one per connection

@@ -132,3 +132,41 @@ def test_short_work_is_computed_in_the_loop_and_at_once() -> None:
     assert (halves, eighth) == ([[1.0], [0.5], [0.25]], [0.125])
     assert isinstance(failed, ZeroDivisionError)
     assert calls == [(threading.main_thread().name, n) for n in (3, 2, 1, 1)]
+
+
+def test_short_work_that_comes_turn_by_turn_is_computed_at_once() -> None:
+    calls: list[list[int]] = []
+
+    def counted(items: list[int]) -> list[int]:
+        calls.append(items)
+        return items
+
+    async def ask() -> None:
+        with Work() as work:
+            asked = []
+            for n in range(5):  # one in each turn of the loop
+                asked.append(work.do(counted, [n], key="k", short=True))
+                await asyncio.sleep(0)
+            await asyncio.gather(*asked)
+
+    asyncio.run(ask())
+    assert calls == [[0, 1, 2, 3, 4]]
+
+
+def test_short_work_is_computed_though_more_comes_all_the_time() -> None:
+    sizes: list[int] = []
+
+    def counted(items: list[int]) -> list[int]:
+        sizes.append(len(items))
+        return items
+
+    async def ask() -> None:
+        with Work() as work:
+            asked = []
+            for _ in range(2 * MERGED):
+                asked.append(work.do(counted, [0], key="k", short=True))
+                await asyncio.sleep(0)
+            await asyncio.gather(*asked)
+
+    asyncio.run(ask())
+    assert sizes == [MERGED, MERGED]

@@ -12,7 +12,6 @@ from typing import Any
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.supervisors import Multiprocess
 
 from ..errors import ParasphereError
 from .accepting import FairLoop
@@ -21,10 +20,11 @@ from .engine import Engine
 from .logs import CONFIG
 from .metrics import FOLDER
 from .settings import Settings
+from .workers import Workers
 
 HEADER_SECONDS = 10.0  # from a connection, or the last answer on it, to the end of the next request's headers
 _IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, which would otherwise meet closed ones
-_HEALTH_SECONDS = 60  # a worker that compiles its code cannot answer its parent at once
+_HEALTH_SECONDS = 60  # within which a worker that has started answers its parent
 
 
 class Gathering:
@@ -136,7 +136,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
                     raise ParasphereError("the server could not start; its log says why.")
             else:
                 os.environ[FOLDER] = folder
-                workers = Multiprocess(config, sockets=[listening])
+                workers = Workers(config, sockets=[listening])
                 workers.run()
                 if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
                     raise ParasphereError("a worker could not start; the log says why.")

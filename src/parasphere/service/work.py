@@ -78,11 +78,15 @@ class Work:
             self._jobs.put(job)
             return job.future
         if not self._short:
-            self._loop.call_soon(self._compute_short)  # after other requests that have arrived by now
+            self._loop.call_soon(self._compute_short)
         self._short.append(job)
         return job.future
 
-    def _compute_short(self) -> None:
+    def _compute_short(self, before: int = 0) -> None:
+        """Compute what waits, once a turn of the loop, in which requests are read, has brought no more of it."""
+        if before < len(self._short) < MERGED:
+            self._loop.call_soon(self._compute_short, len(self._short))
+            return
         while self._short:
             self._compute(_together(self._short), _at_once)
 
