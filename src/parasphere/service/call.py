@@ -41,8 +41,7 @@ class Call(Request):
     """
 
     def __init__(self, scope: Scope, worker: Worker, fields: dict[bytes, bytes], content: bytes) -> None:
-        super().__init__(scope)
-        self.worker, self.fields, self.content = worker, fields, content
+        self.scope, self.worker, self.fields, self.content = scope, worker, fields, content
 
 
 class Json(Response):

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from .call import Call
+from .deadlines import Deadlines
 from .logs import log_failure, log_request
 from .metrics import Metrics
 from .problems import ProblemError, answer
@@ -52,8 +53,10 @@ class Gate:
             (method, route.path): route.endpoint for route in routes for method in route.methods or ()
         }
         self.key = None if settings.api_key is None else b"Bearer " + settings.api_key.encode()
+        self.deadlines = Deadlines(settings.timeout)
         self.waiting = 0  # requests, read or not
         self.held = 0  # bytes of their bodies
+        self._told = 0  # how many wait, as the metrics have it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -61,6 +64,16 @@ class Gate:
             await self.app(scope, receive, send)
             return
         await _Passage(self, scope, receive, send).pass_through()
+
+    def wait(self, change: int) -> None:
+        """Count requests that wait; the metrics are told at the end of the loop's turn, in which many come and go."""
+        if self.waiting == self._told:
+            asyncio.get_running_loop().call_soon(self._tell_waiting)
+        self.waiting += change
+
+    def _tell_waiting(self) -> None:
+        self._told = self.waiting
+        self.metrics.waiting.set(self.waiting)
 
 
 class _Passage:
@@ -79,18 +92,23 @@ class _Passage:
     async def pass_through(self) -> None:
         """Serve the request, and tell how it went."""
         began = time.perf_counter()
+        deadlines = self.gate.deadlines
+        task = deadlines.begin()
         try:
-            async with asyncio.timeout(self.gate.settings.timeout):
-                await self._admitted()
+            await self._admitted()
         except ProblemError as problem:
             await self._refuse(problem)
-        except TimeoutError:
+        except asyncio.CancelledError:
+            if not deadlines.missed(task):
+                raise
             await self._refuse(self._late())
         except Exception as error:
             log_failure("error", error, request_id=self.id.decode(), path=self.path)
             await self._refuse(
                 ProblemError(500, f"the server failed; its log says why, under the id {self.id.decode()}.")
             )
+        finally:
+            deadlines.end(task)
         self._tell(time.perf_counter() - began)
 
     async def _admitted(self) -> None:
@@ -103,22 +121,19 @@ class _Passage:
         if works and gate.waiting >= gate.settings.max_waiting:
             self.closing = b"content-length" not in self.headers or int(self.headers[b"content-length"]) > 1 << 16
             raise _busy(f"{gate.waiting} requests wait already")
-        gate.waiting += works
+        if works:
+            gate.wait(1)
         try:
-            if works:
-                gate.metrics.waiting.inc()
             body = await self._body()
             endpoint = gate.endpoints.get((self.scope["method"], self.path))
             if endpoint is None:
                 await gate.app(self.scope, _Replay(body, self.receive), self._pass_on)
             else:
-                response = await endpoint(Call(self.scope, gate.app.state.worker, self.headers, body))
-                await response(self.scope, self.receive, self._pass_on)
+                await self._answer(await endpoint(Call(self.scope, gate.app.state.worker, self.headers, body)))
         finally:
             gate.held -= self.size
-            gate.waiting -= works
             if works:
-                gate.metrics.waiting.dec()
+                gate.wait(-1)
 
     def _has_key(self) -> bool:
         if self.gate.key is None or self.path.startswith(OPEN):
@@ -161,14 +176,22 @@ class _Passage:
     async def _pass_on(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message["headers"], (b"x-request-id", self.id)]
-            if self.closing:
-                message["headers"].append((b"connection", b"close"))
+            message["headers"] = self._headers(message["headers"])
         await self.send(message)
+
+    async def _answer(self, response: Response) -> None:
+        self.status = response.status_code
+        headers = self._headers(response.raw_headers)
+        await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": response.body})
+
+    def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        own = [(b"x-request-id", self.id), (b"connection", b"close")]
+        return [*given, *(own if self.closing else own[:1])]
 
     async def _refuse(self, problem: ProblemError) -> None:
         if not self.status:  # an answer that has begun cannot be taken back
-            await answer(problem)(self.scope, self.receive, self._pass_on)
+            await self._answer(answer(problem))
 
     def _tell(self, seconds: float) -> None:
         path = self.path if self.path in _NAMED else "other"
