@@ -1,6 +1,6 @@
 """The interface that OpenAI's clients speak: ``/v1/embeddings`` and ``/v1/models``."""
 
-import base64
+from binascii import b2a_base64
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from .bodies import PROBLEMS, described, read, texts_of
 from .call import Call, Json
+from .engine import Rows
 from .problems import ProblemError
 from .routes import compute
 
@@ -84,10 +85,10 @@ async def embeddings(call: Call) -> Response:
             422, f"the model has {worker.engine.dim} dimensions, and cannot give {body.dimensions}.", "dimensions"
         )
     vectors = await compute(call, worker.engine.vectors, texts)
-    rows: list[Any] = list(vectors)
+    rows: list[Any] | Rows = vectors
     if body.encoding_format == "base64":
-        rows = [base64.b64encode(row).decode("ascii") for row in vectors.astype("<f4", copy=False)]
-    words = sum(len(text.split()) for text in texts)
+        rows = [b2a_base64(row, newline=False).decode("ascii") for row in vectors.astype("<f4", copy=False)]
+    words = sum(map(len, map(str.split, texts)))
     return Json({
         "object": "list",
         "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
