@@ -30,7 +30,7 @@ from .scatter import Scatter
 # Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
-FEW = 64  # so few texts, if they are short, are read without setting up a stream
+FEW = 1024  # so few texts, if they are short, are read without setting up a stream
 
 
 @storable("reader")

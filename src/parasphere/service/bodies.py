@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .call import Call
@@ -163,7 +164,11 @@ def read(call: Call, kind: type[Read]) -> Read:
     if media != "application/json":
         raise ProblemError(415, f"the body must be JSON, with 'Content-Type: application/json', not {media[:80]!r}.")
     try:
-        return kind.model_validate_json(call.content)
+        try:
+            content = orjson.loads(call.content)  # several times as fast as pydantic, which says better what is wrong
+        except orjson.JSONDecodeError:
+            return kind.model_validate_json(call.content)
+        return kind.model_validate(content)
     except ValidationError as error:
         raise of_validation(error) from None
 

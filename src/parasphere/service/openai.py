@@ -1,9 +1,10 @@
 """The interface that OpenAI's clients speak: ``/v1/embeddings`` and ``/v1/models``."""
 
-from binascii import b2a_base64
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter
+from pybase64 import b64encode_as_string
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -87,8 +88,8 @@ async def embeddings(call: Call) -> Response:
     vectors = await compute(call, worker.engine.vectors, texts)
     rows: list[Any] | Rows = vectors
     if body.encoding_format == "base64":
-        rows = [b2a_base64(row, newline=False).decode("ascii") for row in vectors.astype("<f4", copy=False)]
-    words = sum(map(len, map(str.split, texts)))
+        rows = [b64encode_as_string(row) for row in vectors.astype("<f4", copy=False)]
+    words = _count_words(texts)
     return Json({
         "object": "list",
         "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
@@ -103,6 +104,12 @@ async def models(call: Call) -> Response:
     name = call.worker.settings.name
     model = {"id": name, "object": "model", "created": 0, "owned_by": "parasphere"}
     return Json({"object": "list", "data": [model]})
+
+
+def _count_words(texts: list[str]) -> int:
+    """Return the number of words of texts, as ASCII white space divides them; many are counted at once."""
+    letters = np.frombuffer((" " + " ".join(texts)).encode(errors="replace"), np.uint8) > ord(" ")
+    return int(np.count_nonzero(letters[1:] & ~letters[:-1]))
 
 
 def _texts(given: Any) -> str | list[str]:
