@@ -25,18 +25,6 @@ os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cach
 settings.register_profile("parasphere", deadline=None)
 settings.load_profile("parasphere")
 
-# The tests of this file run in one process: what they share is cached there, and costs more than they do.
-TOGETHER = {"test_persistence.py"}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests that share a fixture of their module in one process, so that it is made once."""
-    for item in items:
-        known: Any = getattr(item, "_fixtureinfo", None)
-        fixtures = [] if known is None else [one for several in known.name2fixturedefs.values() for one in several]
-        if item.path.name in TOGETHER or any(fixture.scope == "module" for fixture in fixtures):
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
-
 
 def column(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())

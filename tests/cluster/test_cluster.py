@@ -38,7 +38,6 @@ from parasphere.dask.outcomes import Outcome, total_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("cluster"),  # one cluster of two processes is enough for two cores
 ]
 
 RNG = np.random.default_rng(8)

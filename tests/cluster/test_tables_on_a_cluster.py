@@ -20,7 +20,6 @@ import parasphere.dask as cluster
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("cluster"),
 ]
 CHINESE = ["显示文件的内容", "复制文件和目录", "更改文件的所有者", "显示日期和时间", "更改用户的密码"] * 8
 
