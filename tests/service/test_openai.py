@@ -33,6 +33,14 @@ def test_embeddings(speaker: "openai.OpenAI", served: Saved) -> None:
     assert answer.usage.prompt_tokens == sum(len(text.split()) for text in TEXTS[:3])
 
 
+@pytest.mark.parametrize(
+    "texts", [["a boat"], ["", " \n"], [" a\tboat \r\n on  the lake ", "", "é ŵ", "\u4e2d\u6587 b"]]
+)
+def test_words_are_counted_as_white_space_divides_them(speaker: "openai.OpenAI", texts: list[str]) -> None:
+    answer = speaker.embeddings.create(model="any", input=texts)
+    assert answer.usage.total_tokens == sum(len(text.split()) for text in texts)
+
+
 def test_both_encodings_are_the_same_numbers(speaker: "openai.OpenAI", served: Saved) -> None:
     numbers, bytes_ = (
         speaker.embeddings.create(model="any", input="a boat", encoding_format=kind, dimensions=128).data[0].embedding
