@@ -53,13 +53,12 @@ def tables(folder: Path) -> Iterator[tuple[str, str | Path, Encode]]:
         static = static_embedding(folder)
         yield "StaticEmbedding, pieces of MiniLM-L6", folder, lambda texts: static.encode(texts, batch_size=256)
     if find_spec("wordllama"):
-        from wordllama.config import Config
         from wordllama.inference import WordLlamaInference
 
         pieces = Pieces.read(WORDLLAMA)
         # WordLlama.load would fetch its tokenizer by network; this is a copy, since it sets padding.
         copy = type(pieces.tokenizer).from_str(pieces.tokenizer.to_str())
-        llama = WordLlamaInference(pieces.table, Config._configurations["l2_supercat"], copy)
+        llama = WordLlamaInference(pieces.table, copy)
         yield "WordLlama, 256-d", WORDLLAMA, llama.embed
 
 

@@ -162,7 +162,7 @@ def _result(name: str) -> Any:
 
 def _speeds(text: Any) -> str:
     """Return the README's table of speeds; each row was measured by one run of one benchmark."""
-    seconds, model, vectors = text["seconds"], _result("model"), _result("vectors")
+    seconds, model, vectors = text["seconds"], _result("model"), _result("vectors")["seconds"]
     numerics = {row["dim"]: row for row in _result("vmf")["rows"]}
     learned = model["seconds"]
     million = model["em"][-1]
@@ -182,7 +182,7 @@ def _speeds(text: Any) -> str:
         ["one short text, with a loaded model", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
         ["400,000 word vectors from text", f"{vectors['parasphere']:.1f} s",
          f"{vectors['gensim'] / vectors['parasphere']:,.0f}x as fast as gensim"],
-        ["the same, cached", f"{vectors['parasphere, mapped']:.2f} s",
+        ["the same, cached", f"{1000 * vectors['parasphere, mapped']:.0f} ms",
          f"{vectors['gensim'] / vectors['parasphere, mapped']:,.0f}x as fast as gensim"],
         ["one million Bessel ratios, 300 dimensions", f"{numerics[300]['mean_length_ms']:.0f} ms",
          f"{numerics[300]['scipy_over_mean_length']:.0f}x as fast as scipy, which returns NaN for "

@@ -101,10 +101,9 @@ def test_a_static_embedding_is_read_exactly(static_folder: Path) -> None:
 @pytest.mark.skipif(find_spec("wordllama") is None, reason="needs wordllama")
 def test_wordllama_is_read_exactly_by_pieces_and_nearly_by_words() -> None:
     inference = pytest.importorskip("wordllama.inference")
-    config = pytest.importorskip("wordllama.config").Config._configurations["l2_supercat"]
     pieces = Pieces.read("wordllama")
     tokenizer = tokenizers.Tokenizer.from_str(pieces.tokenizer.to_str())  # WordLlama.load would fetch it by network
-    theirs = unit(inference.WordLlamaInference(pieces.table, config, tokenizer).embed(TEXTS))
+    theirs = unit(inference.WordLlamaInference(pieces.table, tokenizer).embed(TEXTS))
     np.testing.assert_allclose(read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS), theirs, atol=1e-6)
     words = ComposedVectors("wordllama").fit(TEXTS).vectors_
     cosines = (read(words, PLAIN, TEXTS[:60]) * theirs[:60]).sum(1)
