@@ -108,7 +108,7 @@ async def models(call: Call) -> Response:
 
 def _count_words(texts: list[str]) -> int:
     """Return the number of words of texts, as ASCII white space divides them."""
-    if len(texts) == 1:
+    if len(texts) == 1:  # for which arrays would take longer
         return len(texts[0].encode(errors="replace").split())
     letters = np.frombuffer((" " + " ".join(texts)).encode(errors="replace"), np.uint8) > ord(" ")
     return int(np.count_nonzero(letters[1:] & ~letters[:-1]))
