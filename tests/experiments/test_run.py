@@ -10,14 +10,22 @@ from sklearn.pipeline import FeatureUnion
 from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
-from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, storage
+from parasphere import (
+    JointVectors,
+    ParasphereError,
+    SphericalParagraphModel,
+    Tokenizer,
+    VectorsError,
+    WordVectors,
+    storage,
+)
 from parasphere.baselines import TfIdf
 from parasphere.cli.experiments import _typed, add_experiment_commands
 from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, Encoder, protocol, run, run_all
 from parasphere.experiments import source as source_module
 from parasphere.experiments.encoders import find_vectors
-from parasphere.experiments.identity import classes_of
+from parasphere.experiments.identity import classes_of, identity
 from parasphere.experiments.report import join_results, read_results, write_report
 from parasphere.experiments.source import code_version
 
@@ -170,6 +178,17 @@ def test_encoders_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     kinds = classes_of(fitted)
     assert {SphericalParagraphModel, TfIdf, FeatureUnion} <= set(kinds)
     assert code_version(*kinds) != code_version(FeatureUnion)
+
+
+def test_vectors_that_are_only_named_are_identified_by_their_content(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    identities = []
+    for number in (0.5, 0.25):
+        path.write_text(f"cat 1 {number}\ndog 0 1\n")
+        for make in (SphericalParagraphModel, lambda start: JointVectors(start=start)):
+            identities += [identity(make(path)), identity(make(str(path)))]
+    assert [identities[place] == identities[place + 1] for place in range(0, 8, 2)] == [True] * 4
+    assert len({repr(one) for one in identities}) == 4
 
 
 def test_the_best_row_is_two_unit_vectors_side_by_side() -> None:

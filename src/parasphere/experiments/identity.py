@@ -14,6 +14,8 @@ from ..errors import ParasphereError
 from ..text import Tokenizer
 from ..vectors import WordVectors
 
+VECTORS = ("vectors", "start")  # parameters that may name word vectors
+
 
 @cache
 def digest(*parts: str) -> str:
@@ -34,14 +36,15 @@ def identity(value: Any) -> Any:
     """Return JSON that identifies a parameter completely: equal in every process for equal values, and only for them.
 
     Estimators are identified by their class and all their parameters, nested ones included; word vectors by their
-    content. A value whose content is out of reach, such as a function, is refused.
+    content, if an estimator only names them too: english-128 may be made anew. A value whose content is out of reach,
+    such as a function, is refused.
     """
     if isinstance(value, WordVectors):
         return ["WordVectors", value.fingerprint]
     if isinstance(value, Tokenizer):
         return ["Tokenizer", identity(asdict(value))]
     if isinstance(value, BaseEstimator):
-        return [f"{type(value).__module__}.{type(value).__qualname__}", identity(value.get_params(deep=False))]
+        return [f"{type(value).__module__}.{type(value).__qualname__}", identity(_loaded(value.get_params(deep=False)))]
     if isinstance(value, Mapping):
         return {str(key): identity(item) for key, item in value.items()}
     if isinstance(value, set | frozenset):
@@ -57,3 +60,9 @@ def identity(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise ParasphereError(f"an encoder with the parameter {value!r} cannot be identified, so its result not be cached")
+
+
+def _loaded(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of an estimator with the word vectors that they name."""
+    named = {name: parameters[name] for name in VECTORS if isinstance(parameters.get(name), str | Path)}
+    return parameters | {name: WordVectors.load(source) for name, source in named.items()}
