@@ -24,6 +24,9 @@ REPRODUCE ?= --text $(DATA)/text/wikipedia-ordered.txt.xz
 export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
 endif
 
+# There is a test process per core: threads of BLAS and torch in each of them would only wait for those of the others.
+ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
 .PHONY: help demo test lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -32,7 +35,7 @@ demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seco
 	$(BIN)/parasphere demo
 
 test: .venv/installed-test ## all tests and docstring examples
-	$(BIN)/pytest -n auto
+	$(ALONE) $(BIN)/pytest -n auto
 
 lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
 	$(BIN)/ruff check .
@@ -60,7 +63,7 @@ docs-serve: .venv/installed-docs ## the site, rebuilt while pages are written
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 coverage: .venv/installed-test .venv/installed-release ## which lines the tests do not run, into build/coverage
-	$(BIN)/coverage run -m pytest -n auto
+	$(ALONE) $(BIN)/coverage run -m pytest -n auto
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet -d build/coverage
 	$(BIN)/coverage report
