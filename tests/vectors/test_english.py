@@ -179,7 +179,7 @@ def test_the_script_embeds_what_it_is_given(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(SystemExit, match="does not say its teachers, files, script, seed, commit"):
         script.embed(taught, {})
     assert not folder.exists()
-    facts = dict.fromkeys(("teachers", "files", "script", "seed", "commit"), "mine")
+    facts = dict(script._fact(f"{name}=mine") for name in ("teachers", "files", "script", "seed", "commit"))
     assert script.embed(taught, facts) == sum(path.stat().st_size for path in folder.iterdir())
     vectors = load_english(WordVectors, folder)
     assert vectors.words == WORDS
