@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from parasphere.experiments import linear_sparse
 from parasphere.experiments.linear import DenseFeatures, LinearMachines, choose_cost, decided, fit_machines, turned
 from parasphere.experiments.linear_sparse import SparseFeatures
 from parasphere.experiments.protocol import LINEAR_C, SPARSE_C, Options, choose
@@ -90,8 +91,11 @@ def test_the_same_machine_as_liblinear_is_chosen(n_labels: int, kind: Any) -> No
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(2, 4), st.sampled_from([0.001, 1.0, 100.0]), st.integers(0, 1000), st.booleans())
-def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed: int, gram: bool) -> None:
+@given(
+    st.integers(2, 4), st.sampled_from([0.001, 1.0, 100.0]), st.integers(0, 1000),
+    st.sampled_from(["equations", "gradients", "features"]),
+)  # fmt: skip
+def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed: int, way: str) -> None:
     rng = np.random.default_rng(seed)
     features = sparse.random_array((60, 400), density=0.03, rng=rng, format="csr")
     labels = np.arange(60) % n_labels
@@ -100,15 +104,34 @@ def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed
     signs = signs[:, 1:] if n_labels == 2 else signs
     problem = SparseFeatures(features)
     assert problem.gram is not None
-    if not gram:  # as with more documents
+    if way == "features":  # as with more documents
         problem.gram = None
-    found = problem.fit(signs, np.full(signs.shape[1], cost))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear_sparse, "FEW", 1.0 if way == "equations" else 0.0)
+        patch.setattr(linear_sparse, "WIDE", 1)
+        found = problem.fit(signs, np.full(signs.shape[1], cost))
     machines = problem.machines(found, np.arange(n_labels))
     np.testing.assert_allclose(machines.scores(features), problem.scores(found), atol=1e-9)
     for place, column in enumerate(signs.T):
         least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
         ours = loss(features, column, cost, machines.weights[:, place], machines.intercepts[place])
         assert ours <= least * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("length", [1.0, 1000.0])  # equations of long rows would be singular in single precision
+def test_a_few_documents_within_the_margin(length: float) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 5
+    features = sparse.csr_array(length * (np.eye(50)[labels] + 0.1 * rng.normal(size=(400, 50))))
+    signs = np.where(labels[:, None] == np.arange(5), 1.0, -1.0)
+    problem = SparseFeatures(features)
+    machines = problem.machines(problem.fit(signs, np.full(5, 100.0)), np.arange(5))
+    exact = LinearSVC(C=100.0, dual=False, tol=1e-8, max_iter=100_000).fit(features, labels)
+    assert ((1 - signs * exact.decision_function(features)) > 0).mean() < linear_sparse.FEW
+    for place, column in enumerate(signs.T):
+        least = loss(features, column, 100.0, exact.coef_[place], exact.intercept_[place])
+        ours = loss(features, column, 100.0, machines.weights[:, place], machines.intercepts[place])
+        assert ours <= least * (1 + 1e-3) + 1e-7 * loss(features, column, 100.0, np.zeros(50), 0.0)
 
 
 def test_a_plateau_does_not_end_the_search() -> None:
