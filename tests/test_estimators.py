@@ -175,6 +175,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "weighted": (False, "no"),
     "weighting": ("counts", "guess"),
     "weights": (True, "no"),
+    "whiten": (False, "no"),
     "window": (1, 0),
     "word_dim": (7, 0),
 }

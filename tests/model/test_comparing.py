@@ -112,6 +112,24 @@ def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) 
     np.testing.assert_allclose(plain.posterior(bare).offset[:3], means[:3], atol=1e-5)
 
 
+def test_the_ordinary_metric(model: SphericalParagraphModel, tmp_path: Any) -> None:
+    plain = make(np.random.default_rng(0), whiten=False)
+    assert plain.concentration_ == make(np.random.default_rng(0)).concentration_  # nothing else changes
+    means = plain.posterior(TEXTS).mean - vmf.mean_length(plain.concentration_, 6) * plain.mean_direction_
+    np.testing.assert_allclose(plain.posterior(TEXTS).offset[:4], means[:4], atol=1e-5)
+    rows = means / np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(plain.compare(TEXTS[0], TEXTS[1]), rows[0] @ rows[1], atol=1e-5)
+    plain.save(tmp_path / "plain")
+    again = SphericalParagraphModel.load(tmp_path / "plain")
+    assert again.scatter_ is None
+    assert np.array_equal(again.transform(TEXTS), plain.transform(TEXTS))
+    assert again.partial_fit(TEXTS).scatter_ is None
+    steps = SphericalParagraphModel(model.vectors_, tokenizer=Tokenizer(), whiten=False)
+    while not steps.update(steps.accumulate(TEXTS)):
+        pass
+    assert steps.scatter_ is None
+
+
 # -- offsets ----------------------------------------------------------------------------------------------------------
 
 

@@ -137,9 +137,9 @@ def joint_model(
     return SphericalParagraphModel(learner, tokenizer=words, space="direction", tol=tol, random_state=seed)
 
 
-def on_pieces(table: Table) -> SphericalParagraphModel:
+def on_pieces(table: Table, *, whiten: bool = True) -> SphericalParagraphModel:
     """Return unfitted SPM on words composed of the pieces of a table."""
-    return SphericalParagraphModel(TableVectors(table))
+    return SphericalParagraphModel(TableVectors(table), whiten=whiten)
 
 
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:

@@ -157,7 +157,7 @@ def run_seconds(run: Run) -> float:
     """Return about how many seconds of one core a run takes."""
     parts = folds(run.dataset, run.options.seed)
     texts = len(run.dataset) if run.encoder.fixed else sum(len(part.train) for part in parts)
-    grows = (run.dim / DIMENSION) ** GROWTH.get(run.encoder.name, 0.0)
+    grows = float((run.dim / DIMENSION) ** GROWTH.get(run.encoder.name, 0.0))
     return 1.0 + SECONDS.get(run.encoder.name, 0.2) * grows * texts / 1000
 
 

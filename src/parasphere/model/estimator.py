@@ -55,6 +55,9 @@ class SphericalParagraphModel(
         What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
         texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
         have similar posterior directions.
+    whiten : bool, default=True
+        Measure offsets in the metric in which words scatter alike in all directions. False is the ordinary metric:
+        better for the similarity of sentences with vectors that were taught to be summed, such as WordLlama's.
     prior_strength : float, default=10.0
         Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
         the model of the paper; ``inf`` gives all documents the same word concentration.
@@ -100,7 +103,8 @@ class SphericalParagraphModel(
     facets_ : Facets or None
         The facets of ``reader_``; None if there is only one.
     scatter_ : Scatter or None
-        How words scatter within texts: the metric of the offsets. None after a fit to rows, or to bags without one.
+        How words scatter within texts: the metric of the offsets. None is the ordinary metric: if ``whiten`` is False,
+        and after a fit to rows, or to bags without a scatter.
     space_ : {"offset", "direction"}
         The ``space`` of the fit.
 
@@ -130,6 +134,7 @@ class SphericalParagraphModel(
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Inference.constraints,
         "space": [StrOptions({"offset", "direction"})],
+        "whiten": ["boolean"],
         "prior_strength": [Interval(Real, 0, None, closed="both")],
         "kappa_method": [StrOptions({"newton", "banerjee"})],
         "init": [StrOptions({"data", "paper"})],
@@ -157,6 +162,7 @@ class SphericalParagraphModel(
         weighted: bool = True,
         facets: int = 1,
         space: Space = "offset",
+        whiten: bool = True,
         prior_strength: float = 10.0,
         kappa_method: Method = "newton",
         init: Start = "data",
@@ -172,6 +178,7 @@ class SphericalParagraphModel(
         self.weighted = weighted
         self.facets = facets
         self.space = space
+        self.whiten = whiten
         self.prior_strength = prior_strength
         self.kappa_method = kappa_method
         self.init = init
@@ -286,7 +293,8 @@ class SphericalParagraphModel(
     def _fit(self, bags: Bags) -> None:
         self._run = self._run_reader = None  # a loop of steps that was not finished is given up
         self._learn(bags, float(self.prior_strength), self.kappa_method)
-        self.reader_, self.scatter_, self.space_ = bags.reader, bags.scatter, self.space
+        self.reader_, self.space_ = bags.reader, self.space
+        self.scatter_ = bags.scatter if self.whiten else None
 
     def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
         check_space(space)

@@ -22,6 +22,7 @@ class Stepwise(Inference):
     tol: float
     device: str | None
     space: Space
+    whiten: bool
 
     reader_: Reader | None
     scatter_: Scatter | None
@@ -92,7 +93,7 @@ class Stepwise(Inference):
             self._run = Run.begin(statistics, float(self.prior_strength), self.kappa_method, self.init)
             self.reader_ = None if statistics.word_counts is None else self._reader_of_run()
             self.space_ = self.space
-            self.scatter_ = statistics.scatter(self.reader_)
+            self.scatter_ = statistics.scatter(self.reader_) if self.whiten else None
         else:
             self._run = self._run.after(statistics, self.max_iter, self.tol)
         self._keep(self._run, None, 3)
@@ -106,7 +107,7 @@ class Stepwise(Inference):
         self._run = self._run_reader = None
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             vars(self).pop(name, None)
-        self.reader_, self.scatter_, self.space_ = reader, scatter, self.space
+        self.reader_, self.scatter_, self.space_ = reader, scatter if self.whiten else None, self.space
         self._keep(run, bags, 4)
 
     def _reader_of_run(self) -> Reader:

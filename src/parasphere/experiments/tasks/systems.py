@@ -102,6 +102,8 @@ _ENTRIES = (
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
     System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
+    System("spm-wordllama-plain", "SPM on WordLlama, ordinary metric",
+           lambda _: on_pieces("wordllama", whiten=False), libraries=_LLAMA),
     System("spm-distilled", "SPM on MiniLM's words", lambda _: on_pieces("distilled"), **_PRETRAINED),
     _vectors("index", "SPM and BM25 (index)", lambda given: Indexed(SphericalParagraphModel(given.vectors)),
              (RETRIEVAL,)),
