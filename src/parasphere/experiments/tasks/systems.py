@@ -14,7 +14,7 @@ from ...errors import ParasphereError
 from ...model import SphericalParagraphModel
 from ...places import ENGLISH
 from ...text import Tokenizer
-from ...vectors import WordVectors
+from ...vectors import JointVectors, WordVectors
 from ..encoders import best_tfidf, joint_model, not_installed, on_pieces
 from ..pieces import MeanOfPieces
 from .rivals import BM25, Cosine, Hybrid, Indexed
@@ -83,6 +83,11 @@ def _joint(given: Given) -> Any:
     return joint_model(ENGLISH, given.seed, Tokenizer(), DIM).set_params(space="offset")
 
 
+def _joint_from(given: Given) -> Any:
+    """Return SPM that learns from the given vectors on, and reads texts as SPM on the given vectors does."""
+    return SphericalParagraphModel(JointVectors(DIM, start=given.vectors, random_state=given.seed))
+
+
 def _minilm(_given: Given) -> baselines.MiniLM:
     return baselines.MiniLM()
 
@@ -101,6 +106,7 @@ _ENTRIES = (
     _vectors("spm-direction", "SPM, directions",
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
+    _learned("spm-joint-from", f"SPM, joint, {DIM}, from these vectors", _joint_from, (STS,), needs_vectors=True),
     System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
     System("spm-wordllama-plain", "SPM on WordLlama, ordinary metric",
            lambda _: on_pieces("wordllama", whiten=False), libraries=_LLAMA),
