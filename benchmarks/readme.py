@@ -36,6 +36,7 @@ SYSTEMS = {
     ("index-joint", None): "the same, with BM25 (`model.index`)",
     ("spm-wordllama", None): "SPM, WordLlama's words, 256-d",
     ("index-wordllama", None): "the same, with BM25",
+    ("spm-wordllama-plain", None): "SPM, WordLlama's words, `whiten=False`",
     ("spm", GLOVE_100): "SPM, GloVe 100-d", ("usif", GLOVE_100): "uSIF, GloVe 100-d",
     ("mean", GLOVE_100): "mean, GloVe 100-d",
     ("tfidf", None): "tf-idf", ("bm25", None): "BM25", ("lsi", None): "LSI, 100-d",

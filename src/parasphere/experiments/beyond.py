@@ -59,10 +59,10 @@ def table(comparison: Comparison) -> list[str]:
         ends = "" if interval is None else f" ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
         beside = [next((c for c in found if (c.dataset, c.rival) == (dataset, r)), None) for r in (TFIDF, TRANSFORMER)]
         cells = [published.title(dataset), f"{100 * best['accuracy']:.1f}{ends}", *map(_spelled, beside)]
-        lines.append("| " + " | ".join([*cells, f"{best['fit_seconds']:.0f}"]) + " |")
+        lines.append("| " + " | ".join(cells) + " |")
     if not lines:
         return []
-    head = ["corpus", "SPM and tf-idf", TFIDF, comparison.titles.get(TRANSFORMER, TRANSFORMER), "seconds to fit"]
+    head = ["corpus", "SPM and tf-idf", TFIDF, comparison.titles.get(TRANSFORMER, TRANSFORMER)]
     return ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1), *lines]
 
 
