@@ -75,12 +75,14 @@ class Piece:
         self.numbers = np.array([rng.uniform(1, 10), rng.uniform(1, 10), 0, 0, 0, 0])
         self.log_q = np.log(rng.dirichlet(np.ones(3))).astype(np.float32)
 
-    def go(self, rate: float, learn: bool, weigh: bool = False) -> float:
-        """Predict word 1 from word 0, and learn from that."""
+    def go(self, rate: float, learn: bool, weigh: bool = False, *, strength: float = 0.0, start: Any = None) -> float:
+        """Predict word 1 from word 0, and learn from that; the prior is about the present rows, or about a start."""
         pieces = Pieces(np.array([0, 1], np.int32), np.array([0, 2]), np.array([1]))
-        squares, weight_squares, strengths = np.zeros((3, 3), np.float32)
+        squares, weight_squares = np.zeros((2, 3), np.float32)
+        strengths = np.full(3, strength, np.float32)
         parameters = Parameters(self.matrix, squares, self.weights, weight_squares, self.mean, self.numbers)
-        stepper = Stepper(parameters, Prior(self.matrix.copy(), strengths, self.weights.copy(), 0.0), self.log_q)
+        around = self.matrix.copy() if start is None else start
+        stepper = Stepper(parameters, Prior(around, strengths, self.weights.copy(), 0.0), self.log_q)
         some, drawn = np.array([0]), np.array([[2]], np.int32)
         if learn:
             loss, count = stepper.learn(pieces, some, drawn, rate, 0.0, weigh=weigh)
@@ -101,6 +103,22 @@ class Piece:
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         logits = kappa * weights * (unit @ d) - self.log_q
         return float(np.logaddexp(logits[target], logits[2]) - logits[target])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 20), st.integers(0, 10_000), st.floats(1.0, 1e6))
+def test_a_prior_draws_words_towards_the_start_and_no_further(dim: int, seed: int, strength: float) -> None:
+    piece, free = Piece(dim, seed), Piece(dim, seed)
+    start = piece.matrix.copy()
+    piece.matrix[:] = free.matrix[:] = start + 0.3 * np.random.default_rng(seed).standard_normal(start.shape)
+    for one in (piece, free):
+        one.matrix /= np.linalg.norm(one.matrix, axis=1, keepdims=True)
+    piece.go(1.0, learn=True, strength=strength, start=start)
+    free.go(1.0, learn=True)
+    nearer, without = (np.einsum("ij,ij->i", one.matrix, start)[:2] for one in (piece, free))  # 2 is only drawn
+    assert (nearer >= without - 1e-5).all()
+    if strength > 1e5:
+        assert (nearer > 0.99).all()
 
 
 @settings(max_examples=25, deadline=None)
@@ -239,9 +257,16 @@ def test_a_strong_start_holds(found: Learning) -> None:
     mixed = [f"{one} {other}" for one, other in zip(TEXTS, planted(seed=1)[0], strict=True)]  # of two topics each
     how: dict[str, Any] = {"dim": 16, "start": start, "epochs": 8, "rate": 3.0}
     free, held = (small(start_strength=strength, **how).fit(mixed).vectors_ for strength in (0.0, 1000.0))
-    moved = [np.mean([vectors[word] @ start[word] for word in start.words]) for vectors in (free, held)]
-    assert moved[0] < moved[1] - 0.01
-    assert moved[1] > 0.99
+    stayed = [np.array([vectors[word] @ start[word] for word in start.words]) for vectors in (free, held)]
+    assert stayed[0].mean() < stayed[1].mean() - 0.01
+    assert stayed[1].min() > 0.99
+    assert held.weights is not None
+    assert start.weights is not None
+    kept = small(start_strength=1000.0, weigh=False, **how).fit(mixed).vectors_
+    assert kept.weights is not None
+    ratios = [vectors.weights[vectors.vocabulary.get_many(start.words)] / start.weights for vectors in (held, kept)]
+    assert np.ptp(ratios[0]) > 0.05  # weights are learned unless they are to be kept, then with a mean of 1
+    np.testing.assert_allclose(ratios[1], ratios[1][0], rtol=1e-4)
 
 
 def test_learning_that_gains_nothing_keeps_the_start() -> None:

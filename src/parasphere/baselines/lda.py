@@ -1,8 +1,9 @@
-"""Latent Dirichlet allocation, by gensim's online variational Bayes with a compiled E-step.
+"""Latent Dirichlet allocation by online variational Bayes, with the steps of gensim's ``LdaModel``.
 
 gensim's ``LdaMulticore`` is not deterministic, because its result depends on the timing of its workers. Its serial
-``LdaModel`` is, but has an E-step written in Python. Here that E-step is compiled, with the same updates and a fixed
-starting point, so that the topics of a text depend neither on chance nor on the other texts.
+``LdaModel`` is, but infers topics in Python and, after each chunk of texts, computes the expected logarithms of every
+word of the vocabulary. Here the inference is compiled, has a fixed starting point, so that the topics of a text depend
+neither on chance nor on the other texts, and touches only the words of the chunk.
 """
 
 from dataclasses import dataclass, field
@@ -15,18 +16,17 @@ from sklearn.utils import check_random_state
 
 from ..compiled.jit import compiled
 from ..compiled.layout import guarded
-from ..errors import import_extra
 from ..progress import progress
-from ..sphere.proportions import expected_logs
 from ..text import AnyTokenizer
 from .base import COUNT, POSITIVE, SHARED, CountEncoder, Described
+
+SMALLEST = 1e-100  # what the common factor of the topics may shrink to
+SHIFTED = 8.0  # from here on the asymptotic series of the digamma function has an error below 1e-13
 
 
 @dataclass(eq=False, repr=False)
 class TopicsLDA(Described, CountEncoder):
     """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
-
-    The extra ``gensim`` is needed to fit, not to transform.
 
     Parameters
     ----------
@@ -113,39 +113,46 @@ class TopicsLDA(Described, CountEncoder):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the expected proportions of the topics, (n_docs, n_topics); each row sums to 1."""
         counts = self._counts(X)
-        topics = np.exp(expected_logs(self.lambda_.astype(np.float64)))
-        posterior, _ = e_step(counts, topics, self.alpha_, self.max_iter_, self.tol_)
+        present, counts = _present(counts)
+        parameters = np.ascontiguousarray(self.lambda_.T[present], np.float64)
+        words = exp_expected_logs(parameters, self.lambda_.sum(axis=1, dtype=np.float64))
+        posterior, _ = e_step(counts, words, self.alpha_, self.max_iter_, self.tol_)
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
 
     def _trained(self, counts: sparse.csr_array) -> NDArray[np.float32]:
-        """Train with gensim and return the parameters of the topics, (n_topics, n_words)."""
-        base: Any = import_extra("gensim.models", "gensim", "Latent Dirichlet allocation").LdaModel
-        alpha, max_iter, tol = self.alpha_, self.max_iter, self.tol
+        """Return the parameters of the topics, (n_topics, n_words), after stochastic steps of one chunk of texts each.
+
+        The expected number of times that each topic generated each word is ``shrunk * gains``: a step that shrinks all
+        of them changes one number, so that its cost does not grow with the vocabulary.
+        """
         n_docs, n_words = counts.shape
+        eta = 1 / self.n_topics if self.eta is None else float(self.eta)
+        start = check_random_state(self.random_state).gamma(100.0, 0.01, (self.n_topics, n_words))
+        gains, shrunk = np.ascontiguousarray(start.T) - eta, 1.0
+        totals = gains.sum(axis=0)
+        chunks = [_present(counts[begin : begin + self.chunk_size]) for begin in range(0, n_docs, self.chunk_size)]
         with progress("fitting topics", n_docs * self.passes, unit="texts", shown=bool(self.verbose)) as advance:
+            for number in range(self.passes):
+                for place, (present, chunk) in enumerate(chunks):
+                    words = exp_expected_logs(eta + shrunk * gains[present], n_words * eta + shrunk * totals)
+                    _, gained = e_step(chunk, words, self.alpha_, self.max_iter, self.tol)
+                    rate = self._rate(number, place, n_docs)
+                    if rate < 1:
+                        shrunk *= 1 - rate
+                    else:  # the first step forgets the random start
+                        gains[:], totals[:] = 0.0, 0.0
+                    gained *= rate * n_docs / (chunk.shape[0] * shrunk)  # as if all texts were like these
+                    gains[present] += gained
+                    totals += gained.sum(axis=0)
+                    if shrunk < SMALLEST:
+                        gains, totals, shrunk = gains * shrunk, totals * shrunk, 1.0
+                    advance(chunk.shape[0])
+        return np.asarray(eta + shrunk * gains.T, np.float32)
 
-            class Compiled(base):
-                """gensim's model whose documents are rows of ``counts``."""
-
-                def inference(self, chunk: list[int], collect_sstats: bool = False) -> tuple[Any, Any]:  # noqa: ARG002
-                    topics = self.expElogbeta.astype(np.float64)
-                    posterior, gains = e_step(counts[chunk], topics, alpha, max_iter, tol)
-                    advance(len(chunk))
-                    return posterior.astype(self.dtype), gains.astype(self.dtype)
-
-                def do_mstep(self, rho: float, other: Any, extra_pass: bool = False) -> None:
-                    # As gensim's, without the difference between the topics, which would take as long again.
-                    self.state.blend(rho, other)
-                    self.sync_state()
-                    self.num_updates += 0 if extra_pass else other.numdocs
-
-            # No bound is evaluated: it would take half the time.
-            model = Compiled(
-                range(n_docs), num_topics=self.n_topics, id2word=dict.fromkeys(range(n_words), ""), alpha=alpha,
-                eta=self.eta, passes=self.passes, chunksize=self.chunk_size, eval_every=None,
-                random_state=check_random_state(self.random_state),
-            )  # fmt: skip
-        return np.asarray(model.state.get_lambda(), np.float32)
+    def _rate(self, number: int, place: int, n_docs: int) -> float:
+        """Return the share of a step in the topics: that of a chunk, by its place, in one of the passes."""
+        read = n_docs if number else place * self.chunk_size  # as gensim has it: further passes do not count
+        return float((1 + number + read / min(self.chunk_size, n_docs)) ** -0.5)
 
     def _word_weights(self) -> NDArray[np.float32]:
         prior = self.lambda_.min(axis=1, keepdims=True)  # of a word that the topic does not have
@@ -156,22 +163,46 @@ class TopicsLDA(Described, CountEncoder):
         return len(self.lambda_)
 
 
+def exp_expected_logs(parameters: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return exp(E[log p(w | z)]) of some words, (n_words, n_topics).
+
+    Parameters
+    ----------
+    parameters : (n_words, n_topics) float64
+        Parameters of the Dirichlet distributions of the topics, for these words.
+    totals : (n_topics,) float64
+        Their sums over all words.
+    """
+    words = np.empty_like(parameters)
+    _exp_digammas(parameters, words)
+    whole = np.empty_like(totals)
+    _exp_digammas(totals, whole)
+    return np.asarray(words / whole)
+
+
 def e_step(
-    counts: sparse.csr_array, topics: NDArray[np.float64], alpha: float, max_iter: int, tol: float
+    counts: sparse.csr_array, words: NDArray[np.float64], alpha: float, max_iter: int, tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the posterior of the topics of each text, given ``topics``, exp(E[log p(w | z)]), (n_topics, n_words).
+    """Compute the posterior of the topics of each text, given ``words``, exp(E[log p(w | z)]), (n_words, n_topics).
 
     Returns the Dirichlet parameters of the texts, (n_docs, n_topics), and the expected number of times that each topic
-    generated each word, (n_topics, n_words).
+    generated each word, (n_words, n_topics).
     """
-    if counts.shape[1] != topics.shape[1]:
-        raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {topics.shape[1]}")
-    words = np.ascontiguousarray(topics.T)
-    posterior = np.ones((counts.shape[0], len(topics)))
+    if counts.shape[1] != len(words):
+        raise ValueError(f"counts of {counts.shape[1]} words do not fit topics of {len(words)}")
+    posterior = np.ones((counts.shape[0], words.shape[1]))
     gains = np.zeros_like(words)
     data = counts.data.astype(np.float64)
     _infer(counts.indptr, counts.indices, data, words, alpha, max_iter, tol, posterior, gains)
-    return posterior, np.asarray((gains * words).T)
+    gains *= words
+    return posterior, gains
+
+
+def _present(counts: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
+    """Return which words occur in some texts, and the counts of these words alone."""
+    present, places = np.unique(counts.indices, return_inverse=True)
+    shape = counts.shape[0], len(present)
+    return present, sparse.csr_array((counts.data, places.astype(np.int32), counts.indptr), shape)
 
 
 @guarded(
@@ -221,19 +252,35 @@ def _dot(weights: Any, word: Any) -> float:
 @compiled
 def _exp_expected_log(parameters: Any, out: Any) -> None:
     """Write exp(E[log p]) of a Dirichlet distribution."""
-    whole = _digamma(parameters.sum())
-    for place in range(len(parameters)):
-        out[place] = np.exp(_digamma(parameters[place]) - whole)
+    _exp_digammas(parameters, out)
+    scale = 1.0 / _exp_digamma(parameters.sum())
+    for place in range(len(out)):
+        out[place] *= scale
 
 
 @compiled
-def _digamma(x: float) -> float:
-    """Return the digamma function of a positive number, by recurrence and asymptotic series."""
+def _exp_digammas(values: Any, out: Any) -> None:
+    flat, written = values.reshape(-1), out.reshape(-1)
+    for place in range(len(flat)):
+        written[place] = _exp_digamma(flat[place])
+
+
+@compiled
+def _exp_digamma(x: float) -> float:
+    """Return the exponential of the digamma function of a positive number, by recurrence and asymptotic series.
+
+    The eight terms of the recurrence are the logarithmic derivative of ``x (x + 1) ... (x + 7)``, a polynomial in
+    ``x (x + 7)``: one division instead of eight.
+    """
     shift = 0.0
-    while x < 8.0:
-        shift -= 1.0 / x
-        x += 1.0
-    r = 1.0 / (x * x)
-    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * 691 / 32760)))))
-    value: float = shift + np.log(x) - 0.5 / x - series
+    if x < SHIFTED:
+        pairs = x * (x + 7.0)  # of the factors x + k and x + 7 - k
+        a, b, c = pairs + 6.0, pairs + 10.0, pairs + 12.0
+        product, others = pairs * a, b * c
+        shift = (2.0 * x + 7.0) * (others * (pairs + a) + product * (b + c)) / (product * others)
+        x += 8.0
+    r = 1.0 / x
+    q = r * r
+    series = q * (1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132 - q * 691 / 32760)))))
+    value: float = x * np.exp(-shift - 0.5 * r - series)
     return value

@@ -186,7 +186,7 @@ _ENTRIES = (
     Encoder("lsi", "LSI", _topics(baselines.LatentSemanticIndex), needs_vectors=False),
     _alone("nmf", "NMF", _on_counts(baselines.NonnegativeFactors)),
     _alone("plsi", "PLSI", _on_counts(baselines.ProbabilisticLatentSemanticIndex), seeded=True),
-    Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, libraries=("gensim",), seeded=True),
+    Encoder("lda", "LDA", _topics(baselines.TopicsLDA), needs_vectors=False, seeded=True),
     _alone("movmf", "movMF", _on_counts(baselines.MovMFTopics, n_init=STARTS["movmf"]), seeded=True),
     _alone("sam", "SAM", _on_counts(baselines.SphericalAdmixtureTopics, n_init=STARTS["sam"]), seeded=True),
     Encoder("cbow", "cBow", _on_vectors(baselines.MeanOfVectors), fixed=True),

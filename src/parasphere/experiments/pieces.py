@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from ..baselines.minilm import WEIGHTS, _model
 from ..places import WORDLLAMA, cache_folder
 from ..storage import Tensors, replacing, write_file
-from ..vectors import ComposedVectors, Pieces
+from ..vectors import ComposedVectors, JointVectors, Pieces
 from ..vectors.pieces import CONFIG, TENSORS, TOKENIZER
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,8 @@ Table = Literal["wordllama", "distilled"]
 DIM = 256
 SIF = 1e-4  # model2vec's
 BATCH = 1024  # pieces that MiniLM reads at a time
+# Joint learning that keeps what vectors with weights know: chosen on the training and development parts of STS.
+HELD: dict[str, Any] = {"start_strength": 10_000.0, "weigh": False}
 
 
 class MeanOfPieces(TransformerMixin, BaseEstimator):
@@ -70,6 +72,32 @@ class TableVectors(BaseEstimator):
         """Compose the vectors of the words of texts."""
         composed = ComposedVectors(_source(self.table)).fit(X)
         self.vectors_, self.tokenizer_ = composed.vectors_, composed.tokenizer_
+        return self
+
+
+class LearnedTable(BaseEstimator):
+    """The vectors of :class:`TableVectors`, learned on with the texts by :class:`JointVectors`, which holds them.
+
+    Parameters
+    ----------
+    table : {"wordllama", "distilled"}, default="wordllama"
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    vectors_ : WordVectors
+    tokenizer_ : DividingTokenizer
+    """
+
+    def __init__(self, table: Table = "wordllama", random_state: int = 0) -> None:
+        self.table = table
+        self.random_state = random_state
+
+    def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
+        """Compose the vectors of the words of texts, and learn from there on."""
+        given = TableVectors(self.table).fit(X)
+        learner = JointVectors(start=given.vectors_, random_state=self.random_state, **HELD).fit(X)
+        self.vectors_, self.tokenizer_ = learner.vectors_, given.tokenizer_
         return self
 
 

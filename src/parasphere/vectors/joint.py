@@ -43,8 +43,8 @@ class JointVectors(Saved, BaseEstimator):
         ``Tokenizer(digits=True)``: runs of Unicode letters and digits, lower-cased, with stop words (which get small
         weights).
     start_strength : float, default=0.0
-        Concentration of a vMF prior of each word around its vector in ``start``. Where texts are compared rather than
-        classified, about 100 keeps more of what good initial vectors know.
+        Concentration of a vMF prior of each word around its vector in ``start``. Where sentences are compared rather
+        than classified, 10,000 together with ``weigh=False`` keeps what vectors made for that know.
     epochs : int, default=None
         Passes over the texts. None learns from about 45 million words, in 4 to 18 passes (40 if ``start`` is None), and
         ends earlier once the held-out texts are predicted no better.
@@ -56,7 +56,7 @@ class JointVectors(Saved, BaseEstimator):
         Largest number of words of a phrase; frequent phrases are learned as one unit. 1 learns words only. Phrases
         need texts and a :class:`Tokenizer`, rather than lists of tokens or a function.
     weigh : bool, default=True
-        Learn a weight per word; otherwise all words have the weight 1.
+        Learn a weight per word; otherwise words keep the weights of ``start``, or 1 if it has none.
     random_state : int, RandomState or None, default=0
         Seed of initial vectors and sampling; the same integer gives the same bits.
     n_jobs : int, default=None

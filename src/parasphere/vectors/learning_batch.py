@@ -292,8 +292,6 @@ def move(
             slope = _dot(gradient, row) + pull * count * np.log(weights[w] / prior.weights[w])
             weight_squares[w] += slope * slope / max(count, np.float32(1.0))
             weights[w] *= np.exp(np.float32(-0.5) * rate * slope / np.sqrt(weight_squares[w] + np.float32(1e-6)))
-        if prior.strengths[w] * count > 0:
-            _add(gradient, prior.rows[w], -prior.strengths[w] * count)
         along = _dot(gradient, row)
         squares[w] += square
         step = rate / np.sqrt(squares[w] + _TINY)
@@ -302,6 +300,10 @@ def move(
             value = row[x] - step * (gradient[x] - along * row[x])
             row[x] = value
             squared += value * value
+        held = step * prior.strengths[w] * count
+        if held > 0:  # an implicit step towards the start: along the gradient, strong priors would overshoot
+            _add(row, prior.rows[w], held)
+            squared = _dot(row, row)
         scale = np.float32(1.0) / np.sqrt(squared)
         for x in range(row.shape[0]):
             row[x] *= scale

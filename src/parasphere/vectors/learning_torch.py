@@ -204,10 +204,10 @@ class Device:
             tensors["weight_squares"][words] += slope**2 / counts.clamp(min=1)
             root = (tensors["weight_squares"][words] + 1e-6).sqrt()
             weights[words] = given * (-0.5 * rate * slope / root).exp()
-        gradient -= (self.strengths[words] * counts)[:, None] * self.prior_rows[words]
         tensors["squares"][words] += squares
         step = rate / (tensors["squares"][words] + TINY).sqrt()
         rows = rows - step[:, None] * (gradient - (gradient * rows).sum(1, keepdim=True) * rows)
+        rows += (step * self.strengths[words] * counts)[:, None] * self.prior_rows[words]
         matrix[words] = rows / rows.norm(dim=1, keepdim=True)
 
 

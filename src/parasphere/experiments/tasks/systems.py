@@ -16,7 +16,7 @@ from ...places import ENGLISH
 from ...text import Tokenizer
 from ...vectors import JointVectors, WordVectors
 from ..encoders import best_tfidf, joint_model, not_installed, on_pieces
-from ..pieces import MeanOfPieces
+from ..pieces import HELD, LearnedTable, MeanOfPieces
 from .rivals import BM25, Cosine, Hybrid, Indexed
 
 STS, RETRIEVAL, CLUSTERING = "sts", "retrieval", "clustering"
@@ -84,8 +84,13 @@ def _joint(given: Given) -> Any:
 
 
 def _joint_from(given: Given) -> Any:
-    """Return SPM that learns from the given vectors on, and reads texts as SPM on the given vectors does."""
-    return SphericalParagraphModel(JointVectors(DIM, start=given.vectors, random_state=given.seed))
+    """Return SPM that learns from the given vectors on, and reads texts as SPM on the given vectors does.
+
+    Vectors with weights, which were made for sentences, are held; others have room to learn.
+    """
+    weighted = given.vectors is not None and given.vectors.weights is not None
+    more: dict[str, Any] = HELD if weighted else {"dim": DIM}
+    return SphericalParagraphModel(JointVectors(start=given.vectors, random_state=given.seed, **more))
 
 
 def _minilm(_given: Given) -> baselines.MiniLM:
@@ -106,10 +111,13 @@ _ENTRIES = (
     _vectors("spm-direction", "SPM, directions",
              lambda given: SphericalParagraphModel(given.vectors, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
-    _learned("spm-joint-from", f"SPM, joint, {DIM}, from these vectors", _joint_from, (STS,), needs_vectors=True),
+    _learned("spm-joint-from", "SPM, joint, from these vectors", _joint_from, (STS, RETRIEVAL), needs_vectors=True),
     System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
     System("spm-wordllama-plain", "SPM on WordLlama, ordinary metric",
            lambda _: on_pieces("wordllama", whiten=False), libraries=_LLAMA),
+    _learned("spm-wordllama-joint", "SPM on WordLlama, ordinary metric, joint",
+             lambda given: SphericalParagraphModel(LearnedTable("wordllama", given.seed), whiten=False), (STS,),
+             libraries=_LLAMA),
     System("spm-distilled", "SPM on MiniLM's words", lambda _: on_pieces("distilled"), **_PRETRAINED),
     _vectors("index", "SPM and BM25 (index)", lambda given: Indexed(SphericalParagraphModel(given.vectors)),
              (RETRIEVAL,)),
@@ -124,8 +132,7 @@ _ENTRIES = (
     System("bm25", "BM25", lambda _: BM25(), (STS, RETRIEVAL), libraries=("bm25s",)),
     System("lsi", f"LSI, {LSI_DIM}", lambda given: baselines.LatentSemanticIndex(LSI_DIM, random_state=given.seed)),
     _topics("nmf", "NMF", lambda given: baselines.NonnegativeFactors(given.n_labels, random_state=given.seed)),
-    _topics("lda", "LDA", lambda given: baselines.TopicsLDA(given.n_labels, random_state=given.seed),
-            libraries=("gensim",)),
+    _topics("lda", "LDA", lambda given: baselines.TopicsLDA(given.n_labels, random_state=given.seed)),
     System("wordllama", "WordLlama-256", lambda _: MeanOfPieces("wordllama"), libraries=_LLAMA),
     System("distilled", "MiniLM's words, 256", lambda _: MeanOfPieces("distilled"), **_PRETRAINED),
     System("minilm", "MiniLM-L6", _minilm, **_PRETRAINED),
