@@ -13,14 +13,16 @@ endif
 ifneq ($(wildcard $(DATA)/vectors),)
 export PARASPHERE_TEST_VECTORS ?= $(abspath $(DATA)/vectors)
 VECTORS ?= $(DATA)/vectors/word2vec-wikipedia-{dim}d.bin.gz
+TASK_VECTORS ?= english-128,glove-6b-50d,$(DATA)/vectors/glove.6B.100d.subset.txt.gz
 endif
 VECTORS ?= glove-6b-50d
+TASK_VECTORS ?= english-128,glove-6b-50d
 OUT ?= reproduced
 ifneq ($(wildcard $(DATA)/tasks),)
 export PARASPHERE_TASKS ?= $(abspath $(DATA)/tasks)
 endif
 ifneq ($(wildcard $(DATA)/text),)
-REPRODUCE ?= --text $(DATA)/text/wikipedia-ordered.txt.xz
+REPRODUCE ?= --text '$(DATA)/text/wikipedia-ordered.txt.xz'
 export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
 endif
 
@@ -54,7 +56,7 @@ bench: .venv/installed-bench ## speed and memory compared with peers; writes ben
 	$(BIN)/python -m benchmarks.readme
 
 reproduce: .venv/installed-experiments ## all experiments, into OUT=reproduced, resumable; QUICK=1: the main tables
-	$(BIN)/parasphere reproduce-all --vectors '$(VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
+	$(BIN)/parasphere reproduce-all --vectors '$(VECTORS)' --task-vectors '$(TASK_VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
 
 docs: .venv/installed-docs ## the site, into build/site, without a network; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

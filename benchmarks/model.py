@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_20newsgroups
 
 from parasphere import Bags, SphericalParagraphModel, datasets
+from parasphere.baselines import TopicsLDA
 from parasphere.model.em import fit_prior
 from parasphere.places import GLOVE
 
@@ -58,6 +59,10 @@ def topics(texts: list[str], kind: str) -> NDArray[np.float32]:
 
 def ours(texts: list[str]) -> NDArray[np.float32]:
     return SphericalParagraphModel(GLOVE).fit_transform(texts)
+
+
+def our_topics(texts: list[str]) -> NDArray[np.float64]:
+    return TopicsLDA(DIM, passes=1, chunk_size=2000).fit_transform(texts)
 
 
 def synthetic(n_docs: int) -> Bags:
@@ -117,9 +122,11 @@ def run() -> dict[str, Any]:
     name, texts = corpus()
     warnings.simplefilter("ignore", DeprecationWarning)
     ours(texts[:100])
+    our_topics(texts[:100])
     seconds = {
         "parasphere SPM, 50-d": best(lambda: ours(texts), 5),
         "gensim PV-DBOW, 50-d, 5 epochs, 2 workers": best(lambda: paragraph_vectors(texts), 1),
+        "parasphere LDA, 50 topics, one pass": best(lambda: our_topics(texts), 2),
         "gensim LDA, 50 topics, one pass": best(lambda: topics(texts, "lda"), 1),
         "gensim LSI, 50": best(lambda: topics(texts, "lsi"), 1),
     }
