@@ -226,6 +226,15 @@ def test_every_parameter_of_every_part_is_in_the_key() -> None:
         key(spm__tokenizer=str.split)
 
 
+def test_a_pretrained_encoder_reads_a_corpus_once_whatever_its_split() -> None:
+    corpus = planted(split=True)
+    folded = replace(corpus, name="other", train=None, labels=corpus.labels[::-1].copy())
+    other = replace(corpus, texts=[*corpus.texts[:-1], "another"])
+    runs = [run.Run(ENCODERS["cbow"], one, 6, vectors(), protocol.Options()) for one in (corpus, folded, other)]
+    assert runs[0].vectors_key == runs[1].vectors_key != runs[2].vectors_key
+    assert len({one.key for one in runs}) == 3
+
+
 def test_the_first_dimension_everywhere_and_all_for_figure_2() -> None:
     assert run._dims(ENCODERS["spm"], [50, 100, 300], everywhere=False) == [50]
     assert run._dims(ENCODERS["spm"], [50, 100, 300], everywhere=True) == [50, 100, 300]

@@ -81,18 +81,17 @@ class Run:
     def key(self) -> str:
         """A hash of everything that the result depends on."""
         more = {"tells_certainty": self.encoder.tells_certainty, "options": asdict(self.options)}
-        return self._hash(more, protocol)
+        return self._hash(more | {"dataset": _fingerprint(self.dataset)}, protocol)
 
     @cached_property
     def vectors_key(self) -> str:
-        """A hash of everything that the vectors of a ``fixed`` encoder depend on: the same for all folds."""
-        return self._hash({})
+        """A hash of everything that the vectors of a ``fixed`` encoder depend on: the same for all folds and splits."""
+        return self._hash({"texts": digest(*self.dataset.texts)})
 
     def _hash(self, more: dict[str, Any], *modules: ModuleType) -> str:
         transformer = self.build()
         facts = more | {
             "encoder": identity(transformer),
-            "dataset": _fingerprint(self.dataset),
             "code": code_version(*modules, *classes_of(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
             "store": storage.VERSION,
