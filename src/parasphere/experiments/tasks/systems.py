@@ -135,7 +135,8 @@ _ENTRIES = (
     _topics("lda", "LDA", lambda given: baselines.TopicsLDA(given.n_labels, random_state=given.seed)),
     System("wordllama", "WordLlama-256", lambda _: MeanOfPieces("wordllama"), libraries=_LLAMA),
     System("distilled", "MiniLM's words, 256", lambda _: MeanOfPieces("distilled"), **_PRETRAINED),
-    System("minilm", "MiniLM-L6", _minilm, (STS, RETRIEVAL), **_PRETRAINED),  # half an hour for the corpora of clustering
+    # It would take half an hour for the corpora of clustering.
+    System("minilm", "MiniLM-L6", _minilm, (STS, RETRIEVAL), **_PRETRAINED),
     System("hybrid-minilm", "MiniLM-L6 + BM25", _with_bm25(_minilm), (RETRIEVAL,),
            libraries=(*_PRETRAINED["libraries"], "bm25s"), weights=_PRETRAINED["weights"]),
 )  # fmt: skip
