@@ -210,7 +210,7 @@ def test_seeds_are_one_row_and_folds_a_column(rng: np.random.Generator, tmp_path
     runs += [run(rng, "tfidf-best", "20news-same"), run(rng, "spm", "20news-same") | {"dataset": "20news-same-folds"}]
     comparison = Comparison({"made": made(), "runs": runs})
     (table,) = comparison.tables(LINEAR)
-    assert table.columns[-1] == "same, folds"
+    assert table.columns[-1] == "same (folds)"
     cell = next(row.cells[2] for row in table.rows if row.encoder == "spm")
     assert cell.ours == pytest.approx(100 * np.mean([one["accuracy"] for one in runs[:5]]))
     assert cell.low is not None

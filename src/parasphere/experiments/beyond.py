@@ -13,7 +13,9 @@ CAPTION = (
     "One configuration for all corpora: the `FeatureUnion` of SPM directions in 300 dimensions, with word vectors and "
     "weights learned from the training texts without labels, and of sublinear tf-idf of words and pairs of words, each "
     "weighted by half. Ahead and behind: p < 0.05 in a paired test, corrected for the number of tests in the table by "
-    "Holm's method; otherwise level. MiniLM reads the first 256 word pieces of a text."
+    "Holm's method; otherwise level. Conclusions are drawn from this table: the marks of Tables 1 and 2 are corrected "
+    "within each of those, where most differences are beyond doubt, and are less strict. MiniLM reads the first 256 "
+    "word pieces of a text."
 )
 
 

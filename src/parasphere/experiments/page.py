@@ -14,7 +14,7 @@ DONE = (
     "Every encoder turns the texts of a corpus into vectors, fitted to the training texts without labels; a linear "
     "SVM, whose C is chosen by cross-validation within the training texts, classifies them. Corpora without a "
     "published split are divided into ten folds, the same for all encoders, and the three subsets of 20 Newsgroups "
-    "are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed run with up to five, "
+    "are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed run with several, "
     "and the 95 % intervals are those of their mean over documents (or folds) and seeds. ▲ *ahead* of the better of "
     "the two tf-idf rows and ▼ *behind* it mean p < 0.05 in a paired test, corrected for the number of tests in the "
     "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent and the "

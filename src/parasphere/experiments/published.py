@@ -37,10 +37,10 @@ def title(dataset: str) -> str:
     Examples
     --------
     >>> title("20news-same"), title("20news-same-folds"), title("my own")
-    ('same', 'same, folds', 'my own')
+    ('same', 'same (folds)', 'my own')
     """
     plain = dataset.removesuffix(FOLDS)
-    return DATASETS.get(plain, plain) + (", folds" if plain != dataset else "")
+    return DATASETS.get(plain, plain) + (" (folds)" if plain != dataset else "")
 
 
 def in_table(encoder: str, dataset: str) -> float | None:
