@@ -77,20 +77,27 @@ def _unkeyed(words: list[str], capacity: int) -> set[int]:
     return slots
 
 
+def _longest_run(slots: np.ndarray) -> int:
+    """Return how many slots in use follow one another at most; the tables are less than half full."""
+    return int((np.diff(np.flatnonzero(np.concatenate([[0], slots[:, 1], [0]]) == 0)) - 1).max())
+
+
 @pytest.mark.parametrize("stem", ["zzzzzz", "zzzzzzzzzzzzzz"], ids=["one chunk", "two chunks"])
 def test_words_made_to_collide_do_not(stem: str) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     entries = [f"{stem}{a}{b}" for a in letters for b in letters]
     vocabulary = Vocabulary(entries)
-    slots = vocabulary.table.slots
-    assert len(_unkeyed(entries, len(slots))) == 1  # every search was as long as the table is full
-    runs = np.diff(np.flatnonzero(np.concatenate([[0], slots[:, 1], [0]]) == 0)) - 1
-    assert runs.max() < 60  # of slots in use one after another, at less than half load
+    assert len(_unkeyed(entries, len(vocabulary.table.slots))) == 1  # every search was as long as the table is full
     assert vocabulary.get_many(entries).tolist() == list(range(len(entries)))
-    counter = WordCounter()
-    counter.add(pa.array([" ".join(entries)], pa.large_string()))
-    used = np.concatenate([[0], counter._table.slots[:, 1], [0]])
-    assert (np.diff(np.flatnonzero(used == 0)) - 1).max() < 60
+
+    def counted() -> WordCounter:
+        counter = WordCounter()
+        counter.add(pa.array([" ".join(entries)], pa.large_string()))
+        return counter
+
+    # Keys are random, and one in a hundred suits these words badly; nobody can choose words that suit most keys badly.
+    for tables in ([Vocabulary(entries).table for _ in range(9)], [counted()._table for _ in range(9)]):
+        assert np.median([_longest_run(table.slots) for table in tables]) < 60
 
 
 def test_the_key_differs_and_the_ids_do_not() -> None:
