@@ -14,7 +14,7 @@ from parasphere import datasets
 from parasphere.cli import app
 from parasphere.experiments import ENCODERS, everything
 from parasphere.experiments import run as running
-from parasphere.experiments.everything import Everything, run_seconds
+from parasphere.experiments.everything import TIMES, Everything, run_seconds
 from parasphere.experiments.report import read_results, read_tasks, write_report, write_tasks
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,11 @@ def test_a_quick_run_is_whole_and_continues(tmp_path: Path) -> None:
     again = read_results(tmp_path / "out")
     assert again["runs"] == results["runs"]  # times too: nothing was computed again
     assert len((tmp_path / "out" / "report.html").read_bytes()) == len(page)
+    assert all(run[time] > 0 for run in results["runs"] for time in TIMES)
+    replace(whole, jobs=2).run("make reproduce QUICK=1", said.append)
+    beside = read_results(tmp_path / "out")["runs"]
+    assert all(run[time] is None for run in beside for time in TIMES)  # side by side, they would tell nothing
+    assert [run["correct"] for run in beside] == [run["correct"] for run in results["runs"]]
 
 
 @pytest.mark.usefixtures("small")

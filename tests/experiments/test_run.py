@@ -25,12 +25,12 @@ from parasphere.datasets import Dataset
 from parasphere.experiments import ENCODERS, Encoder, protocol, run, run_all
 from parasphere.experiments import source as source_module
 from parasphere.experiments.encoders import find_vectors
+from parasphere.experiments.everything import TIMES
 from parasphere.experiments.identity import classes_of, identity
 from parasphere.experiments.report import join_results, read_results, write_report
 from parasphere.experiments.source import code_version
 
 FOUR = ("spm", "spm-paper", "cbow", "bow")
-TIMES = ("fit_seconds", "transform_seconds", "choose_seconds", "texts_per_second")
 
 
 @pytest.fixture

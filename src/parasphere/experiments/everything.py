@@ -48,6 +48,8 @@ SECONDS = {
 GROWTH = {"lda": 0.7, "lsi": 1.6, "pv-dbow": 0.5, "pv-dm": 0.6, "spm-joint": 0.6}  # powers of the dimension, else 0
 TRIAL = {"sts": 10.0, "retrieval": 10.0, "clustering": 60.0}  # seconds per system and dataset
 STUDIES = 1800.0  # seconds of the studies of sensitivity and certainty
+TIMED = ("sts", "retrieval")  # tasks whose tables tell how long systems take
+TIMES = ("fit_seconds", "transform_seconds", "choose_seconds", "texts_per_second")  # of a classification
 
 
 @dataclass(frozen=True)
@@ -122,22 +124,26 @@ class Everything:
         if self.text is not None and not self.quick:
             train_missing(self.text, self.vectors.replace("{dim}", "300"), say)
         plan = self.plan()
-        results = {"made": provenance(plan, command), "runs": run_plan(plan, self.cache, self.jobs)}
-        write_report(results, self.folder)
+        runs = run_plan(plan, self.cache, self.jobs)
+        if effective_n_jobs(self.jobs) > 1:  # runs that go on side by side slow each other down
+            runs = [{**run, **dict.fromkeys(TIMES)} for run in runs]
+        write_report({"made": provenance(plan, command), "runs": runs}, self.folder)
         say(f"classification: {self.folder / 'README.md'}")
         if self.has_tasks:
-            names = list(QUICK_TASKS) if self.quick else None
-            tasks = run_tasks(
-                TASKS, self._systems(), names, self.task_vectors[: 1 if self.quick else None],
-                data_folder=self.task_data, seeds=1 if self.quick else SEEDS, cache_folder=self.cache, jobs=self.jobs,
-                command=command,
-            )  # fmt: skip
-            write_tasks(tasks, self.folder)
+            self._run_tasks(TIMED, 1, command)
+            write_tasks(self._run_tasks(TASKS, self.jobs, command), self.folder)
             say("tasks: in the same report")
         else:
             say("tasks are left out: name their data with --task-data, or in PARASPHERE_TASKS")
         if not self.quick:
             self._studies(command, say)
+
+    def _run_tasks(self, tasks: Iterable[str], jobs: int, command: str) -> dict[str, Any]:
+        names = [name for task in tasks for name in TASKS[task].DATASETS if not self.quick or name in QUICK_TASKS]
+        return run_tasks(
+            tasks, self._systems(), names, self.task_vectors[: 1 if self.quick else None], data_folder=self.task_data,
+            seeds=1 if self.quick else SEEDS, cache_folder=self.cache, jobs=jobs, command=command,
+        )  # fmt: skip
 
     def _studies(self, command: str, say: Callable[[str], None]) -> None:
         loaded = list(find_vectors(self.vectors, None).values())
