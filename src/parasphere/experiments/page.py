@@ -75,7 +75,7 @@ def tasks_alone(tasks: Mapping[str, Any]) -> str:
 def _rest(tasks: Mapping[str, Any] | None) -> str:
     more = "" if tasks is None else " the tasks in full,"
     return (
-        f"[report.html](report.html) has{more} all differences from the paper, times, confusion matrices and versions; "
+        f"[report.html](report.html) has{more} all differences from the paper, confusion matrices and versions; "
         "[results.json](results.json) has every number."
     )
 
