@@ -175,8 +175,8 @@ def _speeds(text: Any) -> str:
             ])],
         [f"{model['documents']:,} texts to fitted vectors", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
             f"{learned[peer] / learned['parasphere SPM, 50-d']:.0f}x as fast as {name}" for name, peer in [
-                ("PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
-                ("LDA", "gensim LDA, 50 topics, one pass"), ("LSI", "gensim LSI, 50"),
+                ("gensim's PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
+                ("its LDA", "gensim LDA, 50 topics, one pass"), ("its LSI", "gensim LSI, 50"),
             ])],
         ["one EM iteration, one million documents", f"{1e3 * million['iteration_seconds']:.0f} ms",
          f"{million['iteration_seconds'] / million['products_seconds']:.1f}x the cost of two products with the sums"],
