@@ -1,19 +1,19 @@
 """Retrieval: how well the documents that answer a query are ranked.
 
 Systems are fitted to the documents of a collection and rank them for each query. The measures are nDCG@10 and recall
-at 100, by the library ``ir_measures``, over the queries that have judgements; and the time per query, one at a time.
+at 100, over the queries that have judgements, as trec_eval defines them; and the time per query, one at a time.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import ndcg_score
 
 from ...datasets import Collection, collection
-from ...errors import import_extra
 from ..seeds import over_seeds
 from ..significance import Interval, bootstrap_interval
 from .rivals import comparer
@@ -72,37 +72,37 @@ def _evaluate(estimator: Any, data: Collection) -> tuple[dict[str, Any], NDArray
     began = time.perf_counter()
     system: Any = comparer(estimator).fit(data.texts).index(data.texts)
     fit_seconds = time.perf_counter() - began
-    ranked, scores = ranking(system.scores(data.queries))
+    ranked = ranking(system.scores(data.queries))
     facts = {
-        **measured(data, ranked, scores),
+        **measured(data, ranked),
         "fit_seconds": fit_seconds,
         "milliseconds": 1000 * float(np.median([_timed(system, query) for query in data.queries[:TIMED]])),
     }
     return facts, ranked
 
 
-def ranking(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return positions and scores of the best documents per query, best first; of equal ones the earlier is first."""
-    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
-    return ranked, np.take_along_axis(scores, ranked, 1)
+def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the positions of the best documents per query, best first; of equal ones the earlier is first."""
+    return np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
 
 
-def measured(data: Collection, ranked: NDArray[np.int64], scores: NDArray[np.float64]) -> dict[str, Any]:
+def measured(data: Collection, ranked: NDArray[np.int64]) -> dict[str, Any]:
     """Return the mean over queries of each measure, the values of nDCG@10 per query, and its 95 % interval."""
-    library = import_extra("ir_measures", "experiments", "measuring retrieval")
-    run = {
-        query: {data.ids[place]: float(score) for place, score in zip(places, values, strict=True)}
-        for query, places, values in zip(data.query_ids, ranked, scores, strict=True)
-    }
-    gain, recall = library.nDCG @ 10, library.R @ DEPTH
-    found: Mapping[Any, dict[str, float]] = {gain: {}, recall: {}}
-    for one in library.iter_calc([gain, recall], data.judgements, run):
-        found[one.measure][one.query_id] = one.value
-    by_query = np.array([found[gain].get(query, 0.0) for query in data.query_ids])
+    judged = (document for answers in data.judgements.values() for document in answers)
+    columns = {document: column for column, document in enumerate(dict.fromkeys([*data.ids, *judged]))}
+    gains, recalls = [], []
+    for query, places in zip(data.query_ids, ranked, strict=True):
+        relevance, ranks = np.zeros(len(columns)), np.zeros(len(columns))
+        for document, value in data.judgements[query].items():
+            relevance[columns[document]] = max(value, 0)
+        ranks[places] = np.arange(len(places), 0, -1)  # the best is the largest, as of scores; those not ranked have 0
+        gains.append(ndcg_score([relevance], [ranks], k=10))
+        recalls.append((relevance[places] > 0).sum() / max((relevance > 0).sum(), 1))
+    by_query = np.array(gains)
     return {
         "ndcg": float(by_query.mean()),
         "interval": list(bootstrap_interval(lambda places: float(by_query[places].mean()), len(by_query))),
-        "recall": float(np.mean([found[recall].get(query, 0.0) for query in data.query_ids])),
+        "recall": float(np.mean(recalls)),
         "ndcg_by_query": by_query.round(6).tolist(),
     }
 

@@ -27,7 +27,6 @@ from . import clustering, retrieval, sts
 from .systems import CLUSTERING, RETRIEVAL, STS, Given, System, named_systems
 
 TASKS: dict[str, ModuleType] = {STS: sts, RETRIEVAL: retrieval, CLUSTERING: clustering}
-METRICS = ("ir-measures",)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Trial:
     def key(self) -> str:
         """A hash of everything that the result depends on."""
         estimator = self.build(0)
-        libraries = [*LIBRARIES, *self.system.libraries, *(METRICS if self.task == RETRIEVAL else ())]
+        libraries = [*LIBRARIES, *self.system.libraries]
         facts = {
             "system": identity(estimator),
             "topics": self.system.topics,
@@ -136,7 +135,7 @@ def run_tasks(
     results = {trial.key: recall(folder / trial.key) for trial in plan}
     missing = {trial.key: trial for trial in plan if results[trial.key] is None}
     results.update(_compute(list(missing.values()), folder, jobs, progress))
-    libraries = dict.fromkeys([*LIBRARIES, *METRICS, *(name for trial in plan for name in trial.system.libraries)])
+    libraries = dict.fromkeys([*LIBRARIES, *(name for trial in plan for name in trial.system.libraries)])
     made = machine_facts(command or "parasphere.experiments.run_tasks(...)", libraries)
     code = code_version(*TASKS.values(), *dict.fromkeys(kind for t in plan for kind in classes_of(t.build(0))))
     names = list(dict.fromkeys(trial.vectors.name for trial in plan if trial.vectors is not None))
