@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import runpy
 import shutil
 import struct
 import subprocess
@@ -471,7 +472,8 @@ def similarity_tasks() -> dict[str, Any]:
     names = {"spm": "SPM", "tfidf": "tf-idf", "odd": NASTY[0]}
     runs = [
         {"task": "sts", "dataset": "stsb-test", "system": name, "title": title, "vectors": None, "pearson": 0.5,
-         "spearman": 0.6 + 0.1 * place, "interval": [0.5, 0.9], "pairs_per_second": 12000.0 / (1 + place),
+         "spearman": 0.6 + 0.1 * place, "by_seed": [0.6 + 0.1 * place], "interval": [0.5, 0.9],
+         "pairs_per_second": 12000.0 / (1 + place),
          "fit_seconds": 0.5, "n_pairs": 100}
         for place, (name, title) in enumerate(names.items())
     ]  # fmt: skip
@@ -513,3 +515,28 @@ def test_a_browser_shows_the_tasks(results: dict[str, Any], tmp_path: Path) -> N
     assert seen["names"] == [NASTY[0], "tf-idf", "SPM"]
     assert "80.0 (50.0 to 90.0)" in seen["best"]
     assert "similarity: command" in seen["made"]
+
+
+def test_two_runs_of_everything_are_compared_by_document(
+    results: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "compare_results.py"))["main"]
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_report(results, one)
+    write_tasks(similarity_tasks(), one)
+    shutil.copytree(one, other)
+    compare(one, other)
+    count = len(results["runs"])
+    assert f"{count} of {count} runs have the same outcome for every document" in capsys.readouterr().out
+    changed = read_results(one)
+    last = changed["runs"][-1]
+    last["correct"][:2] = [1 - value for value in last["correct"][:2]]
+    write_report(changed, other)
+    tasks = similarity_tasks()
+    tasks["runs"][0]["by_seed"] = [0.65]
+    write_tasks(tasks, other)
+    compare(one, other)
+    told = capsys.readouterr().out
+    assert "2 of 3 trials of the tasks have the same measures\nSPM on stsb-test: 65.000 -> 60.000" in told
+    assert f"{count - 1} of {count} runs have the same outcome" in told
+    assert f"{last['title']} on {last['dataset']}: 2 documents" in told
