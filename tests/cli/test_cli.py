@@ -288,7 +288,8 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps == ["learn", "clock", "learn", "clock"]  # what is compiled is not timed
     assert re.search(r"text to\s+vectors: (?!0 )[0-9.e+]+ MB/s", shown)
     assert "points towards" not in shown
-    assert "Which area is a docstring from?" in shown
+    found = dict(re.findall(r"│ (plain average|SPM and BM25|SPM|tf-idf)\b.*│ ([0-9.]+)% +│", shown))
+    assert float(found["plain average"]) < float(found["SPM"]) < float(found["tf-idf"]) < float(found["SPM and BM25"])
     assert "Least certain" in shown
     assert "finds scipy.signal" in " ".join(shown.split())
     assert "in their own words" in " ".join(shown.split())

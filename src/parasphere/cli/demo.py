@@ -5,25 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
-from sklearn.svm import LinearSVC
+from sklearn.preprocessing import normalize
 
 from .. import datasets
-from ..baselines import MeanOfVectors
+from ..baselines import MeanOfVectors, TfIdf
 from ..errors import MissingExtraError
-from ..features import Bags
 from ..model import Posterior, SphericalParagraphModel
-from ..text import Vocabulary, count_matrix, count_words
 from ..topics import SphericalTopics
-from ..vectors import default_tokenizer
+from ..vectors import WordVectors
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
+SHORTEST = 20  # words after the first sentence of a docstring
 TITLE = "Docstrings of numpy, scipy and scikit-learn: colours are their areas, names the topics that were found"
 
 
@@ -33,7 +29,7 @@ def show(out: Console, picture: Path) -> None:
     model = SphericalParagraphModel()
     _learn(model, corpus.texts[:100])  # loads the vectors, and compiles in the first run
     start = time.perf_counter()
-    bags, posterior = _learn(model, corpus.texts)
+    posterior = _learn(model, corpus.texts)
     seconds = time.perf_counter() - start
     assert model.vectors_ is not None
 
@@ -54,7 +50,7 @@ def show(out: Console, picture: Path) -> None:
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
     out.print()
-    out.print(_accuracies(model, bags, corpus))
+    out.print(_findings(model.vectors_, corpus))
     _remember(out, model, corpus)
     topics = SphericalTopics(model).fit(corpus.texts)
     _print_topics(out, topics)
@@ -92,10 +88,10 @@ def _print_topics(out: Console, topics: SphericalTopics) -> None:
         _print(out, "", f"{size:4d}  {', '.join(words)}")
 
 
-def _learn(model: SphericalParagraphModel, texts: list[str]) -> tuple[Bags, Posterior]:
-    """Read the texts, fit the model, and return the bags and posteriors."""
+def _learn(model: SphericalParagraphModel, texts: list[str]) -> Posterior:
+    """Read the texts once, fit the model, and return the posteriors."""
     bags = model.read(texts)
-    return bags, model.fit(bags).posterior(bags)
+    return model.fit(bags).posterior(bags)
 
 
 def _print(out: Console, name: str, text: str) -> None:
@@ -105,22 +101,33 @@ def _print(out: Console, name: str, text: str) -> None:
     out.print(table)
 
 
-def _accuracies(model: SphericalParagraphModel, bags: Bags, corpus: datasets.Dataset) -> Table:
-    """Compare vectors by a linear SVM in the same five folds."""
-    table = Table("", "dimensions", "accuracy", title="Which area is a docstring from? (linear SVM, 5 folds)")
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    means = MeanOfVectors(model.vectors_).fit_transform(corpus.texts)
-    words, _ = count_words(corpus.texts, default_tokenizer())
-    counts = count_matrix(corpus.texts, Vocabulary(words[:5000]), default_tokenizer())
-    # Encoders are fitted to the training folds only; means and counts have nothing to fit.
-    rows: list[tuple[str, Any, Any]] = [
-        ("SPM", bags, SphericalParagraphModel(model.vectors_)),
-        ("plain average", means, Normalizer()),
-        ("bag of words, tf-idf", counts, TfidfTransformer()),
+def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
+    """Compare how often the first sentence of a docstring finds the rest of it before all others."""
+    halves = [
+        (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
     ]
-    for name, data, encoder in rows:
-        pipeline = make_pipeline(encoder, LinearSVC(C=10.0, random_state=0))
-        scores = cross_val_score(pipeline, data, corpus.labels, cv=folds)
-        width = bags.dim if name != rows[2][0] else counts.shape[1]
-        table.add_row(name, f"{width:,}", f"{scores.mean():.1%}")
+    halves = [half for half in halves if half[1].endswith(".") and len(half[2].split()) >= SHORTEST]
+    names, queries, texts = (list(column) for column in zip(*halves, strict=True))
+    own = np.arange(len(names))
+    model = SphericalParagraphModel(vectors).fit(texts)
+    index = model.index(texts, names)
+    mean, words = MeanOfVectors(vectors).fit(texts), TfIdf(sublinear_tf=True).fit(texts)
+    found = {
+        f"plain average, {vectors.dim} dimensions": _best(mean, queries, texts) == own,
+        f"SPM, {vectors.dim} dimensions": _best(model, queries, texts) == own,
+        f"tf-idf, {words.transform(queries[:1]).shape[1]:,} dimensions": _best(words, queries, texts) == own,
+        "SPM and BM25 together, as model.index does": [
+            match.id == name for (match,), name in zip(index.search(queries, 1), names, strict=True)
+        ],
+    }
+    title = f"How often does the first sentence of a docstring find\nthe rest of it before {len(names) - 1:,} others?"
+    table = Table("", "found", title=title)
+    for name, right in found.items():
+        table.add_row(name, f"{np.mean(right):.1%}")
     return table
+
+
+def _best(encoder: Any, queries: list[str], texts: list[str]) -> NDArray[np.int64]:
+    """Return the position of the text with the largest cosine, for each query."""
+    cosines = normalize(encoder.transform(queries)) @ normalize(encoder.transform(texts)).T
+    return np.asarray(cosines.argmax(axis=1)).ravel()
