@@ -53,7 +53,8 @@ def _version(peer: str) -> str | None:
 def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.processor())
+    named = (line.split(": ")[1] for line in lines if line.startswith("model name"))  # ARM has none
+    return next(named, platform.processor() or platform.machine())
 
 
 if __name__ == "__main__":

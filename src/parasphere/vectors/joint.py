@@ -44,7 +44,8 @@ class JointVectors(Saved, BaseEstimator):
         weights).
     start_strength : float, default=0.0
         Concentration of a vMF prior of each word around its vector in ``start``. Where sentences are compared rather
-        than classified, 10,000 together with ``weigh=False`` keeps what vectors made for that know.
+        than classified, 1,000,000 together with ``weigh=False`` keeps what vectors made for that know, and learns words
+        that they lack.
     epochs : int, default=None
         Passes over the texts. None learns from about 45 million words, in 4 to 18 passes (40 if ``start`` is None), and
         ends earlier once the held-out texts are predicted no better.

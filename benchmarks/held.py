@@ -1,0 +1,94 @@
+"""Joint learning from vectors that compare sentences well already: what it keeps, by how strongly they are held.
+
+Run with ``python -m benchmarks held``; it takes a quarter of an hour and needs the sentence pairs of the STS benchmark
+(PARASPHERE_TASKS), a text (PARASPHERE_BENCH_TEXT) and the table of WordLlama (``pip install --no-deps wordllama``).
+Vectors are learned with ``JointVectors(start_strength=..., weigh=False)`` from the sentences of the training part, or
+from those of 30,000 paragraphs of Wikipedia; then SPM is fitted to the sentences of the training part. The measure is
+Spearman's correlation. With the strength that is best on the training and the development part, learned from the
+sentences, the test part is compared too.
+"""
+
+from benchmarks.measure import table
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.base import clone
+
+from benchmarks.search import paragraphs
+from parasphere import JointVectors, SphericalParagraphModel, WordVectors
+from parasphere.datasets import SentencePairs, sentence_pairs
+from parasphere.places import ENGLISH, WORDLLAMA
+from parasphere.vectors import ComposedVectors
+
+PARTS = ("train", "dev", "test")
+HERE, ELSEWHERE = "the sentences", "Wikipedia"
+STRENGTHS = (0.0, 1e3, 1e4, 1e5, 1e6)
+SEEDS = range(3)
+PARAGRAPHS = 30_000
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
+
+def run() -> dict[str, Any]:
+    """Return the correlations on each part: given, and learned from each text with each strength, by seed."""
+    parts = {part: sentence_pairs(part) for part in PARTS}
+    sentences = parts["train"].first + parts["train"].second
+    texts = {HERE: sentences, ELSEWHERE: _sentences()}
+    composed = ComposedVectors(WORDLLAMA).fit(sentences + texts[ELSEWHERE])
+    given = {
+        ENGLISH: (WordVectors.load(ENGLISH), SphericalParagraphModel()),
+        WORDLLAMA: (composed.vectors_, SphericalParagraphModel(tokenizer=composed.tokenizer_, whiten=False)),
+    }
+    rows: dict[str, Any] = {}
+    for name, (vectors, model) in given.items():
+        rows[name] = {"given": _correlations(model, vectors, parts)}
+        for text, learned_from in texts.items():
+            for strength in STRENGTHS:
+                found = []
+                for seed in SEEDS:
+                    learner = JointVectors(
+                        start=vectors, start_strength=strength, weigh=False, random_state=seed, n_jobs=-1
+                    )
+                    found.append(_correlations(model, learner.fit(learned_from).vectors_, parts))
+                rows[name][f"{text}, {strength:.0f}"] = found
+                print(name, text, strength, np.round(100 * np.mean(found, axis=0)[:2], 2), flush=True)
+    return {"rows": rows, "sentences": len(sentences), "of Wikipedia": len(texts[ELSEWHERE])}
+
+
+def _sentences() -> list[str]:
+    return [sentence for text in paragraphs(PARAGRAPHS) for sentence in SENTENCE.split(text) if len(sentence) > 20]
+
+
+def _correlations(model: SphericalParagraphModel, vectors: WordVectors, parts: dict[str, SentencePairs]) -> list[float]:
+    """Fit SPM to the sentences of the training part, and return the rank correlation on each part."""
+    fitted = clone(model).set_params(vectors=vectors).fit(parts["train"].first + parts["train"].second)
+    found = []
+    for part in parts.values():
+        one, other = fitted.transform(part.first), fitted.transform(part.second)
+        found.append(float(spearmanr((one * other).sum(axis=1), part.scores).statistic))
+    return found
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return a table per vectors, and what the best strength gives on the test part."""
+    found = []
+    for name, rows in result["rows"].items():
+        lines = [["not learned", *(f"{100 * value:.2f}" for value in 2 * rows["given"][:2])]]
+        for strength in STRENGTHS:
+            means = [np.mean(rows[f"{text}, {strength:.0f}"], axis=0)[:2] for text in (HERE, ELSEWHERE)]
+            lines.append([f"{strength:,.0f}", *(f"{100 * value:.2f}" for value in np.concatenate(means))])
+        columns = ["`start_strength`", f"{HERE}: training", "development", f"{ELSEWHERE}: training", "development"]
+        best = max(STRENGTHS, key=lambda strength: np.mean([seed[:2] for seed in rows[f"{HERE}, {strength:.0f}"]]))
+        tested = [100 * seed[2] for seed in rows[f"{HERE}, {best:.0f}"]]
+        found.append(
+            f"{name}:\n\n{table(columns, lines)}\n\n"
+            f"The best strength, learned from {HERE}, is {best:,.0f}; with it the test part has {np.mean(tested):.2f} "
+            f"(by seed {', '.join(f'{value:.2f}' for value in tested)}), not learned {100 * rows['given'][2]:.2f}."
+        )
+    return (
+        "SPM on vectors that were learned jointly with texts from given ones, `weigh=False`: Spearman x 100 on the "
+        f"STS benchmark, means of {len(SEEDS)} seeds. Learned from {HERE} of the training part "
+        f"({result['sentences']:,}), or from {result['of Wikipedia']:,} of {ELSEWHERE}.\n\n" + "\n\n".join(found)
+    )
