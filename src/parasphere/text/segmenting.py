@@ -119,11 +119,10 @@ def share_without_spaces(texts: Iterable[str]) -> float:
     >>> share_without_spaces(["ab 北京", "12"])
     0.5
     """
-    letters = unspaced = 0
-    for text in texts:
-        letters += sum(map(str.isalpha, text))
-        unspaced += sum(sum(map(str.isalpha, stretch)) for stretch in _STRETCH.findall(text))
-    return unspaced / letters if letters else 0.0
+    texts = list(texts)
+    stretches = (stretch for text in texts if not text.isascii() for stretch in _STRETCH.findall(text))
+    unspaced = sum(sum(map(str.isalpha, stretch)) for stretch in stretches)
+    return unspaced / sum(sum(map(str.isalpha, text)) for text in texts) if unspaced else 0.0
 
 
 @lru_cache
