@@ -4,8 +4,8 @@ Run with ``python -m benchmarks held``; it takes a quarter of an hour and needs 
 (PARASPHERE_TASKS), a text (PARASPHERE_BENCH_TEXT) and the table of WordLlama (``pip install --no-deps wordllama``).
 Vectors are learned with ``JointVectors(start_strength=..., weigh=False)`` from the sentences of the training part, or
 from those of 30,000 paragraphs of Wikipedia; then SPM is fitted to the sentences of the training part. The measure is
-Spearman's correlation. With the strength that is best on the training and the development part, learned from the
-sentences, the test part is compared too.
+Spearman's correlation. The report gives it on the test part for one strength: the one that is best on the training and
+the development part, learned from the sentences. The JSON file has all of them.
 """
 
 from benchmarks.measure import table
