@@ -71,6 +71,8 @@ def test_sums_of_bounded_rows_depend_on_no_order(n: int, dim: int, seed: int, dt
     entries = np.clip(shares[:, None] * common + factors[:, None] * rows, -1, 1)
     true = [math.fsum(column) for column in entries.T]
     np.testing.assert_allclose(total.value, true, rtol=1e-15, atol=n * 2.0**-76)
+    lengths = np.linalg.norm(rows.astype(float), axis=1)  # some rows can be proved to be within the bounds, some not
+    assert exact_mean_sum(rows, factors, shares, common, lengths) == total
     order = rng.permutation(n)
     groups = [group for group in np.array_split(order, rng.integers(1, 6)) if len(group)]
     again = [exact_mean_sum(rows[group], factors[group], shares[group], common) for group in groups]

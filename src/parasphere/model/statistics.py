@@ -193,7 +193,8 @@ class Partition:
         prior, kappa, posterior = reached.prior, reached.kappa, reached.posterior
         if self.device is None:
             common = prior.concentration * prior.mean_direction
-            return exact_mean_sum(reached.sums, posterior.ratio * kappa, posterior.ratio, common)
+            lengths = np.sqrt(self.bags.squared_norms)
+            return exact_mean_sum(reached.sums, posterior.ratio * kappa, posterior.ratio, common, lengths)
         mean = on_host(equations.mean_of_posteriors(reached.sums, kappa, posterior, prior))
         return exact_sum(len(self.bags) * mean[None])
 
