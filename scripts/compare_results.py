@@ -22,10 +22,10 @@ SMALL = 5e-6  # differences that no table shows, such as the order of a sum make
 
 def main(folder: Path, other: Path) -> None:
     """Print the runs of two folders that differ."""
-    for place in (folder, other):
-        print(f"{place}: {read_results(place)['made']['machine']}")
+    here, there = read_results(folder), read_results(other)
+    print(f"{folder}: {here['made']['machine']}\n{other}: {there['made']['machine']}")
     count, differing = 0, []
-    for ours, theirs in _common(read_results(folder), read_results(other), RUN):
+    for ours, theirs in _common(here, there, RUN):
         count += 1
         if changed := int((np.asarray(ours["correct"]) != np.asarray(theirs["correct"])).sum()):
             accuracies = f"{100 * theirs['accuracy']:.2f} -> {100 * ours['accuracy']:.2f}"
@@ -65,4 +65,6 @@ def _measured(trial: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit(__doc__)
     main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else RESULTS)

@@ -115,7 +115,7 @@ def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
     found = {
         f"plain average, {vectors.dim} dimensions": _best(mean, queries, texts) == own,
         f"SPM, {vectors.dim} dimensions": _best(model, queries, texts) == own,
-        f"tf-idf, {words.transform(queries[:1]).shape[1]:,} dimensions": _best(words, queries, texts) == own,
+        f"tf-idf, {len(words.vocabulary_):,} dimensions": _best(words, queries, texts) == own,
         "SPM and BM25 together, as model.index does": [
             match.id == name for (match,), name in zip(index.search(queries, 1), names, strict=True)
         ],
