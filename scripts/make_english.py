@@ -5,8 +5,8 @@ Run with ``python scripts/make_english.py --texts wikipedia.txt.xz everyday.txt.
 sentence-transformers. ``--teacher`` may be repeated, and ``--glove FILE`` adds a teacher, the mean of GloVe vectors
 weighted by smooth inverse frequency: the cosine that is taught is the weighted mean of theirs, each after what all its
 texts have in common was subtracted. Encoding takes most of the time; ``--cache`` keeps it, and each
-``--variant NAME:SHARE,SHARE...[:DIM[:SEED]]``, with one share per teacher, is taught from it and written beside
-``--out`` as ``OUT-NAME.npz``.
+``--variant NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``, with one share per teacher, is taught from it and written
+beside ``--out`` as ``OUT-NAME.npz``.
 
 The file holds ``u`` (n_words, dim) int8 and ``scale`` (n_words,) float32, whose product are the rows; ``weights``
 (n_words,) float32, the lengths of the rows, with mean 1 over the texts; ``words``, joined by line feeds, as bytes of
@@ -50,6 +50,7 @@ class Variant(NamedTuple):
     shares: tuple[float, ...]
     dim: int
     seed: int
+    steps: int
 
 
 def say(*what: object) -> None:
@@ -201,15 +202,16 @@ def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
 
 
 def variant(written: str) -> Variant:
-    """Return the variant that is written as ``NAME:SHARE,SHARE...[:DIM[:SEED]]``."""
-    name, shares, dim, seed = [*written.split(":"), "", "", ""][:4]
+    """Return the variant that is written as ``NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``."""
+    name, shares, dim, seed, steps = [*written.split(":"), "", "", "", ""][:5]
     try:
-        found = Variant(name, tuple(float(share) for share in shares.split(",")), int(dim or 128), int(seed or 0))
+        given = tuple(float(share) for share in shares.split(","))
+        found = Variant(name, given, int(dim or 128), int(seed or 0), int(steps or 3000))
     except ValueError:
-        found = Variant("", (), 0, 0)
+        found = Variant("", (), 0, 0, 0)
     if not found.name or min(found.shares) < 0 or not sum(found.shares):
         raise argparse.ArgumentTypeError(
-            f"{written!r} is not NAME:SHARE,SHARE...[:DIM[:SEED]] with shares of 0 or more"
+            f"{written!r} is not NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]] with shares of 0 or more"
         )
     return found
 
@@ -230,7 +232,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--words", type=int, default=84_000, help="the most frequent words to teach")
     parser.add_argument("--min-count", type=int, default=4)
     parser.add_argument("--digits", action="store_true", help="numbers are words")
-    parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--batch", type=int, default=4096, help="texts per step")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--encode-batch", type=int, default=1024)
@@ -271,14 +272,14 @@ def main() -> None:
         "digits": given.digits,
     }
     del files, sentences
-    for name, shares, dim, seed in given.variant:
+    for name, shares, dim, seed, steps in given.variant:
         taught, words = (joined(list(vectors), shares) for vectors in zip(*teachers, strict=True))
-        course = Course(steps=given.steps, batch=given.batch, rarity=RARITY, seed=seed)
+        course = Course(steps=steps, batch=given.batch, rarity=RARITY, seed=seed)
         teaching = Teaching(texts, taught, words, dim, course, given.device)
-        say(f"{name}: teaching {given.steps:,} steps, shares {shares}, {dim} dimensions, seed {seed}")
+        say(f"{name}: teaching {steps:,} steps, shares {shares}, {dim} dimensions, seed {seed}")
         teaching.run(report=partial(tell, name))
         path = given.out.with_name(f"{given.out.stem}-{name}.npz")
-        write(path, teaching, provenance | {"shares": shares, "dim": dim, "seed": seed, "steps": given.steps})
+        write(path, teaching, provenance | {"shares": shares, "dim": dim, "seed": seed, "steps": steps})
         say(f"{name}: wrote {path.name}, {path.stat().st_size:,} bytes")
 
 

@@ -68,8 +68,8 @@ def test_glove_teaches_weighted_means_without_what_texts_share(script: ModuleTyp
 
 
 def test_variants_are_read(script: ModuleType) -> None:
-    assert script.variant("plain:1") == ("plain", (1.0,), 128, 0)
-    assert script.variant("mixed:0.7,0.3:64:7") == ("mixed", (0.7, 0.3), 64, 7)
+    assert script.variant("plain:1") == ("plain", (1.0,), 128, 0, 3000)
+    assert script.variant("mixed:0.7,0.3:64:7:50") == ("mixed", (0.7, 0.3), 64, 7, 50)
     for wrong in ("plain", ":0", "a:0,0", "a:-1", "a:1:x", "a:b"):
         with pytest.raises(ArgumentTypeError, match=f"'{wrong}' is not NAME:SHARE"):
             script.variant(wrong)
@@ -88,9 +88,10 @@ def test_a_run_writes_what_it_says(script: ModuleType, tmp_path: Path, monkeypat
 
     def run(out: str) -> None:
         arguments = ["--texts", tmp_path / "t.txt.xz", "--teacher", model.get_model_path(), "--teacher-name", "MiniLM",
-                     "--glove", tmp_path / "glove.txt", "--variant", "plain:1,0:8", "--variant", "mixed:0.7,0.3:8:1",
-                     "--words", 8, "--min-count", 2, "--steps", 5, "--batch", 4, "--device", "cpu",
-                     "--encode-batch", 2, "--cache", tmp_path / "cache", "--out", tmp_path / out]  # fmt: skip
+                     "--glove", tmp_path / "glove.txt", "--variant", "plain:1,0:8::5",
+                     "--variant", "mixed:0.7,0.3:8:1:5", "--words", 8, "--min-count", 2, "--batch", 4,
+                     "--device", "cpu", "--encode-batch", 2, "--cache", tmp_path / "cache",
+                     "--out", tmp_path / out]  # fmt: skip
         monkeypatch.setattr(sys, "argv", ["make_english.py", *map(str, arguments)])
         script.main()
 
