@@ -27,7 +27,8 @@ export PARASPHERE_BENCH_TEXT ?= $(abspath $(DATA)/text/wikipedia-ordered.txt.xz)
 endif
 
 # There is a test process per core: threads of BLAS and torch in each of them would only wait for those of the others.
-ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Tests start many processes; unless byte code is kept, each of them compiles the library again.
+ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .PHONY: help demo test lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
 help: ## show this list

@@ -366,7 +366,7 @@ def test_the_number_of_features_is_that_of_rows() -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([SphericalParagraphModel(vectors=None)])
+@parametrize_with_checks([SphericalParagraphModel(None, tol=1e-3)])
 def test_scikit_learns_own_checks(estimator, check) -> None:
     check(estimator)
 
