@@ -214,6 +214,20 @@ def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Pa
     )
 
 
+def test_a_checkpoint_is_kept_until_the_model_is_saved(
+    vectors_file: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = ["fit", corpus, "-v", vectors_file, "--learn-vectors", "--epochs", 2, "--min-count", 1, "--tol", 1e-1]
+    how += ["--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "model", "--json"]
+    with monkeypatch.context() as broken:
+        broken.setattr(SphericalParagraphModel, "save", lambda *_, **__: (_ for _ in ()).throw(OSError("disk full")))
+        run(*how, code=1)
+    assert (tmp_path / "checkpoint").is_dir()
+    resumed = run(*how)
+    assert not (tmp_path / "checkpoint").exists()
+    assert resumed == run(*how)  # from the beginning
+
+
 def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("")
     run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model", "--tol", 1e-1)
@@ -222,6 +236,10 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
     assert "no word of the query 'xyz' is known" in run("search", tmp_path / "index", "xyz", code=1)
+    (tmp_path / "two.txt").write_text("north\nxyz\n")
+    told = run("search", tmp_path / "index", "--queries", tmp_path / "two.txt", code=1)
+    assert "it is the query at position 1" in " ".join(told.split())
+    assert "has no graph for --approximate" in run("search", tmp_path / "index", "north", "--approximate", code=1)
     assert "not an index, which 'parasphere index' makes" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
 
@@ -238,6 +256,10 @@ def test_duplicates(tmp_path: Path) -> None:
     assert "plum and kiwi" in shown
     assert "1 pairs among 3 documents" in shown
     assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
+    corpus.write_text("text\n" + "plum and kiwi\n" * 20)
+    shown = run("duplicates", corpus)
+    assert shown.count("plum and kiwi") == 2 * 100
+    assert "190 pairs among 20 documents, of which the first 100 are shown" in " ".join(shown.split())
 
 
 def test_the_papers_model_and_options(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:

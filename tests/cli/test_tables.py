@@ -71,7 +71,12 @@ def test_carried_columns_survive_cutting_and_joining(tmp_path: Path) -> None:
 def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("text,length\nnorth,1\n")
     told = typed("transform", model, tmp_path / "c.csv", "--carry", "length", "-o", tmp_path / "v.csv").err
-    assert "the column 'length' cannot be carried along" in told
+    assert "the column 'length' cannot be carried along: what is written has one of its own" in told
+    (tmp_path / "d.csv").write_text("text,label,id\nnorth,a,7\n")
+    how = ["transform", model, tmp_path / "d.csv", "--carry", "label,id", "-o", tmp_path / "v.csv"]
+    assert typed(*how).code == 0
+    assert (tmp_path / "v.csv").read_text().startswith('"label","id","information"')
+    assert "the column 'label' cannot be carried along" in typed(*how, "--label-column", "label").err
     told = typed("transform", model, tmp_path / "c.txt", "--carry", "year", "-o", tmp_path / "v.csv").err
     assert "lines of text have no columns" in told
     told = typed("transform", model, tmp_path / "c.csv", "--carry", "text", "-o", tmp_path / "v.npy").err
@@ -81,6 +86,19 @@ def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
         blocks(["a"], null="skip")
     with pytest.raises(CorpusError, match="null must be"):
         blocks(["a"], null="drop")  # type: ignore[arg-type]
+
+
+def test_a_corpus_is_not_replaced_by_its_vectors(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    corpus, texts = tmp_path / "texts" / "c.csv", "text,label\nnorth,1\n"
+    corpus.write_text(texts)
+    (tmp_path / "link.csv").symlink_to(corpus)
+    for out in (corpus, tmp_path / "link.csv", tmp_path / "texts" / ".." / "texts" / "c.csv"):
+        told = typed("transform", model, corpus, "-o", out)
+        assert (told.code, "belongs to the corpus, which would be lost" in told.err) == (1, True)
+    assert "belongs to the corpus" in typed("transform", model, tmp_path / "texts", "-o", corpus).err
+    assert corpus.read_text() == texts
+    assert typed("transform", model, corpus, "-o", tmp_path / "texts" / "new.csv").code == 0
 
 
 def test_arrays_of_texts_and_what_is_no_array(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from parasphere.cli import common
 from parasphere.corpus import STANDARD_INPUT, blocks
-from parasphere.errors import CorpusError
+from parasphere.errors import CorpusError, ParasphereWarning
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
 
@@ -237,6 +237,28 @@ def test_the_only_column_is_taken(tmp_path):
     pq.write_table(pa.table({"sentence": ["a", "b"]}), tmp_path / "one.parquet")
     for path in tmp_path.iterdir():
         assert documents(path) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("row", "hint"),
+    [("oil pump", "text='oil pump' reads it"), ("titel;text", "its columns seem to be separated by ';'")],
+)
+def test_a_first_row_that_names_no_columns_is_not_lost(tmp_path, row, hint):
+    (tmp_path / "one.csv").write_text(f"{row}\nfire\n")
+    with pytest.raises(CorpusError, match=f'has no column "text": the first row must name .*"{row}"; {hint}'):
+        documents(tmp_path / "one.csv")
+    (tmp_path / "one.csv").write_text("oil pump\nfire\n")
+    assert [text for block in blocks(tmp_path / "one.csv", text="oil pump") for text in block.texts.to_pylist()] == [
+        "fire"
+    ]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "deep/a.csv.gz", "a.parquet"])
+def test_tables_in_a_folder_are_texts_with_a_warning(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(gzip.compress(b"text\na\n") if name.endswith("gz") else b"text\na\n")
+    with pytest.warns(ParasphereWarning, match=f"one text per file, but {name} is a table; give it by its own name"):
+        assert documents(tmp_path) == ["text\na\n"]
 
 
 def test_csv_keeps_every_cell_as_text(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
 from parasphere.model import ranking
+from parasphere.model.fusion import Fusion
 from parasphere.storage import load, save
 
 RNG = np.random.default_rng(5)
@@ -193,6 +194,20 @@ def test_ids_come_from_columns_and_are_distinct(model: SphericalParagraphModel, 
     with pytest.raises(ParasphereError, match="no document of the index has the id 'x'; nothing was removed"):
         index.remove(["5", "x"])
     assert len(index) == len(TEXTS)
+    numbered = model.index(TEXTS[:3], ids=[7, 8, 9])
+    numbered.remove(8)
+    numbered.remove([7])
+    assert numbered.ids.to_pylist() == ["9"]
+
+
+def test_an_index_that_grows_from_one_text_finds_its_weight(model: SphericalParagraphModel) -> None:
+    grown = model.index(TEXTS[:1])
+    assert grown.fusion == Fusion()
+    grown.add(TEXTS[1:])
+    assert grown.fusion == model.index(TEXTS).fusion != Fusion()
+    found = grown.fusion
+    grown.add(["one more"])  # not twice as many
+    assert grown.fusion == found
 
 
 def test_bad_searches_get_a_sentence(model: SphericalParagraphModel, index: Index) -> None:
@@ -201,7 +216,9 @@ def test_bad_searches_get_a_sentence(model: SphericalParagraphModel, index: Inde
         ([WORDS[0], "unheard of"], {}, "no word of the query 'unheard of' is known"),
         ([], {}, "queries must be a string or a list of strings that is not empty"),
         ([WORDS[0], 3], {}, "the query at position 1"),
-        (WORDS[0], {"k": 0}, "k must be at least 1, not 0"),
+        (WORDS[0], {"k": 0}, "k must be a whole number of at least 1, not 0"),
+        (WORDS[0], {"k": 2.0}, "k must be a whole number of at least 1, not 2.0"),
+        (b"bytes", {}, "the query is bytes"),
         (WORDS[0], {"weight": 2}, "weight must be between 0 .* and 1 .*, not 2"),
     ):
         with pytest.raises((ParasphereError, ValueError, TypeError), match=sentence):

@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from parasphere.text import Lookup, Tokenizer, Vocabulary, WordCounter, count_matrix, count_words, split_texts
 from parasphere.text.stopwords import ENGLISH
+from parasphere.text.tokens import composed
 from parasphere.text.word_table import MAX_WORD_BYTES
 
 anything = st.text(st.characters(exclude_categories=["Cs"]))
@@ -22,6 +23,7 @@ wordy = st.text(st.sampled_from("aaabcXYZ  .'9éßİΣσκ\u0301\u093f漢字😀
 
 def reference(text: str, lowercase: bool = True, digits: bool = False) -> list[str]:
     """Split a text as the documentation says, one character at a time."""
+    text = unicodedata.normalize("NFC", text)
     if lowercase:
         text = pc.utf8_lower(pa.scalar(text)).as_py()
     words, word = [], ""
@@ -69,8 +71,33 @@ def test_agreement_with_a_regular_expression() -> None:
 
 
 def test_combining_marks_stay_with_their_word() -> None:
-    assert Tokenizer()("cafe\u0301 हिन्दी") == ["cafe\u0301", "हिन्दी"]
+    assert Tokenizer()("qe\u0329 हिन्दी") == ["qe\u0329", "हिन्दी"]
     assert Tokenizer()("\u0301 \u0301abc") == ["abc"]
+
+
+def test_composed_and_decomposed_letters_are_the_same_words() -> None:
+    """Every character that Unicode can write in several ways, by Python's own tables."""
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    ways = {one: {one, *(unicodedata.normalize(form, one) for form in ("NFC", "NFD"))} for one in every}
+    texts = [[f"a{way}b" for way in sorted(same)] for same in ways.values() if len(same) > 1]
+    assert len(texts) > 13_000
+    together = Tokenizer().split(pa.array([text for same in texts for text in same], pa.large_string())).to_pylist()
+    at = 0
+    for same in texts:
+        words = together[at : at + len(same)]
+        assert words.count(words[0]) == len(words), same
+        at += len(same)
+
+
+def test_a_text_is_composed_whatever_stands_beside_it() -> None:
+    texts = ["a “quote”", "cafe\u0301", "ア\u3099", "д", "", "\u1112\u1161\u11ab e\u0301"]
+    together = composed(pa.array(texts, pa.large_string()))
+    assert together.to_pylist() == [unicodedata.normalize("NFC", text) for text in texts]
+    assert composed(pa.array(texts, pa.large_string())[1:3]).to_pylist() == together.to_pylist()[1:3]
+    plain = pa.array(["nothing to do", "naïve “quotes” – and д"], pa.large_string())
+    assert composed(plain) is plain
+    damaged = pa.LargeStringArray.from_buffers(1, pa.py_buffer(np.array([0, 2])), pa.py_buffer(b"a\xcc"))
+    assert composed(damaged) is damaged
 
 
 def test_options() -> None:

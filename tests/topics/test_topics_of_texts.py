@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -118,6 +119,29 @@ def test_topics_over_a_column() -> None:
         fitted().over([1, 2, 3])
 
 
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pd.Series([2021, np.nan, 2020, 2019]), [2019, 2020, 2021, None]),
+        (pd.Series([2021, None, 2020, 2019], dtype="Int64"), [2019, 2020, 2021, None]),
+        (pd.Series(["b", None, "a", "c"]), ["a", "b", "c", None]),
+        (pd.to_datetime(pd.Series(["2021-01-01", None, "2020-01-01", "2019-01-01"])).dt.year, [2019, 2020, 2021, None]),
+        (pa.array([2, 1, 2, None]), [1, 2, None]),
+        (np.array([2, 1, 2, 3]), [1, 2, 3]),
+    ],
+)
+def test_missing_values_are_counted_together_and_come_last(column: Any, expected: list[Any]) -> None:
+    repeated = pa.array(column.to_pylist() * 100) if isinstance(column, pa.Array) else list(column) * 100
+    rows = fitted().over(repeated)
+    assert [None if pd.isna(value) else value for value in rows["value"]] == expected
+    assert rows.drop(columns="value").to_numpy().sum() == 400
+
+
+def test_values_without_an_order_get_a_sentence() -> None:
+    with pytest.raises(ValueError, match="the values of the column cannot be put in order"):
+        fitted().over(["a", 1] * 200)
+
+
 def test_reduce_merges_topics() -> None:
     fewer = fitted().reduce(3)
     assert len(fewer.weights_) == 3
@@ -125,8 +149,12 @@ def test_reduce_merges_topics() -> None:
     assert (together == 1).all()  # each topic goes to one as a whole
     assert fewer.counts_.sum() == pytest.approx(fitted().counts_.sum())
     assert len(fitted().weights_) == K
+    assert fewer.topics_["size"].is_monotonic_decreasing  # topic 0 is again the largest
+    np.testing.assert_array_equal(fitted().reduce(K).labels_, fitted().labels_)
     with pytest.raises(ValueError, match="from 1 to 5"):
         fitted().reduce(9)
+    with pytest.raises(ValueError, match="there is no topic 7: the topics are 0 to 4"):
+        fitted().names([0, 7])
 
 
 def test_partial_fit_adds_texts() -> None:
@@ -137,6 +165,7 @@ def test_partial_fit_adds_texts() -> None:
     assert adjusted_rand_score(labels[said], found.labels_[said]) > 0.9
     assert found.sizes_.sum() == 400
     assert int(found.topics_["size"].sum()) == said.sum()
+    assert len(found.partial_fit([]).labels_) == 400
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from ..errors import ParasphereWarning
+from ..errors import ParasphereError, ParasphereWarning
 from ..printable import visible, visible_json
 from ..progress import progress
 from .hints import as_typed
@@ -82,6 +82,14 @@ def _visible_complaints() -> Iterator[None]:
 
 
 quiet = ContextVar("quiet", default=False)  # whether this command shows no progress bars
+
+
+def keep_corpus(target: Path, corpus: Path) -> None:
+    """Raise if a file that is to be written is the corpus, or one of its files."""
+    if not target.is_file() or not corpus.exists():
+        return
+    if target.samefile(corpus) or corpus.resolve() in target.resolve().parents:
+        raise ParasphereError(f"{target} belongs to the corpus, which would be lost: choose another name for it.")
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def fit(
     """
     from ..corpus import blocks
     from ..model import SphericalParagraphModel
-    from ..storage import check_target
+    from ..storage import check_target, checkpoints_kept
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
     learn = learn or vectors == NONE
@@ -137,8 +137,9 @@ def fit(
     with reading("reading", corpus) as at:
         texts = blocks(documents(corpus), progress=at, **columns)
         material: Any = list(texts) if learn else estimator.read(texts)
-    estimator.fit(material)
-    estimator.save(model, embed_vectors=embed_vectors)
+    with checkpoints_kept():
+        estimator.fit(material)
+        estimator.save(model, embed_vectors=embed_vectors)
     bags = estimator.read(material) if learn else material
     counted = "known_words" if bags.reader is None or bags.reader.weights is None else "weight_of_known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}

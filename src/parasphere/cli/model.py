@@ -9,7 +9,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from . import options
-from .common import documents, load_model, model_facts, out, print_json, reading, say, styled
+from .common import documents, keep_corpus, load_model, model_facts, out, print_json, reading, say, styled
 
 if TYPE_CHECKING:
     from ..model import Explanation
@@ -57,6 +57,7 @@ def transform(
     """
     from ..model.exports import writer
 
+    keep_corpus(vectors_file, corpus)
     estimator = load_model(model, vectors)
     estimator.n_jobs = threads
     columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)

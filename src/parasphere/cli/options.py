@@ -17,7 +17,7 @@ Corpus = Annotated[
     Argument(
         metavar="CORPUS",
         help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a "
-        "folder of such files; or - for standard input.",
+        "folder, one text per file; or - for standard input.",
     ),
 ]
 Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
@@ -26,7 +26,10 @@ LabelColumn = Annotated[str | None, Option("--label-column", help="Name of the c
 IdColumn = Annotated[str | None, Option("--id-column", help="Name of the column with the ids of documents.")]
 _FORMAT = "txt, jsonl, json, csv, tsv or parquet, if the name of the file does not tell (standard input is txt)."
 Format = Annotated[str | None, Option(help=_FORMAT)]
-_NULL = "What becomes of a row whose text is null: an error, no document, or an empty text."
+_NULL = (
+    "What becomes of a row whose text is null: an error, no document, or an empty text. CSV has no nulls: an empty "
+    "field is an empty text."
+)
 Null = Annotated[Literal["error", "skip", "empty"], Option("--null", help=_NULL)]
 _MOVED = "Where the word vectors of the model are now, if they were moved."
 LoadVectors = Annotated[str | None, Option("--vectors", "-v", help=_MOVED)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..model import Match
 
 SHOWN = 160  # characters of a text in a table
+PAIRS = 100  # pairs of duplicates in a table
 
 
 def add_search_commands(app: typer.Typer) -> None:
@@ -104,6 +105,11 @@ def search(
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
     loaded = Index.load(folder, vectors=vectors)
     loaded.model.n_jobs = threads
+    if approximate and loaded.graph is None:
+        raise ParasphereError(
+            f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
+            "option, or make the index with 'parasphere index ... --graph'."
+        )
     if queries is None:
         matches = loaded.search(query, k, weight=weight, exact=not approximate)
         if as_json:
@@ -173,13 +179,14 @@ def duplicates(
         print_json([pair._asdict() | names for pair, names in zip(pairs, named, strict=True)])
         return
     table = Table("similarity", "documents", "texts", box=None)
-    for pair in pairs:
+    for pair in pairs[:PAIRS]:
         one, other = (ids[i] if ids else f"{i + 1:,}" for i in (pair.first, pair.second))
         shown = [_start(str(texts[i])) for i in (pair.first, pair.second)]
         table.add_row(f"{pair.similarity:.3f}", f"{one}\n{other}", "\n".join(shown))
     if pairs:
         out.print(table)
-    out.print(f"{len(pairs):,} pairs among {len(texts):,} documents", style="dim")
+    more = f", of which the first {PAIRS:,} are shown; --json writes all" if len(pairs) > PAIRS else ""
+    out.print(f"{len(pairs):,} pairs among {len(texts):,} documents{more}", style="dim")
 
 
 def _table(matches: "list[Match]") -> Table:

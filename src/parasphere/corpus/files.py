@@ -200,6 +200,7 @@ def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
             fresh = names is None
             if names is None:
                 names = _csv_header(data, request.where, delimiter)
+                _check_only_column(names, request)
                 request = request.choose(names)
             table = _csv_rows(data, request, delimiter, None if fresh else names, done)
             done += len(table)
@@ -213,6 +214,18 @@ def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
         return next(row for row in rows if row)
     except csv.Error as error:
         raise CorpusError(f"{where}: the first row names no columns ({error})") from None
+
+
+def _check_only_column(names: list[str], request: Request) -> None:
+    """Raise if the name of the only column looks like a text, or like the names of several columns."""
+    if len(names) == 1 and request.text != names[0] and not names[0].isidentifier():
+        (name,) = names
+        signs = [sign for sign in ";|\t," if sign in name]
+        hint = f"its columns seem to be separated by {signs[0]!r}" if signs else f"text={name!r} reads it"
+        raise CorpusError(
+            f'{request.where} has no column "{request.text}": the first row must name the columns, and names one, '
+            f'"{name}"; {hint}'
+        )
 
 
 def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | None, done: int) -> pa.Table:
@@ -313,7 +326,9 @@ def _folder(request: Request) -> Iterator[Part]:
     consumed, size = 0, 0
     texts: list[bytes] = []
     names: list[str] = []
-    for name in _files_below(root):
+    files = _files_below(root)
+    _warn_of_tables(files, root)
+    for name in files:
         with ByteReader(root / name, str(root / name), PACKINGS.get(Path(name).suffix.lower())) as reader:
             texts.append(whole_text(reader, request.encoding))
             consumed += reader.consumed
@@ -323,6 +338,18 @@ def _folder(request: Request) -> Iterator[Part]:
             yield _folder_part(texts, names, consumed)
             texts, names, size = [], [], 0
     yield _folder_part(texts, names, consumed)
+
+
+def _warn_of_tables(names: list[str], root: Path) -> None:
+    """Warn if a folder holds tables: each is read as one text."""
+    tables = [name for name in names if {".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"} & set(Path(name).suffixes)]
+    if tables:
+        warnings.warn(
+            f"{root}: a folder is read as one text per file, but {tables[0]} is a table; give it by its own name to "
+            "read its rows",
+            ParasphereWarning,
+            stacklevel=2,
+        )
 
 
 def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:

@@ -64,7 +64,8 @@ def blocks(
         - ``corpus.STANDARD_INPUT``.
         - Blocks, which are passed on unchanged.
     text : str, default="text"
-        The column that holds the documents. If "text" is absent and there is only one column, that one is used.
+        The column that holds the documents. If "text" is absent and there is only one column, that one is used; in CSV
+        only if its name is one word, since the first row may be a text.
     label, id : str or sequence, default=None
         The name of a column; or, for any source, the values themselves, one per document. Columns of CSV and JSON are
         read as strings, others keep their type.

@@ -37,7 +37,8 @@ def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
     together = a.parameter + b.parameter - prior.concentration * prior.mean_direction
     lengths = np.linalg.norm(together, axis=1), a.concentration, b.concentration
     shared, one, other = (vmf.log_partition(length, dim) for length in lengths)
-    return np.asarray(shared + float(vmf.log_partition(prior.concentration, dim)) - one - other)
+    factors = shared + float(vmf.log_partition(prior.concentration, dim)) - one - other
+    return np.where(a.offset.any(axis=1) & b.offset.any(axis=1), factors, 0.0)  # a text that says nothing: no rounding
 
 
 def cosines(a: Floats, b: Floats) -> Floats:
@@ -59,18 +60,40 @@ def doubts(a: Posterior, b: Posterior) -> Floats:
     u, v = unit_rows(a.offset), unit_rows(b.offset)
     cosine = np.einsum("ij,ij->i", u, v)[:, None]
     one, other = _errors(a, v - cosine * u), _errors(b, u - cosine * v)
-    together = one.across * other.across * _trace_of_power(a, 4)
+    together = one.across * other.across * _trace_of_power(a, 4) + one.more * other.more * _dots(one, other) ** 2
+    for half, rest in ((one, other), (other, one)):
+        twice = a.in_metric(half.stretched)
+        together += rest.across * half.more * np.einsum("ij,ij->i", twice, twice)
     variance = other.squared * one.carried + one.squared * other.carried + together
     return np.sqrt(variance / ((one.squared + one.trace) * (other.squared + other.trace)))
 
 
 class _Errors(NamedTuple):
-    """The uncertainty of offsets, each (n,): their squared lengths, the covariance, and what is carried by an axis."""
+    """The uncertainty of offsets: their covariance is ``W (across I + more d d') W``, with the metric W.
+
+    Attributes
+    ----------
+    squared : (n,) array
+        Squared lengths of the offsets.
+    across, more : (n,) arrays
+        The variance of a direction across its mean ``d``, and how much more it is along ``d``.
+    stretched : (n, dim) array
+        ``W d``.
+    trace, carried : (n,) arrays
+        The trace of the covariance, and the variance along an axis.
+    """
 
     squared: Floats
     across: Floats
+    more: Floats
+    stretched: Floats
     trace: Floats
     carried: Floats
+
+
+def _dots(one: _Errors, other: _Errors) -> Floats:
+    """Return the products of the directions of two offsets in the metric, (n,)."""
+    return np.asarray(np.einsum("ij,ij->i", one.stretched, other.stretched))
 
 
 def _errors(posterior: Posterior, axis: Floats) -> _Errors:
@@ -88,6 +111,8 @@ def _errors(posterior: Posterior, axis: Floats) -> _Errors:
     return _Errors(
         squared=np.einsum("ij,ij->i", offset, offset),
         across=across,
+        more=more,
+        stretched=stretched,
         trace=across * _trace_of_power(posterior, 2) + more * np.einsum("ij,ij->i", stretched, stretched),
         carried=across * np.einsum("ij,ij->i", gradient, gradient) + more * radial**2,
     )

@@ -114,7 +114,8 @@ class SphericalParagraphModel(
     taken as a document of one word (:meth:`Bags.from_rows`).
 
     Every document has a posterior. That of a document without known words is the prior, and so is that of a document
-    whose words point away from every direction (kappa_n = 0). Concentrations are at most ``vmf.MAX_KAPPA``.
+    whose words point away from every direction (kappa_n = 0). ``concentration_`` is at most
+    ``vmf.MAX_KAPPA``.
 
     Only ``fit`` and ``partial_fit`` change a fitted model. Parameters set after ``fit`` take effect in the next fit,
     except for ``n_jobs`` and ``verbose``, which change no result, and the seed of :meth:`sample`.
@@ -259,7 +260,8 @@ class SphericalParagraphModel(
             self._validate_params()
             bags = self._bags_for(X, self._n_features_out, to_learn=True)
             bags = bags[bags.lengths > 0]
-            self.scatter_ = None if self.scatter_ is None or bags.scatter is None else self.scatter_ + bags.scatter
+            if self.scatter_ is not None and bags.scatter is not None:  # numbers have no words that could scatter
+                self.scatter_ = self.scatter_ + bags.scatter
             if len(bags):
                 self._learn_held(self.online_.with_held(bags))
         if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:

@@ -70,10 +70,11 @@ def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> 
 
 def _carried_names(block: Block) -> list[str]:
     names = [field.name for field in block.carried.type]  # type: ignore[union-attr]
-    taken = _OWN & set(names) or {name for name in names if re.fullmatch(r"v\d+", name)}
+    absent = {name for name, column in (("id", block.ids), ("label", block.labels)) if column is None}
+    taken = (_OWN - absent) & set(names) or {name for name in names if re.fullmatch(r"v\d+", name)}
     if taken:
         raise ParasphereError(
-            f"the column {sorted(taken)[0]!r} cannot be carried along: the file has one of its own. Rename it."
+            f"the column {sorted(taken)[0]!r} cannot be carried along: what is written has one of its own. Rename it."
         )
     return names
 

@@ -39,8 +39,9 @@ class Index:
 
         score = (1 - weight) cosine + weight scale words
 
-    Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, when the
-    first documents are added: by how well each part finds the second half of a text, given words of its first half.
+    Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, by how
+    well each part finds the second half of a text, given words of its first half: when the first documents are added,
+    and again when a small index, of less than 1,024 texts, has grown to about twice its size.
 
     Attributes
     ----------
@@ -116,6 +117,9 @@ class Index:
         offsets, names, texts = [self.offsets], [self.ids], [self.texts]
         lexical = [] if self.lexical is None else [self.lexical]
         sample, added = _Sample(), self.added
+        small = self.lexical is not None and len(self) < SAMPLE
+        if small and self.texts is not None:
+            sample.add(self.texts)
         for block, posterior in self.model.stream(source, **columns, **({} if ids is None else {"id": ids})):
             offsets.append(unit_rows(posterior.offset).astype(self.offsets.dtype))
             names.append(_names(block, added))
@@ -129,7 +133,8 @@ class Index:
                 sample.add(block.texts)
         together = pa.concat_arrays(names)
         check_distinct(together)
-        if self.lexical is not None and not len(self) and sample.parts:
+        doubled = len(together).bit_length() > len(self).bit_length()
+        if self.lexical is not None and small and doubled and sample.seen > len(together) // 2:
             self.fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
         self.offsets, self.ids, self.added, self.graph = np.concatenate(offsets), together, added, None
         self.texts = None if self.texts is None else pa.concat_arrays(texts)
@@ -141,8 +146,9 @@ class Index:
         Parameters
         ----------
         ids : str or sequence of str
+            Numbers are ids too, as in :meth:`add`.
         """
-        asked = [ids] if isinstance(ids, str) else [str(each) for each in ids]
+        asked = [str(each) for each in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
         places = pc.index_in(pa.array(asked, pa.large_string()), value_set=self.ids)
         if places.null_count:
             missing = asked[pc.index(places.is_null(), True).as_py()]
@@ -171,9 +177,14 @@ class Index:
         Returns
         -------
         list of Match, or one such list per query
+
+        Raises
+        ------
+        ParasphereError
+            If no word of a query is known; the message names the query.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
         several = not isinstance(queries, str)
         texts = _queries(queries)
         question, threads = self._question(texts, weight), n_threads(self.model.n_jobs)
@@ -296,7 +307,8 @@ class Index:
         if len(self) and not known.all():
             query = texts[int(np.argmin(known))]
             lacking = "is known" if asked is not None else "has a vector, or they cancel each other out"
-            raise ParasphereError(f"no word of the query {query!r} {lacking}, so nothing can be found by it")
+            place = f"; it is the query at position {int(np.argmin(known))}" if len(texts) > 1 else ""
+            raise ParasphereError(f"no word of the query {query!r} {lacking}, so nothing can be found by it{place}")
         return Question(offsets, asked, 1 - weight, weight * self.fusion.scale)
 
     def _matches(self, row: Ranked) -> list[Match]:
@@ -327,7 +339,7 @@ class _Sample:
 
 
 def _queries(queries: Any) -> list[str]:
-    if isinstance(queries, str):
+    if isinstance(queries, str | bytes):
         return [one_text(queries, "the query")]
     if not isinstance(queries, Sequence | np.ndarray) or not len(queries):
         given = type(queries).__name__

@@ -57,7 +57,8 @@ def duplicates(
         The smallest similarity, above 0 and at most 1. If a tenth of the words of a paragraph are deleted or replaced,
         it is 0.94 at the median, and 0.87 if a fifth are; of other neighbours, one in a hundred is above 0.5.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words.
+        Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words. A text
+        that has no other words is in no pair.
     **columns
         Passed to :func:`parasphere.corpus.blocks`.
 

@@ -10,7 +10,7 @@ from ..corpus import strings
 from .dividing import PIECE, DividingTokenizer
 from .phrases import join_phrases, phrase_table
 from .scanning import STOP, Folding, ids_of_texts
-from .tokens import AnyTokenizer, Tokenizer, WordIds, split_texts, string_buffers
+from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, split_texts, string_buffers
 from .vocabulary import Vocabulary, table_of
 from .word_table import WordTable, ids_of_words
 
@@ -122,7 +122,7 @@ class Lookup:
         ]
 
     def _ids(self, texts: pa.Array, folding: Folding) -> WordIds:
-        data, offsets = string_buffers(texts)
+        data, offsets = string_buffers(composed(texts))
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
         count = ids_of_texts(data, offsets, folding, self._table, self._names, self.hashing, ids, ends)

@@ -163,7 +163,7 @@ class WordCounter:
             counts = pc.value_counts(lists.flatten())
             self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
             return WordIds(np.empty(0, np.int32), np.zeros(len(texts), np.int64))
-        data, offsets = string_buffers(texts)
+        data, offsets = string_buffers(composed(texts))
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
         reached = Reached(0, int(offsets[0]), self._n_words, 0)
@@ -223,7 +223,7 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     elif hasattr(tokenizer, "tokenize"):  # Hugging Face transformers
         found = [tokenizer.tokenize(text) for text in plain]
     elif callable(tokenizer):
-        found = [list(tokenizer(text)) for text in plain]
+        found = [_words_by(tokenizer, text) for text in plain]
     else:
         kind = type(tokenizer).__name__
         raise TypeError(f"a tokenizer must be a Tokenizer or a callable from str to words, not {kind}")
@@ -233,6 +233,61 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
         raise TypeError(f"the tokenizer must return strings: {error}") from None
     offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
     return pa.LargeListArray.from_arrays(pa.array(offsets), words)
+
+
+def _words_by(tokenizer: Callable[[str], Sequence[str]], text: str) -> list[str]:
+    words = tokenizer(text)
+    try:
+        return list(words)
+    except TypeError:
+        raise TypeError(
+            f"the tokenizer must return a list of words, not {words!r}, as it does for {text[:40]!r}"
+        ) from None
+
+
+def composed(texts: pa.Array) -> pa.Array:
+    r"""Return texts in Unicode's composed form (NFC), in which vocabularies are written.
+
+    "é" may also be written as "e" and an accent, as in files of macOS or text from PDF. Only texts with a letter or
+    mark that may differ are rewritten.
+
+    Examples
+    --------
+    >>> composed(pa.array(["cafe\u0301"], pa.large_string()))[0].as_py() == "caf\u00e9"
+    True
+    """
+    data, offsets = string_buffers(texts)
+    first = int(offsets[0])
+    data = data[first : int(offsets[-1])]
+    if not len(data) or data.max() < 0xCC:  # no code point from U+0300 on
+        return texts
+    begins = np.flatnonzero((data >= 0xE0) | ((data & 0xFE) == 0xCC) | (data == 0xD9))
+    second, third = (data[np.minimum(begins + more, len(data) - 1)] for more in (1, 2))  # a damaged text may end early
+    pair = (data[begins].astype(np.uint16) << 8) | second
+    changing = _may_change()[pair] & ((pair != 0xE382) | (third == 0x99) | (third == 0x9A))  # of kana, the marks alone
+    if not changing.any():
+        return texts
+    rewritten = np.zeros(len(texts), bool)
+    rewritten[np.searchsorted(offsets, begins[changing] + first, side="right") - 1] = True
+    mask = pa.array(rewritten)
+    try:
+        return pc.replace_with_mask(texts, mask, pc.utf8_normalize(texts.filter(mask), form="NFC"))
+    except pa.ArrowInvalid:  # a column of another library that is no UTF-8
+        return texts
+
+
+@lru_cache
+def _may_change() -> NDArray[np.bool_]:
+    """Tell for each pair of bytes whether a letter or mark that begins so in UTF-8 may change under NFC: (65,536,)."""
+    table = np.zeros((256, 256), bool)
+    table[[0xCC, 0xCD, 0xE0]] = True  # combining marks; the scripts of South Asia
+    table[0xD9, 0x93:0x96] = True  # marks of Arabic
+    table[0xE1, [0x80, *range(0x84, 0x88), 0xAC, 0xBD, 0xBE, 0xBF]] = True  # Burmese, Korean, Balinese, old Greek
+    table[0xE2, 0x84] = True  # the signs of kelvin, ohm and angstrom
+    table[0xE3, 0x82] = True  # marks of kana
+    table[0xEF, 0xA4:0xAE] = True  # Chinese characters and Hebrew letters that others replaced
+    table[0xF0, [0x91, 0xAF]] = True  # further Indian scripts; Chinese characters that others replaced
+    return table.ravel()
 
 
 def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

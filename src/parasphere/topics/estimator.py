@@ -175,6 +175,8 @@ class SphericalTopics(
         if not hasattr(self, "labels_"):
             return self.fit(X)
         held = list(blocks(as_texts(X)))
+        if not sum(map(len, held)):
+            return self
         rows = self._rows(held)
         known = rows[rows.any(axis=1)]
         self._add(known, self._probabilities(known).argmax(axis=1))

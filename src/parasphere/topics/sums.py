@@ -86,6 +86,8 @@ class TopicSums:
         n_words : int, default=3
         """
         names = [", ".join(words) for words in self.topic_words(n_words)]
+        if labels is not None and len(labels) and max(labels) >= len(names):
+            raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, and -1 for none")
         return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
 
     def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
@@ -107,13 +109,18 @@ class TopicSums:
         return over_column(column, self.labels_ if labels is None else np.asarray(labels), len(self.sizes_))
 
     def reduce(self, n_topics: int) -> Self:
-        """Return a copy with fewer topics, merged by evidence; this one stays as it is."""
+        """Return a copy with fewer topics, merged by evidence; this one stays as it is.
+
+        Topic 0 is again the largest. The texts stay with the topics that theirs became part of: ``labels_`` are
+        these, while :meth:`predict` compares a text with the merged topics, and may find another one.
+        """
         check_is_fitted(self)
         if not 1 <= n_topics <= len(self.sizes_):
             raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
         groups = self.hierarchy_.groups(n_topics)
         members = np.eye(n_topics)[groups].T  # (n_topics, k)
-        members = members[np.argsort(-(members @ self.sizes_), kind="stable")]
+        texts = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
+        members = members[np.argsort(-(members @ texts), kind="stable")]
         fewer = copy.copy(self)
         for name in ("sums_", "sizes_", "counts_", "together_"):
             setattr(fewer, name, members @ getattr(self, name))

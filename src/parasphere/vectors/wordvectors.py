@@ -198,6 +198,8 @@ class WordVectors(StoredVectors):
 
     def nearest(self, query: str | ArrayLike, k: int = 10) -> list[tuple[str, float]]:
         """Return the ``k`` words of largest cosine with a word (itself left out) or a vector (dim,)."""
+        if not isinstance(k, int | np.integer):
+            raise ValueError(f"k must be a whole number, not {k!r}")
         row = self.vocabulary.get(query) if isinstance(query, str) else -1
         try:
             vector = np.asarray(self[query] if isinstance(query, str) else query, np.float64)
