@@ -94,6 +94,10 @@ def test_a_text_is_composed_whatever_stands_beside_it() -> None:
     together = composed(pa.array(texts, pa.large_string()))
     assert together.to_pylist() == [unicodedata.normalize("NFC", text) for text in texts]
     assert composed(pa.array(texts, pa.large_string())[1:3]).to_pylist() == together.to_pylist()[1:3]
+    for before in range(40):
+        for after in range(12):
+            text = "x" * before + "e\u0301" + "y" * after
+            assert composed(pa.array([text], pa.large_string()))[0].as_py() == unicodedata.normalize("NFC", text)
     plain = pa.array(["nothing to do", "naïve “quotes” – and д"], pa.large_string())
     assert composed(plain) is plain
     damaged = pa.LargeStringArray.from_buffers(1, pa.py_buffer(np.array([0, 2])), pa.py_buffer(b"a\xcc"))

@@ -188,6 +188,40 @@ def _next_word_slow(pos: Any, end: Any, fold: Any, word: Any) -> Any:
     return pos, length, characters
 
 
+@guarded(data="u1[bytes]", offsets="i8[texts+1]", beginnings="u1[65536]", found="u1[texts]")
+@compiled
+def find_beginnings(data: Any, offsets: Any, beginnings: Any, found: Any) -> Any:
+    """Write 1 to ``found`` for each text with a character that begins with one of some pairs of bytes.
+
+    ``beginnings`` is 1 for such a pair, ``256 first + second``, and above 1 if the third byte must be that one or the
+    next. First bytes below 0xCC are not looked at. Returns the number of texts.
+    """
+    text = address(data)
+    count = 0
+    for doc in range(offsets.shape[0] - 1):
+        pos = offsets[doc]
+        end = offsets[doc + 1]
+        found[doc] = 0
+        while pos < end:
+            first = np.int64(data[pos])
+            if first < 0x80:  # on to what is not ASCII
+                high = _ZERO
+                while high == _ZERO and pos + 8 <= end:
+                    high = read_u64(text + pos) & _TOPS
+                    pos += 8 if high == _ZERO else np.int64(trailing_zeros(high)) >> 3
+                while high == _ZERO and pos < end and data[pos] < 0x80:  # the last bytes
+                    pos += 1
+                continue
+            if first >= 0xCC and pos + 1 < end:
+                kind = np.int64(beginnings[256 * first + np.int64(data[pos + 1])])
+                if kind == 1 or (kind > 1 and pos + 2 < end and 0 <= np.int64(data[pos + 2]) - kind <= 1):
+                    found[doc] = 1
+                    count += 1
+                    break
+            pos += 1
+    return count
+
+
 @guarded(
     data="u1[bytes]", offsets="i8[texts+1]", folding=_FOLDING, table=TABLE, names="i4[words]", ids="i4[room]",
     ends="i8[texts]",

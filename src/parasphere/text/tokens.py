@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..corpus import one_text, strings
 from ..errors import CorpusError
 from ..storage import check_types, storable
-from .scanning import CODE_POINTS, MARK, STOP, Folding, Reached, learn_texts
+from .scanning import CODE_POINTS, MARK, STOP, Folding, Reached, find_beginnings, learn_texts
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
 from .word_table import MAX_WORD_BYTES, WordTable, empty_slots, fill_slots, new_key, unpack_words
@@ -257,36 +257,29 @@ def composed(texts: pa.Array) -> pa.Array:
     True
     """
     data, offsets = string_buffers(texts)
-    first = int(offsets[0])
-    data = data[first : int(offsets[-1])]
-    if not len(data) or data.max() < 0xCC:  # no code point from U+0300 on
+    found = np.empty(len(texts), np.uint8)
+    if not find_beginnings(data, offsets, _may_change(), found):
         return texts
-    begins = np.flatnonzero((data >= 0xE0) | ((data & 0xFE) == 0xCC) | (data == 0xD9))
-    second, third = (data[np.minimum(begins + more, len(data) - 1)] for more in (1, 2))  # a damaged text may end early
-    pair = (data[begins].astype(np.uint16) << 8) | second
-    changing = _may_change()[pair] & ((pair != 0xE382) | (third == 0x99) | (third == 0x9A))  # of kana, the marks alone
-    if not changing.any():
-        return texts
-    rewritten = np.zeros(len(texts), bool)
-    rewritten[np.searchsorted(offsets, begins[changing] + first, side="right") - 1] = True
-    mask = pa.array(rewritten)
+    mask = pa.array(found.astype(bool))
     try:
-        return pc.replace_with_mask(texts, mask, pc.utf8_normalize(texts.filter(mask), form="NFC"))
-    except pa.ArrowInvalid:  # a column of another library that is no UTF-8
+        given = texts.filter(mask).to_pylist()
+    except UnicodeDecodeError:  # a column of another library that is no UTF-8
         return texts
+    normal = [unicodedata.normalize("NFC", text) for text in given]
+    return texts if normal == given else pc.replace_with_mask(texts, mask, pa.array(normal, texts.type))
 
 
 @lru_cache
-def _may_change() -> NDArray[np.bool_]:
-    """Tell for each pair of bytes whether a letter or mark that begins so in UTF-8 may change under NFC: (65,536,)."""
-    table = np.zeros((256, 256), bool)
-    table[[0xCC, 0xCD, 0xE0]] = True  # combining marks; the scripts of South Asia
-    table[0xD9, 0x93:0x96] = True  # marks of Arabic
-    table[0xE1, [0x80, *range(0x84, 0x88), 0xAC, 0xBD, 0xBE, 0xBF]] = True  # Burmese, Korean, Balinese, old Greek
-    table[0xE2, 0x84] = True  # the signs of kelvin, ohm and angstrom
-    table[0xE3, 0x82] = True  # marks of kana
-    table[0xEF, 0xA4:0xAE] = True  # Chinese characters and Hebrew letters that others replaced
-    table[0xF0, [0x91, 0xAF]] = True  # further Indian scripts; Chinese characters that others replaced
+def _may_change() -> NDArray[np.uint8]:
+    """Return the pairs of bytes that a letter or mark which may change under NFC begins with, for the scanner."""
+    table = np.zeros((256, 256), np.uint8)
+    table[[0xCC, 0xCD, 0xE0]] = 1  # combining marks; the scripts of South Asia
+    table[0xD9, 0x93:0x96] = 1  # marks of Arabic
+    table[0xE1, [0x80, *range(0x84, 0x88), 0xAC, 0xBD, 0xBE, 0xBF]] = 1  # Burmese, Korean, Balinese, old Greek
+    table[0xE2, 0x84] = 1  # the signs of kelvin, ohm and angstrom
+    table[0xE3, 0x82] = 0x99  # marks of kana, U+3099 and U+309A
+    table[0xEF, 0xA4:0xAE] = 1  # Chinese characters and Hebrew letters that others replaced
+    table[0xF0, [0x91, 0xAF]] = 1  # further Indian scripts; Chinese characters that others replaced
     return table.ravel()
 
 
