@@ -50,7 +50,8 @@ class SphericalTopics(
     ----------
     model : SphericalParagraphModel, default=None
         The model of the texts. A fitted one is used as it is; otherwise a clone is fitted to the same texts. None is
-        ``SphericalParagraphModel()``.
+        ``SphericalParagraphModel()``. Topics that were saved and loaded have their fitted model, ``model_``, and None
+        here.
     n_topics : int or "auto", default="auto"
         Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the least number
         with which the topics of random halves of texts still tell nine tenths of what they can tell of each other.
