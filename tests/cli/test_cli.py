@@ -236,9 +236,11 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
     assert "no word of the query 'xyz' is known" in run("search", tmp_path / "index", "xyz", code=1)
-    (tmp_path / "two.txt").write_text("north\nxyz\n")
-    told = run("search", tmp_path / "index", "--queries", tmp_path / "two.txt", code=1)
-    assert "it is the query at position 1" in " ".join(told.split())
+    (tmp_path / "three.txt").write_text("north\n\nxyz\n")
+    found = run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2)
+    assert found.count("nothing: no word of it is known") == 2
+    found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
+    assert [len(each["matches"]) for each in found] == [2, 0, 0]
     assert "has no graph for --approximate" in run("search", tmp_path / "index", "north", "--approximate", code=1)
     assert "not an index, which 'parasphere index' makes" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)

@@ -330,7 +330,9 @@ def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:
     with pytest.raises(ValueError, match="k must be at least 1"):
         model.similar("north", TEXTS, 0)
     with pytest.raises(ParasphereError, match="no word of the query 'unheard of'"):
-        model.similar(["north", "unheard of"], TEXTS)
+        model.similar("unheard of", TEXTS)
+    found = model.similar(["north", "unheard of"], TEXTS)
+    assert found == [model.similar("north", TEXTS), []]
 
 
 def test_a_list_of_queries_is_not_one_text(model: SphericalParagraphModel) -> None:

@@ -210,10 +210,16 @@ def test_an_index_that_grows_from_one_text_finds_its_weight(model: SphericalPara
     assert grown.fusion == found
 
 
+def test_a_query_that_nothing_is_known_of_finds_nothing_and_disturbs_no_other(index: Index) -> None:
+    for weight in (None, 0, 1):
+        found = index.search([WORDS[0], "unheard of", "", WORDS[1]], 3, weight=weight)
+        alone = [index.search(word, 3, weight=weight) for word in WORDS[:2]]
+        assert found == [alone[0], [], [], alone[1]]
+
+
 def test_bad_searches_get_a_sentence(model: SphericalParagraphModel, index: Index) -> None:
     for queries, options, sentence in (
         ("", {}, "no word of the query '' is known"),
-        ([WORDS[0], "unheard of"], {}, "no word of the query 'unheard of' is known"),
         ([], {}, "queries must be a string or a list of strings that is not empty"),
         ([WORDS[0], 3], {}, "the query at position 1"),
         (WORDS[0], {"k": 0}, "k must be a whole number of at least 1, not 0"),

@@ -72,10 +72,11 @@ def test_similar_ranks_given_texts(client: httpx.Client, served: Saved) -> None:
     assert found[0][0]["position"] == 1
 
 
-def test_a_query_that_nothing_is_known_of_is_named(client: httpx.Client) -> None:
-    answer = client.post("/similar", json={"queries": ["array", "zzyzxqq"]})
-    assert answer.status_code == 422
-    assert "no word of the query 'zzyzxqq' is known" in answer.json()["error"]["message"]
+def test_a_query_that_nothing_is_known_of_finds_nothing(client: httpx.Client) -> None:
+    for among in ({}, {"among": ["a boat", "an array of numbers"]}):
+        found = post(client, "/similar", queries=["array", ""], k=2, **among)["matches"]
+        assert [len(matches) for matches in found] == [2, 0]
+    assert post(client, "/similar", queries="zzyzxqq", k=2)["matches"] == [[]]
 
 
 def test_explanations_are_those_of_the_model(client: httpx.Client, served: Saved) -> None:

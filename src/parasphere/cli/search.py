@@ -133,7 +133,7 @@ def search(
         return
     for text, matches in zip(texts, found, strict=True):
         out.print(styled((text[:SHOWN], "bold")))
-        out.print(_table(matches))
+        out.print(_table(matches) if matches else "nothing: no word of it is known")
 
 
 def duplicates(

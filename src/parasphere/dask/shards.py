@@ -128,10 +128,11 @@ class ShardedIndex:
                     continue
                 found[number] += [match._replace(position=start + match.position) for match in matches]
         best = [nsmallest(k, matches, key=lambda match: (-match.score, match.position)) for matches in found]
-        for text, matches in zip(texts, best, strict=True):
-            if not matches and text in unknown:
-                raise unknown[text]
-        return best[0] if isinstance(queries, str) else best
+        if not isinstance(queries, str):
+            return best
+        if not best[0] and unknown:
+            raise unknown[queries]
+        return best[0]
 
 
 def _make(

@@ -177,23 +177,29 @@ class Index:
         Returns
         -------
         list of Match, or one such list per query
+            Of several queries, one without a known word has an empty list.
 
         Raises
         ------
         ParasphereError
-            If no word of a query is known; the message names the query.
+            If there is one query, and no word of it is known.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
         several = not isinstance(queries, str)
         texts = _queries(queries)
-        question, threads = self._question(texts, weight), n_threads(self.model.n_jobs)
+        question, known = self._question(texts, weight)
+        if len(self) and not several and not known[0]:
+            lacking = "has a vector, or they cancel each other out" if question.asked is None else "is known"
+            raise ParasphereError(f"no word of the query {texts[0]!r} {lacking}, so nothing can be found by it")
+        threads = n_threads(self.model.n_jobs)
         if exact or not len(self):
             ranked = rank(question, self.offsets, self.lexical, k, threads)
         else:
             near = self.make_graph().nearest(question.offsets, min(max(4 * k, CANDIDATES), len(self)), threads)
             ranked = rank_among(near, question, self.offsets, self.lexical, k, threads)
-        found = [self._matches(Ranked(*row)) for row in zip(*ranked, strict=True)]
+        rows = zip(known.tolist(), *ranked, strict=True)
+        found = [self._matches(Ranked(*row)) if is_known else [] for is_known, *row in rows]
         return found if several else found[0]
 
     def make_graph(self) -> Graph:
@@ -288,8 +294,8 @@ class Index:
             raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
         return index
 
-    def _question(self, texts: list[str], weight: float | None) -> Question:
-        """Return what is asked; raise if nothing of a query is known."""
+    def _question(self, texts: list[str], weight: float | None) -> tuple[Question, NDArray[np.bool_]]:
+        """Return what is asked, and of which queries something is known."""
         weight = (0.0 if self.lexical is None else self.fusion.weight) if weight is None else float(weight)
         if not 0 <= weight <= 1:
             raise ValueError(f"weight must be between 0 (offsets alone) and 1 (words alone), not {weight:g}")
@@ -304,12 +310,7 @@ class Index:
         if asked is not None:  # an unknown word finds documents that have it, which the words of the index tell
             known &= bags.lengths > bags.unknown * reader.unknown_weight * (1 + 1e-9)
             known |= np.diff(asked.ends, prepend=0) > 0
-        if len(self) and not known.all():
-            query = texts[int(np.argmin(known))]
-            lacking = "is known" if asked is not None else "has a vector, or they cancel each other out"
-            place = f"; it is the query at position {int(np.argmin(known))}" if len(texts) > 1 else ""
-            raise ParasphereError(f"no word of the query {query!r} {lacking}, so nothing can be found by it{place}")
-        return Question(offsets, asked, 1 - weight, weight * self.fusion.scale)
+        return Question(offsets, asked, 1 - weight, weight * self.fusion.scale), np.asarray(known)
 
     def _matches(self, row: Ranked) -> list[Match]:
         ids, texts = (None if column is None else column.take(pa.array(row.positions)).to_pylist()

@@ -151,19 +151,23 @@ class Inference(DocumentInputs):
         Returns
         -------
         list of Match, or one such list per query
+            Of several queries, one without a known word has an empty list.
+
+        Raises
+        ------
+        ParasphereError
+            If there is one query, and no word of it has a vector.
         """
         texts, several = _texts(queries, "the query", "queries")
         asked = self.posterior(texts)
-        silent = np.flatnonzero(~asked.offset.any(axis=1))
-        if len(silent):
-            raise ParasphereError(
-                f"no word of the query {texts[silent[0]]!r} has a vector, so nothing can be compared with it"
-            )
+        known = np.asarray(asked.offset.any(axis=1))
+        if not several and not known[0]:
+            raise ParasphereError(f"no word of the query {texts[0]!r} has a vector, so nothing can be compared with it")
         if isinstance(among, Bags):
             among = self.posterior(among)
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
         matches = similar(asked.offset, ((block, posterior.offset) for block, posterior in parts), k)
-        return matches if several else matches[0]
+        return [found if said else [] for found, said in zip(matches, known, strict=True)] if several else matches[0]
 
     def index(
         self,
