@@ -241,7 +241,10 @@ def test_the_only_column_is_taken(tmp_path):
 
 @pytest.mark.parametrize(
     ("row", "hint"),
-    [("oil pump", "text='oil pump' reads it"), ("titel;text", "its columns seem to be separated by ';'")],
+    [
+        ("oil pump", "if that is a name, give it as the column of texts"),
+        ("titel;text", "its columns seem to be separated by ';'"),
+    ],
 )
 def test_a_first_row_that_names_no_columns_is_not_lost(tmp_path, row, hint):
     (tmp_path / "one.csv").write_text(f"{row}\nfire\n")

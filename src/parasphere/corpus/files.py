@@ -221,7 +221,11 @@ def _check_only_column(names: list[str], request: Request) -> None:
     if len(names) == 1 and request.text != names[0] and not names[0].isidentifier():
         (name,) = names
         signs = [sign for sign in ";|\t," if sign in name]
-        hint = f"its columns seem to be separated by {signs[0]!r}" if signs else f"text={name!r} reads it"
+        hint = (
+            f"its columns seem to be separated by {signs[0]!r}"
+            if signs
+            else "if that is a name, give it as the column of texts"
+        )
         raise CorpusError(
             f'{request.where} has no column "{request.text}": the first row must name the columns, and names one, '
             f'"{name}"; {hint}'
