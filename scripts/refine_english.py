@@ -1,0 +1,255 @@
+"""Refine taught English word vectors: words that the texts lack, and what people say of pairs of sentences.
+
+Run with ``python scripts/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict --texts wikipedia.txt.xz
+--cache FOLDER --out english.npz``. ``taught.npz`` is a file of scripts/make_english.py, the teacher is the one that
+taught it, and the texts are counted. The scores of people are those of the training part of the STS benchmark, which is
+found through PARASPHERE_TASKS. It takes minutes on a CPU: most of them encode single words, which ``--cache`` keeps.
+
+1. **Missing words.** Encyclopaedias seldom say "riveting" or "cliches". A ridge regression learns, from words that were
+   taught, how the vector and the weight follow from the teacher's vector of the word alone and from GloVe's. It gives
+   those of the most frequent words of GloVe, and of WordNet's words among all of GloVe's.
+2. **GloVe.** Each row is joined with GloVe's, with a share of ``--share``, and rotated to its main axes.
+3. **Flatter weights.** Each is raised to the power ``--power``: those that were taught suit a teacher of topics, and
+   function words say more about how a text speaks.
+4. **People.** Rows and weights of the words that occur in the pairs are moved such that the cosines of offsets, which
+   ``SphericalParagraphModel.compare`` returns, correlate with the scores. A penalty on each movement keeps words that
+   occur in few pairs near where they were. ``--no-pairs`` leaves this out.
+
+The file that is written has the form of those of scripts/make_english.py.
+"""
+
+import argparse
+import json
+import lzma
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from make_english import encoded, say, weights_of
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
+
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.datasets import SentencePairs, sentence_pairs
+from parasphere.features.scatter import FLOOR
+from parasphere.places import GLOVE
+from parasphere.sphere import vmf
+from parasphere.vectors.learning_texts import read_texts
+from parasphere.vectors.teaching import unit
+
+FREQUENT = 100_000  # of GloVe's words, the most frequent first, are taken
+COMMON = 10_000  # taught words that are unlike the missing ones: the most frequent
+EXAMPLES = 20_000  # taught words that the regression learns from
+ALPHA = 3.0  # of the regression
+STEPS, RATE_OF_WEIGHTS, RATE_OF_ROWS = 80, 2e-2, 2e-3
+PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 3e-3, 2e-3  # times the sum of squares, beside a correlation
+OMITTED = 0.1  # of the words, in each step
+MEASURED = 20  # steps after which the metric is measured again
+
+
+class Taught(NamedTuple):
+    """Words with unit rows (n_words, dim) and weights (n_words,)."""
+
+    words: list[str]
+    rows: NDArray[np.float32]
+    weights: NDArray[np.float64]
+
+
+def read(path: Path) -> tuple[Taught, dict[str, Any]]:
+    """Return the words of a file of scripts/make_english.py that have a vector, and its provenance."""
+    with np.load(path) as given:
+        words = bytes(given["words"].item()).decode().split("\n")
+        rows, weights = given["u"] * given["scale"][:, None], given["weights"].astype(np.float64)
+        provenance = json.loads(bytes(given["provenance"].item()))
+    known = np.flatnonzero(weights)
+    return Taught([words[place] for place in known], unit(rows[known]), weights[known]), provenance
+
+
+def counted(files: list[Path], words: list[str]) -> NDArray[np.int64]:
+    """Return how often words occur in files."""
+    found = np.zeros(len(words), np.int64)
+    places = {word: place for place, word in enumerate(words)}
+    for file in files:
+        with lzma.open(file, "rt", encoding="utf-8") as lines:
+            texts = read_texts(list(lines), Tokenizer(digits=True), 1)
+        for word, count in zip(texts.words, texts.counts, strict=True):
+            if word in places:
+                found[places[word]] += count
+    return found
+
+
+def missing_words(words: list[str], glove: list[str], wordnet: Path) -> list[str]:
+    """Return words of GloVe that are not among others, the most frequent first: frequent ones, and those of WordNet."""
+    known = set(words)
+    defined = {
+        line.split(" ", 1)[0]
+        for file in sorted(wordnet.glob("index.*"))
+        if file.suffix in (".noun", ".verb", ".adj", ".adv")
+        for line in file.read_text("utf-8").splitlines()
+    }
+    return [
+        word
+        for rank, word in enumerate(glove)
+        if re.fullmatch("[a-z]+", word) and word not in known and (rank < FREQUENT or word in defined)
+    ]
+
+
+def with_words(taught: Taught, more: list[str], glove: WordVectors, given: argparse.Namespace) -> Taught:
+    """Return vectors with those of more words, which a regression finds."""
+    rare = np.arange(COMMON, len(taught.words))
+    rare = rare[glove.vocabulary.get_many([taught.words[place] for place in rare]) >= 0]
+    rare = np.sort(np.random.default_rng(given.seed).permutation(rare)[:EXAMPLES])
+    examples = [taught.words[place] for place in rare]
+    (vectors,) = encoded(given.teacher, "cpu", 512, [examples + more], given.cache)
+    places = glove.vocabulary.get_many(examples + more)
+    features = np.hstack([unit(vectors - vectors[: len(rare)].astype(np.float32).mean(0)), glove.matrix[places]])
+    targets = np.column_stack([taught.rows[rare], np.log(taught.weights[rare])])
+    check = np.arange(len(rare)) % 5 == 0
+    guessed = Ridge(ALPHA).fit(features[: len(rare)][~check], targets[~check]).predict(features[: len(rare)][check])
+    cosines = (unit(guessed[:, :-1]) * targets[check, :-1]).sum(1)
+    say(f"{len(more):,} more words; of words that the regression did not see, the mean cosine is {cosines.mean():.3f}")
+    found = Ridge(ALPHA).fit(features[: len(rare)], targets).predict(features[len(rare) :])
+    return Taught(
+        taught.words + more,
+        np.concatenate([taught.rows, unit(found[:, :-1])]),
+        np.concatenate([taught.weights, np.exp(found[:, -1])]),
+    )
+
+
+def with_glove(taught: Taught, glove: WordVectors, counts: NDArray[np.int64], share: float) -> Taught:
+    """Return the main axes of rows that are joined with GloVe's; those of words that it lacks are guessed."""
+    places = glove.vocabulary.get_many(taught.words)
+    known = places >= 0
+    seen = (counts + 1) * taught.weights
+    others = np.zeros((len(places), glove.dim), np.float32)
+    others[known] = glove.matrix[places[known]]
+    guess = Ridge(1.0, fit_intercept=False).fit(taught.rows[known], others[known], seen[known] / seen[known].mean())
+    others[~known] = guess.predict(taught.rows[~known])
+    others = unit(others - np.average(others, axis=0, weights=seen))
+    both = np.hstack([np.sqrt(1 - share) * taught.rows, np.sqrt(share) * others])
+    weighted = both * (np.sqrt(counts + 1) * taught.weights)[:, None]
+    _, axes = np.linalg.eigh((weighted.T @ both).astype(np.float64))
+    return taught._replace(rows=unit(both @ axes[:, ::-1][:, : taught.rows.shape[1]]))
+
+
+def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
+    """Return vectors whose offsets of texts compare more as people do."""
+    import torch
+    from torch.nn.functional import embedding_bag, normalize
+
+    torch.manual_seed(seed)
+    vectors = WordVectors.from_arrays(taught.words, taught.rows).with_weights(taught.weights)
+    texts = pairs.first + pairs.second
+    model = SphericalParagraphModel(vectors).fit(texts)
+    prior, dim = model.prior_, vectors.dim
+    word = float(np.median(model.posterior(texts).word_concentration))
+    common = float(vmf.mean_length(prior.concentration, dim)) * torch.tensor(prior.mean_direction).float()
+    bags = [places[places >= 0] for places in map(vectors.vocabulary.get_many, map(Tokenizer(digits=True), texts))]
+    used, ids = np.unique(np.concatenate(bags), return_inverse=True)
+    ids, counts = torch.tensor(ids), torch.tensor(np.bincount(ids)).float()
+    begins = torch.tensor(np.cumsum([0, *map(len, bags)])[:-1])
+    rows, weights = torch.tensor(taught.rows[used]), torch.tensor(taught.weights[used]).float()
+    scores = torch.tensor(pairs.scores).float()
+    moved, scaled = torch.zeros_like(rows, requires_grad=True), torch.zeros_like(weights, requires_grad=True)
+    adam = torch.optim.Adam([{"params": [moved], "lr": RATE_OF_ROWS}, {"params": [scaled], "lr": RATE_OF_WEIGHTS}])
+
+    def now() -> tuple[Any, Any]:
+        return normalize(rows + moved, dim=1), weights * scaled.exp()
+
+    def metric() -> Any:
+        """Return the metric of the offsets (:mod:`parasphere.features.scatter`)."""
+        directions, lengths = now()
+        sums = embedding_bag(ids, directions * lengths[:, None], begins, mode="sum")
+        totals = embedding_bag(ids, lengths[:, None], begins, mode="sum").clamp_min(1e-6)
+        within = (directions * (lengths * counts)[:, None]).T @ directions - (sums / totals).T @ sums
+        values, axes = torch.linalg.eigh(within * (dim / within.trace()))
+        return (axes * ((1 - FLOOR) * values.clamp_min(0) + FLOOR) ** -0.5) @ axes.T
+
+    for step in range(STEPS):
+        if step % MEASURED == 0:
+            with torch.no_grad():
+                whitening = metric()
+        directions, lengths = now()
+        kept = (torch.rand(len(ids)) > OMITTED).float() / (1 - OMITTED)
+        sums = embedding_bag(ids, directions * lengths[:, None], begins, mode="sum", per_sample_weights=kept)
+        natural = prior.concentration * torch.tensor(prior.mean_direction).float() + word * sums
+        kappa = natural.norm(dim=1, keepdim=True)
+        half = (dim - 1) / 2
+        mean = natural / (half + (kappa**2 + half**2).sqrt())  # about the mean of the posterior: a bound of the ratio
+        first, second = normalize((mean - common) @ whitening, dim=1).split(len(scores))
+        cosines = (first * second).sum(1)
+        correlation = torch.corrcoef(torch.stack([cosines, scores]))[0, 1]
+        penalty = PENALTY_OF_ROWS * moved.square().sum() + PENALTY_OF_WEIGHTS * scaled.square().sum()
+        adam.zero_grad()
+        (penalty - correlation).backward()
+        adam.step()
+        if (step + 1) % MEASURED == 0:
+            say(f"step {step + 1}: correlation {correlation.item():.4f}")
+    directions, lengths = (value.detach().numpy() for value in now())
+    refined = taught._replace(rows=taught.rows.copy(), weights=taught.weights.copy())
+    refined.rows[used], refined.weights[used] = directions, lengths
+    return refined
+
+
+def write(path: Path, taught: Taught, counts: NDArray[np.int64], provenance: dict[str, Any]) -> None:
+    """Write a file as scripts/make_english.py does."""
+    largest = np.abs(taught.rows).max(axis=1) / 127
+    np.savez_compressed(
+        path,
+        u=np.rint(taught.rows / largest[:, None]).astype(np.int8),
+        scale=(taught.weights * largest).astype(np.float32),
+        weights=taught.weights.astype(np.float32),
+        words=np.array("\n".join(taught.words).encode()),
+        counts=counts,
+        provenance=np.array(json.dumps(provenance).encode()),
+    )
+
+
+def arguments() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("taught", type=Path, help="a file of scripts/make_english.py")
+    parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
+    parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
+    parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files in which words are counted")
+    parser.add_argument("--share", type=float, default=0.2, help="of GloVe's 50-d vectors in the rows; default: 0.2")
+    parser.add_argument("--power", type=float, default=0.75, help="to which weights are raised; default: 0.75")
+    parser.add_argument("--no-words", action="store_true", help="do not add words")
+    parser.add_argument("--no-pairs", action="store_true", help="do not learn from the scores of people")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded words")
+    parser.add_argument("--out", type=Path, required=True, help="the .npz to write")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Read, refine and write."""
+    given = arguments()
+    taught, provenance = read(given.taught)
+    glove = WordVectors.load(GLOVE)
+    if not given.no_words:
+        taught = with_words(taught, missing_words(taught.words, glove.words, given.wordnet), glove, given)
+    counts = counted(given.texts, taught.words)
+    if given.share:
+        taught = with_glove(taught, glove, counts, given.share)
+    weights = taught.weights**given.power
+    taught = taught._replace(weights=weights * (counts.sum() / (counts @ weights)))  # mean 1 over the texts
+    pairs = sentence_pairs("train")
+    if not given.no_pairs:
+        taught = with_pairs(taught, pairs, given.seed)
+    refined = {
+        "script": "scripts/refine_english.py",
+        "teacher_sha256": weights_of(given.teacher),
+        "glove": GLOVE,
+        "share": given.share,
+        "power": given.power,
+        "pairs": None if given.no_pairs else pairs.name,
+        "seed": given.seed,
+    }
+    write(given.out, taught, counts, provenance | {"words": len(taught.words), "refined": refined})
+    say(f"wrote {given.out.name}: {len(taught.words):,} words")
+
+
+if __name__ == "__main__":
+    main()
