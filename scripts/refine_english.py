@@ -133,6 +133,16 @@ def with_glove(taught: Taught, glove: WordVectors, counts: NDArray[np.int64], sh
     return taught._replace(rows=unit(both @ axes[:, ::-1][:, : taught.rows.shape[1]]))
 
 
+def turned(taught: Taught, seed: int) -> Taught:
+    """Return rows after a random rotation, which changes no cosine: no axis has larger numbers than others then.
+
+    Rounding to few levels costs less so, since the level is chosen by the largest number of a row.
+    """
+    dim = taught.rows.shape[1]
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(dim, dim)))
+    return taught._replace(rows=(taught.rows @ rotation).astype(np.float32))
+
+
 def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
     """Return vectors whose offsets of texts compare more as people do."""
     import torch
@@ -238,6 +248,7 @@ def main() -> None:
     pairs = sentence_pairs("train")
     if not given.no_pairs:
         taught = with_pairs(taught, pairs, given.seed)
+    taught = turned(taught, given.seed)
     refined = {
         "script": "scripts/refine_english.py",
         "teacher_sha256": weights_of(given.teacher),
