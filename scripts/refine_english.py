@@ -8,9 +8,9 @@ found through PARASPHERE_TASKS. It takes minutes on a CPU: most of them encode s
 1. **Missing words.** Encyclopaedias seldom say "riveting" or "cliches". A ridge regression learns, from words that were
    taught, how the vector and the weight follow from the teacher's vector of the word alone and from GloVe's. It gives
    those of the most frequent words of GloVe, and of WordNet's words among all of GloVe's.
-2. **GloVe.** Each row is joined with GloVe's, with a share of ``--share``, and rotated to its main axes.
-3. **Flatter weights.** Each is raised to the power ``--power``: those that were taught suit a teacher of topics, and
-   function words say more about how a text speaks.
+2. **GloVe.** Each row is joined with GloVe's, with a share of ``--share``, and projected on the main axes of these.
+3. **Light words.** Weights below 1 are raised to the power ``--power``, which brings them nearer to 1. A teacher hears
+   topics, and gives function words little; how a text speaks is in them.
 4. **People.** Rows and weights of the words that occur in the pairs are moved such that the cosines of offsets, which
    ``SphericalParagraphModel.compare`` returns, correlate with the scores. A penalty on each movement keeps words that
    occur in few pairs near where they were. ``--no-pairs`` leaves this out.
@@ -43,7 +43,7 @@ COMMON = 10_000  # taught words that are unlike the missing ones: the most frequ
 EXAMPLES = 20_000  # taught words that the regression learns from
 ALPHA = 3.0  # of the regression
 STEPS, RATE_OF_WEIGHTS, RATE_OF_ROWS = 80, 2e-2, 2e-3
-PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 3e-3, 2e-3  # times the sum of squares, beside a correlation
+PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 5e-3, 4e-3  # times the sum of squares, beside a correlation
 OMITTED = 0.1  # of the words, in each step
 MEASURED = 20  # steps after which the metric is measured again
 
@@ -131,6 +131,13 @@ def with_glove(taught: Taught, glove: WordVectors, counts: NDArray[np.int64], sh
     weighted = both * (np.sqrt(counts + 1) * taught.weights)[:, None]
     _, axes = np.linalg.eigh((weighted.T @ both).astype(np.float64))
     return taught._replace(rows=unit(both @ axes[:, ::-1][:, : taught.rows.shape[1]]))
+
+
+def with_heavier(taught: Taught, counts: NDArray[np.int64], power: float) -> Taught:
+    """Return vectors whose light words weigh more; weights have mean 1 over the texts before and after."""
+    weights = taught.weights * (counts.sum() / (counts @ taught.weights))
+    weights = np.where(weights < 1, weights**power, weights)
+    return taught._replace(weights=weights * (counts.sum() / (counts @ weights)))
 
 
 def turned(taught: Taught, seed: int) -> Taught:
@@ -224,7 +231,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files in which words are counted")
     parser.add_argument("--share", type=float, default=0.2, help="of GloVe's 50-d vectors in the rows; default: 0.2")
-    parser.add_argument("--power", type=float, default=0.75, help="to which weights are raised; default: 0.75")
+    parser.add_argument("--power", type=float, default=0.3, help="to which weights below 1 are raised; default: 0.3")
     parser.add_argument("--no-words", action="store_true", help="do not add words")
     parser.add_argument("--no-pairs", action="store_true", help="do not learn from the scores of people")
     parser.add_argument("--seed", type=int, default=0)
@@ -243,8 +250,7 @@ def main() -> None:
     counts = counted(given.texts, taught.words)
     if given.share:
         taught = with_glove(taught, glove, counts, given.share)
-    weights = taught.weights**given.power
-    taught = taught._replace(weights=weights * (counts.sum() / (counts @ weights)))  # mean 1 over the texts
+    taught = with_heavier(taught, counts, given.power)
     pairs = sentence_pairs("train")
     if not given.no_pairs:
         taught = with_pairs(taught, pairs, given.seed)
