@@ -1,13 +1,12 @@
-"""Embed the English model: ``python scripts/embed_english.py FILE.npz``, a file that scripts/make_english.py wrote.
+"""Embed the English model: ``python scripts/embed_english.py FILE.npz``, a file that scripts/refine_english.py wrote.
 
-It writes src/parasphere/vectors/english-128: the most frequent words with quantised rows and weights, and where they
-come from. The same file gives the same bytes. The vectors are a default of the library, so other ones change the
-figures of the README, the docs and benchmarks/results.
+It writes src/parasphere/vectors/english-128: words with quantised rows and weights, and where they come from. The same
+file gives the same bytes. The vectors are a default of the library, so other ones change the figures of the README, the
+docs, results and benchmarks/results.
 
 FILE.npz holds ``u``, (n_words, dim), and ``scale``, (n_words,): their product has the weight of a word as its length
-and the vector as its direction. ``words`` are one UTF-8 string, separated by line feeds, the most frequent
-first; ``counts`` tell how often each occurs in the text; ``provenance`` is JSON. Facts that it lacks are named with
---fact.
+and the vector as its direction. ``words`` are one UTF-8 string, separated by line feeds, the most frequent first;
+``counts`` tell how often each occurs in the text; ``provenance`` is JSON. Facts that it lacks are named with --fact.
 """
 
 import argparse
@@ -19,17 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere.vectors.english import english_folder, quantised, save_quantised
+from parasphere.vectors.english import english_folder, save_quantised
 
-WORDS = 84_000
 # The weight of unknown words is this share of the mean weight of the rarest words. Chosen among 0.5, 0.75 and 1 on the
 # training and development parts of the STS benchmark, on Cranfield, and by classification within training texts.
 UNKNOWN, RAREST = 0.75, 2_000
 LARGEST = 12_000_000  # bytes of the whole folder
 NEEDED = ("teachers", "files", "script", "seed", "commit")
 LICENCE = """\
-The word vectors english-128 (this folder) were learned by scripts/make_english.py and are under the Apache License 2.0,
-as the rest of parasphere. provenance.json names the files, the seed and the commit. They are statistics of:
+The word vectors english-128 (this folder) were learned by scripts/make_english.py and scripts/refine_english.py and are
+under the Apache License 2.0, as the rest of parasphere. provenance.json names the files, the seeds and the commits.
+They are statistics of:
 
 gte-small          the sentence encoder whose vectors of texts they imitate, by Li et al. (2023), MIT License:
                    https://huggingface.co/thenlper/gte-small
@@ -39,6 +38,8 @@ English Wikipedia  texts, by its contributors, CC BY-SA: https://en.wikipedia.or
 WordNet 3          its definitions and examples, and sentences that scripts/make_everyday.py made of its words
                    (no text of it is contained here), Copyright 2006 by Princeton University, WordNet License:
                    https://wordnet.princeton.edu/license-and-commercial-use
+STS benchmark      the scores that people gave to the pairs of sentences of its training part (no text of it is
+                   contained here), by Cer et al. (2017), CC BY-SA 4.0: https://ixa2.si.ehu.eus/stswiki
 """
 
 
@@ -50,12 +51,12 @@ def embed(source: Path, facts: dict[str, str]) -> int:
     provenance |= facts
     if missing := [name for name in NEEDED if name not in provenance]:
         raise SystemExit(f"{source} does not say its {', '.join(missing)}; add --fact {missing[0]}=...")
-    words = _text(arrays["words"]).split("\n")[:WORDS]
-    matrix = arrays["u"][:WORDS] * arrays["scale"][:WORDS].reshape(-1, 1)
+    words = _text(arrays["words"]).split("\n")
+    matrix = arrays["u"] * arrays["scale"].reshape(-1, 1)
     folder = english_folder()
-    weights = _weights(matrix, arrays["counts"][:WORDS])
-    unknown = round(UNKNOWN * float(weights[np.argsort(-arrays["counts"][:WORDS], kind="stable")[-RAREST:]].mean()), 3)
-    save_quantised(folder, words, quantised(matrix), weights, unknown)
+    weights = _weights(matrix, arrays["counts"])
+    unknown = round(UNKNOWN * float(weights[np.argsort(-arrays["counts"], kind="stable")[-RAREST:]].mean()), 3)
+    save_quantised(folder, words, matrix, weights, unknown)
     provenance |= {"words": len(words), "dim": matrix.shape[1], "embedded_by": "scripts/embed_english.py"}
     provenance["made_from_sha256"] = hashlib.sha256(source.read_bytes()).hexdigest()
     text = json.dumps(provenance, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -19,10 +19,21 @@ from parasphere import (
     storage,
 )
 from parasphere.places import ENGLISH, GLOVE
-from parasphere.vectors.english import KIND, english_folder, load_english, quantised, save_quantised, unit_rows
+from parasphere.vectors.english import (
+    FIRST,
+    KIND,
+    english_folder,
+    in_bytes,
+    in_half_bytes,
+    load_english,
+    save_quantised,
+    unit_rows,
+)
 
 ROOT = Path(__file__).parents[2]
 WORDS = ["sea", "lake", "Äpfel"]
+ZERO = 0x88  # a byte with two numbers that are 0
+NO_HALVES = np.empty((0, 64), np.uint8)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +42,7 @@ def english() -> WordVectors:
 
 
 def test_the_vectors_are_of_english_words(english: WordVectors) -> None:
-    assert (len(english), english.dim, english.name, english.source) == (84_000, 128, ENGLISH, ENGLISH)
+    assert (len(english), english.dim, english.name, english.source) == (131_375, 128, ENGLISH, ENGLISH)
     assert english.words[:2] == ["the", "of"]
     assert english.words[:5000] == [word.lower() for word in english.words[:5000]]
     assert "lakes" in [word for word, _ in english.nearest("lake", 3)]
@@ -42,7 +53,7 @@ def test_stop_words_weigh_less_than_others(english: WordVectors) -> None:
     weights = english.weights
     assert weights is not None
     the, telescope = weights[english.vocabulary.get_many(["the", "telescope"])]
-    assert 0 < the < 0.5 < 1 < telescope
+    assert 0 < the < 0.6 < 1 < telescope
 
 
 def test_the_rows_are_unit_and_read_only(english: WordVectors) -> None:
@@ -103,27 +114,52 @@ def test_unweighted_words_are_read_without_stop_words() -> None:
     assert SphericalParagraphModel(weighted=False).read(texts).lengths.tolist() == [2.0] * 10
 
 
-def test_quantised_rows_are_close(rng: np.random.Generator) -> None:
+def test_rows_of_bytes_are_close(rng: np.random.Generator) -> None:
     matrix = rng.normal(size=(3000, 128)).astype(np.float32) * rng.uniform(0.01, 100, (3000, 1)).astype(np.float32)
-    rows = quantised(matrix)
+    rows = in_bytes(matrix)
     assert (np.abs(rows.astype(int)).max(axis=1) == 127).all()
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     assert (np.abs(rows * (largest / 127) - matrix) <= largest * (0.5 + 1e-4) / 127).all()
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-    assert (np.abs(unit_rows(rows) - unit) <= np.abs(unit).max(axis=1, keepdims=True) / 127).all()
-    np.testing.assert_array_equal(quantised(rows.astype(np.float32)), rows)
+    assert (np.abs(unit_rows(rows, NO_HALVES) - unit) <= np.abs(unit).max(axis=1, keepdims=True) / 127).all()
+    np.testing.assert_array_equal(in_bytes(rows.astype(np.float32)), rows)
 
 
-def test_quantised_rows_need_a_direction() -> None:
-    for number in (0, np.nan, np.inf):
+def test_rows_of_half_bytes_are_close(rng: np.random.Generator) -> None:
+    matrix = rng.normal(size=(9000, 128)).astype(np.float32) * rng.uniform(0.01, 100, (9000, 1)).astype(np.float32)
+    halves = in_half_bytes(matrix)
+    assert halves.shape == (9000, 64)
+    rows = np.hstack([halves & 15, halves >> 4]).astype(int) - 8
+    assert (np.abs(rows).max(axis=1) == 7).all()
+    expected = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    first = rng.integers(-127, 128, (5000, 128)).astype(np.int8)
+    both = unit_rows(first, halves)
+    np.testing.assert_array_equal(both[:5000], unit_rows(first, NO_HALVES))
+    np.testing.assert_allclose(both[5000:], expected, atol=1e-7)
+    exact = matrix.astype(np.float64)
+    plain = np.rint(exact * (7 / np.abs(exact).max(axis=1, keepdims=True)))
+    unit = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    cosines = np.vecdot(expected, unit)
+    assert (cosines >= np.vecdot(plain, unit) / np.linalg.norm(plain, axis=1) - 1e-12).all()  # the scale is chosen
+    assert cosines.min() > 0.98
+    assert cosines.mean() > 0.993
+
+
+def test_rounded_rows_need_a_direction() -> None:
+    for rounded, number in ((one, number) for one in (in_bytes, in_half_bytes) for number in (0, np.nan, np.inf)):
         with pytest.raises(VectorsError, match=r"row 1 has .* as its largest number; a direction is needed"):
-            quantised(np.array([[1, 2], [0, number]], np.float32))
-    with pytest.raises(VectorsError, match="row 1,500 is zero"):
-        unit_rows(np.repeat([1, 0, 1], [1500, 1, 99]).astype(np.int8)[:, None])
+            rounded(np.array([[1, 2], [0, number]], np.float32))
+    zero = np.repeat([0x99, ZERO, 0x99], [1500, 1, 99]).astype(np.uint8)[:, None]
+    with pytest.raises(VectorsError, match="row 1,600 is zero"):
+        unit_rows(np.ones((100, 2), np.int8), zero)
+    with pytest.raises(VectorsError, match="the rows have 3 numbers; an even number is needed"):
+        in_half_bytes(np.ones((2, 3), np.float32))
+    with pytest.raises(VectorsError, match="rows of 4 and of 2 numbers cannot be of one space"):
+        unit_rows(np.ones((1, 4), np.int8), zero)
 
 
 def test_saving_gives_the_same_bytes_and_vectors(tmp_path: Path) -> None:
-    rows = quantised(np.array([[3, 4], [4, 3], [-1, 0]], np.float32))
+    rows = np.array([[3, 4], [4, 3], [-1, 0]], np.float32)
     for folder in ("one", "two"):
         save_quantised(tmp_path / folder, WORDS, rows, [0.5, 1.0, 2.1], 1.5)
     one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
@@ -136,15 +172,24 @@ def test_saving_gives_the_same_bytes_and_vectors(tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors.matrix, [[0.6, 0.8], [0.8, 0.6], [-1, 0]], atol=1 / 127)
 
 
+def test_words_beyond_the_first_are_rounded_more(tmp_path: Path, rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(FIRST + 10, 4)).astype(np.float32)
+    save_quantised(tmp_path / "many", [f"w{n}" for n in range(len(rows))], rows, np.ones(len(rows)), 0.0)
+    vectors = load_english(WordVectors, tmp_path / "many")
+    errors = np.abs(vectors.matrix - rows / np.linalg.norm(rows, axis=1, keepdims=True)).max(axis=1)
+    assert errors[:FIRST].max() < 0.01 < errors[FIRST:].max() < 0.15
+
+
 def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match="has 256 bytes; at most 255"):
-        save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.int8), [1.0], 0.0)
+        save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.float32), [1.0], 0.0)
 
 
 @pytest.mark.parametrize(
     ("damaged", "said"),
     [
-        ({"rows": np.zeros((2, 2), np.int8)}, "row 0 is zero"),
+        ({"rows": np.zeros((1, 2), np.int8)}, "row 0 is zero"),
+        ({"halves": np.full((1, 1), ZERO, np.uint8)}, "row 1 is zero"),
         ({"rows": np.ones((2, 2), np.float32)}, "rows must be int8"),
         ({"lengths": np.array([1, 9], np.uint8)}, "offsets"),
         ({"data": np.frombuffer(b"\xffb", np.uint8)}, "not UTF-8"),
@@ -152,7 +197,7 @@ def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
     ],
 )
 def test_a_folder_that_is_not_as_it_was(damaged: dict[str, np.ndarray], said: str, tmp_path: Path) -> None:
-    arrays = {"rows": np.ones((2, 2), np.int8), "weights": np.ones(2, np.float16)}
+    arrays = {"rows": np.ones((1, 2), np.int8), "halves": np.ones((1, 1), np.uint8), "weights": np.ones(2, np.float16)}
     arrays |= {"lengths": np.ones(2, np.uint8), "data": np.frombuffer(b"ab", np.uint8)}
     storage.save(tmp_path / "good", KIND, arrays, {"fingerprint": "", "unknown_weight": 0.0})
     assert load_english(WordVectors, tmp_path / "good").words == ["a", "b"]
