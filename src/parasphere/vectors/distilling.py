@@ -26,7 +26,7 @@ def distil(encoder: Any, dim: int = 256, *, words: Iterable[str] | None = None, 
         Dimension of the word vectors, at most that of the encoder's.
     words : iterable of str, default=None
         The words, most frequent first: by Zipf's law, the weight of a word is that of smooth inverse frequency at its
-        rank. None is the 84,000 words of ``english-128``.
+        rank. None is the 131,000 words of ``english-128``.
     verbose : bool, default=False
         Show a progress bar.
 

@@ -113,7 +113,7 @@ class WordVectors(StoredVectors):
         Parameters
         ----------
         source : str, Path or object, default="english-128"
-            - "english-128": 84,000 English words in 128 dimensions, with weights, which come with the library;
+            - "english-128": 131,000 English words in 128 dimensions, with weights, which come with the library;
             - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions (extra ``glove``);
             - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or zip,
               recognised by its content;
