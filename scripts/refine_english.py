@@ -43,7 +43,7 @@ COMMON = 10_000  # taught words that are unlike the missing ones: the most frequ
 EXAMPLES = 20_000  # taught words that the regression learns from
 ALPHA = 3.0  # of the regression
 STEPS, RATE_OF_WEIGHTS, RATE_OF_ROWS = 80, 2e-2, 2e-3
-PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 5e-3, 4e-3  # times the sum of squares, beside a correlation
+PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 3e-3, 2e-3  # times the sum of squares, beside a correlation
 OMITTED = 0.1  # of the words, in each step
 MEASURED = 20  # steps after which the metric is measured again
 
@@ -230,9 +230,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
     parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files in which words are counted")
-    parser.add_argument("--share", type=float, default=0.2, help="of GloVe's 50-d vectors in the rows; default: 0.2")
-    parser.add_argument("--power", type=float, default=0.3, help="to which weights below 1 are raised; default: 0.3")
-    parser.add_argument("--no-words", action="store_true", help="do not add words")
+    parser.add_argument("--share", type=float, default=0.1, help="of GloVe's 50-d vectors in the rows; default: 0.1")
+    parser.add_argument("--power", type=float, default=0.4, help="to which weights below 1 are raised; default: 0.4")
     parser.add_argument("--no-pairs", action="store_true", help="do not learn from the scores of people")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded words")
@@ -245,8 +244,7 @@ def main() -> None:
     given = arguments()
     taught, provenance = read(given.taught)
     glove = WordVectors.load(GLOVE)
-    if not given.no_words:
-        taught = with_words(taught, missing_words(taught.words, glove.words, given.wordnet), glove, given)
+    taught = with_words(taught, missing_words(taught.words, glove.words, given.wordnet), glove, given)
     counts = counted(given.texts, taught.words)
     if given.share:
         taught = with_glove(taught, glove, counts, given.share)
