@@ -5,6 +5,9 @@ Run with ``python scripts/refine_english.py taught.npz --teacher FOLDER --wordne
 taught it, and the texts are counted. The scores of people are those of the training part of the STS benchmark, which is
 found through PARASPHERE_TASKS. It takes minutes on a CPU: most of them encode single words, which ``--cache`` keeps.
 
+Instead of ``taught.npz`` it may be a folder english-128 as it was before words were refined. That of commit 9813a09 is
+what today's english-128 was made from (docs/teaching.md has the commands).
+
 1. **Missing words.** Encyclopaedias seldom say "riveting" or "cliches". A ridge regression learns, from words that were
    taught, how the vector and the weight follow from the teacher's vector of the word alone and from GloVe's. It gives
    those of the most frequent words of GloVe, and of WordNet's words among all of GloVe's.
@@ -30,11 +33,12 @@ from make_english import encoded, say, weights_of
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
 from parasphere.datasets import SentencePairs, sentence_pairs
 from parasphere.features.scatter import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
+from parasphere.vectors.english import KIND
 from parasphere.vectors.learning_texts import read_texts
 from parasphere.vectors.teaching import unit
 
@@ -57,13 +61,29 @@ class Taught(NamedTuple):
 
 
 def read(path: Path) -> tuple[Taught, dict[str, Any]]:
-    """Return the words of a file of scripts/make_english.py that have a vector, and its provenance."""
+    """Return the words of a file of scripts/make_english.py that have a vector, and its provenance; or of a folder."""
+    if path.is_dir():
+        return read_embedded(path)
     with np.load(path) as given:
         words = bytes(given["words"].item()).decode().split("\n")
         rows, weights = given["u"] * given["scale"][:, None], given["weights"].astype(np.float64)
         provenance = json.loads(bytes(given["provenance"].item()))
     known = np.flatnonzero(weights)
     return Taught([words[place] for place in known], unit(rows[known]), weights[known]), provenance
+
+
+def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
+    """Return the words of a folder that has all rows as bytes, and its provenance."""
+    arrays, _ = storage.load(folder, KIND)
+    if "halves" in arrays:
+        raise SystemExit(f"{folder} has rows of half bytes: it was refined before. Give what it was refined from.")
+    ends = np.cumsum(arrays["lengths"], dtype=np.int64)
+    data = arrays["data"].tobytes()
+    words = [data[end - length : end].decode() for end, length in zip(ends, arrays["lengths"].tolist(), strict=True)]
+    weights, rows = arrays["weights"].astype(np.float32), arrays["rows"]
+    scale = (weights / np.linalg.norm(rows.astype(np.float64), axis=1)).astype(np.float32)
+    provenance = json.loads((folder / "provenance.json").read_text("utf-8"))
+    return Taught(words, unit(rows * scale[:, None]), weights.astype(np.float64)), provenance
 
 
 def counted(files: list[Path], words: list[str]) -> NDArray[np.int64]:
@@ -226,7 +246,7 @@ def write(path: Path, taught: Taught, counts: NDArray[np.int64], provenance: dic
 def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("taught", type=Path, help="a file of scripts/make_english.py")
+    parser.add_argument("taught", type=Path, help="a file of scripts/make_english.py, or a folder english-128")
     parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
     parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files in which words are counted")
