@@ -24,7 +24,6 @@ from .learning_pieces import Cutting, Pieces, cut
 from .learning_start import first_state
 from .learning_steps import GROUP, Stepper
 from .learning_texts import Texts
-from .learning_torch import Device
 from .wordvectors import WordVectors
 
 TABLE = 1 << 21  # entries of the table that words are drawn from
@@ -66,19 +65,11 @@ class Settings:
 
 
 class Learning:
-    """The state of learning, in arrays that a checkpoint can keep; None as the device is compiled code."""
+    """The state of learning, in arrays that a checkpoint can keep."""
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
-    def __init__(
-        self,
-        texts: Texts,
-        start: WordVectors | None,
-        dim: int,
-        settings: Settings,
-        device: str | None = None,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, threads: int = 1) -> None:
         self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
         with np.errstate(divide="ignore"):  # a word that only occurs within phrases
@@ -107,7 +98,6 @@ class Learning:
         self.epochs = settings.epochs or int(np.clip(round(SEEN / max(kept, 1)), *bounds))
         n_pieces = max(kept / (settings.context + settings.targets), n_texts)
         self.batch = int(np.clip(n_pieces // FEWEST_BATCHES, 4, BATCH))
-        self.device = None if device is None else Device(self, device)
 
     @property
     def key(self) -> dict[str, Any]:
@@ -115,8 +105,7 @@ class Learning:
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.texts.ids, self.texts.ends, self.start.matrix, self.start.weights):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        on_device = self.device is not None
-        return {"texts and start": digest.hexdigest(), "device": on_device, **asdict(self.settings)}
+        return {"texts and start": digest.hexdigest(), **asdict(self.settings)}
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
@@ -144,7 +133,7 @@ class Learning:
         with progress("learning vectors", self.epochs, unit="epochs", shown=verbose) as advance:
             advance(len(self.losses))
             while (epoch := len(self.losses)) < self._last():
-                learned = self._epoch(stepper, epoch) if self.device is None else self.device.epoch(epoch)
+                learned = self._epoch(stepper, epoch)
                 self.losses.append([learned, self._judge(stepper, judged)])
                 advance(1)
                 if checkpoint is not None:
