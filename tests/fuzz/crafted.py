@@ -64,8 +64,6 @@ def _use_model(model: Any) -> None:
     model.posterior(ASKED)
     model.explain("north new york")
     model.similar("north", TEXTS[:5], k=2)
-    if model.facets_ is not None:
-        model.facet_words(2)
     model.partial_fit(TEXTS[:3])
 
 
@@ -117,7 +115,6 @@ def _of_rows(estimator: Any) -> Target:
 TARGETS: dict[str, Target] = {
     "plain": _model(),
     "unweighted": _model(weighted=False, n_jobs=2),
-    "facets": _model(facets=2),
     "model with a learner": _model(vectors=_joint()),
     "joint": _learner(_joint()),
     "word2vec": _learner(Word2Vec(4, min_count=1, epochs=1)),
