@@ -349,6 +349,7 @@ def test_with_a_shared_concentration_the_likelihood_is_a_density(rng: np.random.
 
 def test_scores_that_cannot_be_compared_say_so(model: SphericalParagraphModel, rng: np.random.Generator) -> None:
     assert np.isfinite(model.score(TEXTS))  # without a warning
+    vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(5, 6)) + 1.0).with_weights([2.0, 1.0, 1.0, 3.0, 1.0])
+    weighted = SphericalParagraphModel(vectors, tol=1e-3).fit(TEXTS)
     with pytest.warns(ScoreWarning, match="same word vectors and weights"):
-        vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(5, 6)) + 1.0).with_weights([2.0, 1.0, 1.0, 3.0, 1.0])
-        SphericalParagraphModel(vectors, tol=1e-3).fit(TEXTS).score(TEXTS)
+        weighted.score(TEXTS)

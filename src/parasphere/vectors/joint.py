@@ -14,8 +14,7 @@ from ..errors import VectorsError
 from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
-from .learning import Learning, Settings
-from .learning_start import with_others
+from .learning import Learning, Settings, with_others
 from .learning_texts import known_words, read_texts, seed_of, with_phrases
 from .wordvectors import WordVectors
 
