@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from parasphere.baselines import TfIdf
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
@@ -37,7 +38,6 @@ from parasphere import (
     WordVectors,
     baselines,
 )
-from parasphere.baselines import TfIdf
 
 WORDS = [a + b + "x" for a in "bcdfgh" for b in "aeiou"]  # 30 words, none of them a stop word
 ROWS = np.random.default_rng(0).normal(size=(60, 4)) + 1.0

@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
-from parasphere.baselines import SmoothInverseFrequency
 from parasphere.features import Bags, Facets, facets, find_facets
 
 DIM = 12
@@ -153,12 +152,6 @@ def test_no_documents_have_facets_too(vectors: WordVectors, texts: list[str]) ->
     assert found.by_facet(TOPICS).direction.shape == (0, TOPICS, DIM)
     with pytest.raises(ValueError, match="48 numbers cannot be split into 5 facets"):
         found.by_facet(5)
-
-
-def test_other_encoders_take_vectors_with_phrases() -> None:
-    given = WordVectors.from_arrays(["new", "york", "new york"], [[1, 0], [0, 1], [1, 1]])
-    sif = SmoothInverseFrequency(given, n_removed=0, tokenizer=Tokenizer()).fit(["new york", "new york is new"] * 5)
-    assert sif.weights_[2] < sif.weights_[1]  # it is said often, and "york" alone never
 
 
 def test_faults_are_told(vectors: WordVectors, texts: list[str]) -> None:

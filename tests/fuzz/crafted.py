@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
+from parasphere.baselines.fastsent import FastSent
+from parasphere.baselines.lda import TopicsLDA
+from parasphere.baselines.movmf import MovMFTopics
+from parasphere.baselines.pv import ParagraphVectors
 
 from parasphere import (
     Bags,
@@ -25,11 +30,6 @@ from parasphere import (
     WordVectors,
     storage,
 )
-from parasphere.baselines import fisher, lsi, nmf, plsi, sam, sif, tfidf
-from parasphere.baselines.fastsent import FastSent
-from parasphere.baselines.lda import TopicsLDA
-from parasphere.baselines.movmf import MovMFTopics
-from parasphere.baselines.pv import ParagraphVectors
 from parasphere.features import Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
