@@ -202,5 +202,5 @@ def test_phrases_of_the_vectors_are_words() -> None:
 
 def test_texts_with_few_known_words_are_told() -> None:
     vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
-    with pytest.warns(CoverageWarning, match="have no vector"):
+    with pytest.warns(CoverageWarning, match="words are known"):
         MeanOfVectors(vectors).fit_transform(["north by unknown words alone"] * 30)

@@ -230,7 +230,7 @@ class SkipThought(WordEncoder):
         if {name: array.shape for name, array in self.weights_.items()} != shapes or kinds not in ({"<f2"}, {"<f4"}):
             raise ParasphereError("the weights are not those of gated recurrent units")
         found = None if self.expansion_ is None else (self.expansion_.dtype, self.expansion_.shape)
-        if found and self.vectors_ is not None and found != (np.float32, (self.vectors_.dim, inputs)):
+        if found and self.vectors_ is not None and found != (np.dtype(np.float32), (self.vectors_.dim, inputs)):
             raise ParasphereError("the expansion does not fit the word vectors and the embedding")
 
     def _plan(self, examples: TrainingSentences) -> Plan:
