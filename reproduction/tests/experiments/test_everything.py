@@ -74,8 +74,8 @@ def test_everything_has_seeds_folds_and_large_corpora(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_the_estimate_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["parasphere"])
-    done = CliRunner().invoke(app, ["reproduce-all", "--quick", "--estimate", "--out", str(tmp_path / "x"), "-v",
+    monkeypatch.setattr(sys, "argv", ["reproduce"])
+    done = CliRunner().invoke(app, ["all", "--quick", "--estimate", "--out", str(tmp_path / "x"), "-v",
                                     "english-128"])  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "18 runs and the tasks; about" in done.output

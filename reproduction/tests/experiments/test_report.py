@@ -113,7 +113,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made() -> dict[str, Any]:
     return {
-        "command": "parasphere reproduce --datasets all", "date": "2026-11-15T12:00:00+00:00", "seed": 0,
+        "command": "reproduce run --datasets all", "date": "2026-11-15T12:00:00+00:00", "seed": 0,
         "machine": "Linux x86_64, 2 cores", "versions": {"parasphere": "0.1", "numpy": "2.2"}, "code": "0123abcd",
         "vectors": {str(dim): f"word2vec-{dim}" for dim in (50, 100, 300)},
     }  # fmt: skip
@@ -294,7 +294,7 @@ def test_the_text_says_the_numbers(results: dict[str, Any], written: Path) -> No
     assert "▲" in text
     assert "▼" in text
     assert "(figure-dimensions.png)" in text
-    assert "parasphere reproduce --datasets all" in text
+    assert "reproduce run --datasets all" in text
     assert "<own>" not in text.replace(r"\<own\>", "")
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| encoder")}
     assert widths == {7, 5}
@@ -469,7 +469,7 @@ def similarity_tasks() -> dict[str, Any]:
          "fit_seconds": 0.5, "n_pairs": 100}
         for place, (name, title) in enumerate(names.items())
     ]  # fmt: skip
-    return {"made": {"command": "parasphere reproduce --tasks sts", "vectors": ["a", "b"]}, "runs": runs}
+    return {"made": {"command": "reproduce run --tasks sts", "vectors": ["a", "b"]}, "runs": runs}
 
 
 TASK_READER = """<script>

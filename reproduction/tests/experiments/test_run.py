@@ -298,7 +298,7 @@ def test_the_command_reproduces_the_best_row(app: typer.Typer, tmp_path: Path, m
     monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(run, "load", lambda name: replace(planted(split=True), name=name))
     vectors().write(tmp_path / "v.txt")
-    command = ["reproduce", "--encoders", "union,tfidf-best", "--datasets", "20news-same", "--vectors",
+    command = ["run", "--encoders", "union,tfidf-best", "--datasets", "20news-same", "--vectors",
                tmp_path / "v.txt", "--jobs", 1, "--out", tmp_path / "results", "--json"]  # fmt: skip
     done = CliRunner().invoke(app, [str(part) for part in command])
     assert done.exit_code == 0, done.output
@@ -316,7 +316,7 @@ def test_the_command_on_a_corpus_of_ones_own(app: typer.Typer, tmp_path: Path, m
     rows = [f"{text},{corpus.label_names[label]}" for text, label in zip(corpus.texts, corpus.labels, strict=True)]
     (tmp_path / "mine.csv").write_text("\n".join(["body,topic", *rows]))
     vectors().write(tmp_path / "v.txt")
-    command = ["reproduce", "--corpus", tmp_path / "mine.csv", "--text-column", "body", "--label-column", "topic",
+    command = ["run", "--corpus", tmp_path / "mine.csv", "--text-column", "body", "--label-column", "topic",
                "--encoders", "spm,bow", "--vectors", tmp_path / "v.txt", "--jobs", 1, "--out", folder]  # fmt: skip
     done = CliRunner().invoke(app, [str(part) for part in command])
     assert done.exit_code == 0, done.output
@@ -337,7 +337,7 @@ def test_the_command_on_a_corpus_of_ones_own(app: typer.Typer, tmp_path: Path, m
     ],
 )
 def test_the_command_tells_faults(app: typer.Typer, options: list[str], said: str) -> None:
-    failed = CliRunner().invoke(app, ["reproduce", *options]).exception
+    failed = CliRunner().invoke(app, ["run", *options]).exception
     assert isinstance(failed, ParasphereError)
     assert said in str(failed)
 
@@ -350,7 +350,7 @@ def test_reports_are_joined(tmp_path: Path) -> None:
     for name, results in (("a", first), ("b", second)):
         write_report(results, tmp_path / name)
     folders = [str(tmp_path / name) for name in ("a", "b")]
-    assert CliRunner().invoke(app, ["join-results", *folders, "-o", str(tmp_path / "both")]).exit_code == 0
+    assert CliRunner().invoke(app, ["join", *folders, "-o", str(tmp_path / "both")]).exit_code == 0
     both = read_results(tmp_path / "both")
     assert [one["encoder"] for one in both["runs"]] == ["spm", "bow", "cbow"]
     assert both["made"]["commands"] == ["one", "two"]
@@ -358,11 +358,11 @@ def test_reports_are_joined(tmp_path: Path) -> None:
     second["made"]["seed"] = 1
     with pytest.raises(ParasphereError, match="different seeds"):
         join_results([first, second])
-    missing = CliRunner().invoke(app, ["join-results", str(tmp_path / "nowhere")])
+    missing = CliRunner().invoke(app, ["join", str(tmp_path / "nowhere")])
     assert "holds neither results.json nor tasks.json" in str(missing.exception)
 
 
 def test_where_a_report_goes_is_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "parasphere --quiet reproduce --encoders spm,bow -o some/where --dims 50 --out=there".split()
+    words = "reproduce --quiet run --encoders spm,bow -o some/where --dims 50 --out=there".split()
     monkeypatch.setattr("sys.argv", words)
-    assert _typed() == "parasphere reproduce --encoders spm,bow --dims 50"
+    assert _typed() == "reproduce run --encoders spm,bow --dims 50"

@@ -353,7 +353,7 @@ def test_seeds_are_averaged(data: Path) -> None:
 def test_the_command(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "cache"))
     vectors().save(tmp_path / "vectors")
-    usual = ["reproduce", "--tasks", "sts,retrieval", "--systems", "spm,bm25", "-v", tmp_path / "vectors", "--jobs", 1]
+    usual = ["run", "--tasks", "sts,retrieval", "--systems", "spm,bm25", "-v", tmp_path / "vectors", "--jobs", 1]
     some = [*usual, "--datasets", "stsb-dev,cranfield", "--task-data", data, "-o", tmp_path / "out"]
     told = typed(*some)
     assert told.code == 0, told.err
@@ -368,12 +368,12 @@ def test_the_command(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PARASPHERE_TASKS", raising=False)
-    told = typed("reproduce", "--tasks", "sts", "--systems", "tfidf", "-o", tmp_path)
+    told = typed("run", "--tasks", "sts", "--systems", "tfidf", "-o", tmp_path)
     assert told.code == 1
     assert "--task-data FOLDER" in told.err
-    told = typed("reproduce", "-v", "one", "-v", "two", "-o", tmp_path)
+    told = typed("run", "-v", "one", "-v", "two", "-o", tmp_path)
     assert (told.code, "classification takes one --vectors" in told.err) == (1, True)
-    told = typed("reproduce", "--tasks", "sts,classification", "--datasets", "mr", "-o", tmp_path)
+    told = typed("run", "--tasks", "sts,classification", "--datasets", "mr", "-o", tmp_path)
     assert (told.code, "give a command for each" in told.err) == (1, True)
 
 

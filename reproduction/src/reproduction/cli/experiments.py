@@ -37,8 +37,20 @@ def run(
         str, Option(help="'classification' (the paper's), 'sts', 'retrieval' and 'clustering', separated by commas.")
     ] = CLASSIFICATION,
     encoders: Annotated[
-        str, Option(help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas.")
-    ] = "all",
+        str | None,
+        Option(
+            help="'all', 'all-spherical', 'all-classical', 'all-neural', or names separated by commas. (default: all, "
+            "or none if --encoder is given)"
+        ),
+    ] = None,
+    encoder: Annotated[
+        list[str] | None,
+        Option(
+            metavar="MODULE:NAME",
+            help="An encoder of your own: a scikit-learn transformer of texts, or a class or function that makes one, "
+            "in a module that can be imported from here. May be repeated.",
+        ),
+    ] = None,
     systems: Annotated[
         str, Option(help="For the other tasks: 'all', or names of systems separated by commas.")
     ] = "all",
@@ -99,10 +111,12 @@ def run(
     Examples:
         reproduce run --encoders spm,tfidf-best --datasets 20news-same
         reproduce run --encoders movmf --datasets 20news-same-folds --seeds 5
+        reproduce run --encoder my_module:MyEncoder --encoders spm --datasets mr
         reproduce run --corpus news.csv --label-column topic --out results
         reproduce run --tasks sts,retrieval --task-data tasks --systems spm,bm25,index
     """
     from ..experiments import dataset_from, run_all
+    from ..experiments.own import own_encoder
     from ..experiments.protocol import Classifier
     from ..experiments.report import write_report
 
@@ -121,8 +135,13 @@ def run(
     if corpus is not None:
         columns: dict[str, Any] = {"text": text_column, "id": id_column, "encoding": encoding, "format": format}
         chosen.append(dataset_from(corpus, label_column, null=null, **columns))
+    compared: list[Any] = [own_encoder(written) for written in encoder or ()]
+    if len({own.name for own in compared}) < len(compared):
+        raise ParasphereError(f"two encoders have the same name: --encoder {' --encoder '.join(encoder or ())}")
+    if encoders is not None or not compared:
+        compared += _names(encoders or "all")
     results = run_all(
-        _names(encoders), chosen, _numbers(dims), vectors[0], classifier=cast(Classifier, classifier),
+        compared, chosen, _numbers(dims), vectors[0], classifier=cast(Classifier, classifier),
         transductive=transductive, seed=seed, seeds=seeds, jobs=jobs, cached_only=cached, command=_typed(),
     )  # fmt: skip
     write_report(results, folder)

@@ -208,13 +208,13 @@ _ENTRIES = (
 ENCODERS: dict[str, Encoder] = {entry.name: entry for entry in _ENTRIES}
 
 
-def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]:
+def named_encoders(names: Iterable[str | Encoder]) -> tuple[list[Encoder], dict[str, str]]:
     """Return the entries of the registry that names select: each once, in the order of the names.
 
     Parameters
     ----------
-    names : iterable of str
-        Names of encoders, "all", or "all-" followed by a kind.
+    names : iterable of str or Encoder
+        Names of encoders, "all", or "all-" followed by a kind; or entries that are not in the registry.
 
     Returns
     -------
@@ -232,6 +232,9 @@ def named_encoders(names: Iterable[str]) -> tuple[list[Encoder], dict[str, str]]
     selected: dict[str, Encoder] = {}
     left_out: dict[str, str] = {}
     for name in names:
+        if isinstance(name, Encoder):
+            selected[name.name] = name
+            continue
         group = [entry for entry in ENCODERS.values() if name in (entry.name, "all", f"all-{entry.kind}")]
         if not group:
             known = [*ENCODERS, "all", *dict.fromkeys(f"all-{entry.kind}" for entry in ENCODERS.values())]

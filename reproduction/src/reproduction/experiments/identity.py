@@ -55,6 +55,8 @@ def identity(value: Any) -> Any:
         return [value.dtype.str, value.tolist()]
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, type) and issubclass(value, np.generic):  # a dtype, as scikit-learn's vectorizers have
+        return np.dtype(value).str
     if isinstance(value, Path):
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):

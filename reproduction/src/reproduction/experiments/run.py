@@ -101,7 +101,7 @@ class Run:
 
 
 def run_all(
-    encoders: Iterable[str] = ("all",),
+    encoders: Iterable[str | Encoder] = ("all",),
     datasets: Iterable[str | Dataset] = PAPER_DATASETS,
     dims: Sequence[int] | None = None,
     vectors: Any = GLOVE,
@@ -120,8 +120,8 @@ def run_all(
 
     Parameters
     ----------
-    encoders : iterable of str, default=("all",)
-        Names in ``ENCODERS``, "all", or "all-" followed by a kind, such as "all-classical".
+    encoders : iterable of str or Encoder, default=("all",)
+        Names in ``ENCODERS``, "all", or "all-" followed by a kind, such as "all-classical"; or other encoders.
     datasets : iterable of str or Dataset, default=PAPER_DATASETS
         Names that :func:`reproduction.datasets.load` takes, "all" for the paper's six, or corpora.
     dims : sequence of int, default=None
@@ -164,7 +164,7 @@ def run_all(
 
 
 def plan_runs(
-    encoders: Iterable[str], datasets: Iterable[str | Dataset], dims: Sequence[int] | None, vectors: Any,
+    encoders: Iterable[str | Encoder], datasets: Iterable[str | Dataset], dims: Sequence[int] | None, vectors: Any,
     options: Options, seeds: int,
 ) -> list[Run]:  # fmt: skip
     """Return the runs that :func:`run_all` computes; its parameters are the same."""
