@@ -17,7 +17,7 @@ from reproduction.experiments import run as running
 from reproduction.experiments.everything import TIMES, Everything, run_seconds
 from reproduction.experiments.report import read_results, read_tasks, write_tasks
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -512,7 +512,7 @@ def test_a_browser_shows_the_tasks(results: dict[str, Any], tmp_path: Path) -> N
 def test_two_runs_of_everything_are_compared_by_document(
     results: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compare = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "compare_results.py"))["main"]
+    compare = runpy.run_path(str(Path(__file__).parents[3] / "scripts" / "compare_results.py"))["main"]
     one, other = tmp_path / "one", tmp_path / "other"
     write_report(results, one)
     write_tasks(similarity_tasks(), one)

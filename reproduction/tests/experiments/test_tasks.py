@@ -391,7 +391,7 @@ def test_tasks_of_several_commands_are_joined(tmp_path: Path) -> None:
     for name, systems in (("a", ["spm"]), ("b", ["spm", "mean"])):
         runs = [row | {"system": system, "spearman": 0.5 if name == "a" else 0.7} for system in systems]
         write_tasks({"made": made | {"command": name, "vectors": [name]}, "runs": runs}, tmp_path / name)
-    typed("join-results", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both")
+    typed("join", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both")
     joined = read_tasks(tmp_path / "both")
     assert joined is not None
     assert [(run["system"], run["spearman"]) for run in joined["runs"]] == [("spm", 0.5), ("mean", 0.7)]
