@@ -52,12 +52,12 @@ fix: .venv/installed-lint ## fix and format the code with ruff
 fuzz: .venv/installed-test ## mutated files until stopped, or for FUZZ_SECONDS (FUZZ_SEED, FUZZ_TARGET, FUZZ_CASE)
 	$(BIN)/python tests/fuzz/fuzzing.py
 
-bench: .venv/installed-bench ## speed and memory compared with peers; writes benchmarks/results/ and the README's tables
+bench: .venv/installed-bench .venv/installed-reproduction ## speed and memory compared with peers; writes benchmarks/results/ and the README's tables
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.readme
 
-reproduce: .venv/installed-experiments ## all experiments, into OUT=reproduced, resumable; QUICK=1: the main tables
-	$(BIN)/parasphere reproduce-all --vectors '$(VECTORS)' --task-vectors '$(TASK_VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
+reproduce: .venv/installed-reproduction ## all experiments, into OUT=reproduced, resumable; QUICK=1: the main tables
+	$(BIN)/reproduce all --vectors '$(VECTORS)' --task-vectors '$(TASK_VECTORS)' --out '$(OUT)' $(if $(QUICK),--quick) $(REPRODUCE)
 
 docs: .venv/installed-docs ## the site, into build/site, without a network; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -96,6 +96,10 @@ clean: ## remove the environment and caches
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/installed-reproduction: pyproject.toml reproduction/pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable . --editable reproduction
+	@touch $@
 
 .venv/installed-%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"

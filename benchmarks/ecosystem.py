@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere import ComposedVectors, Tokenizer, WordVectors, datasets
+from parasphere import ComposedVectors, Tokenizer, WordVectors
+from reproduction import datasets
 from parasphere.errors import ParasphereError
 from parasphere.features import Reader
 from parasphere.vectors import WORDLLAMA, Pieces

@@ -8,10 +8,11 @@ from benchmarks.measure import best, table
 
 from typing import Any
 
-from parasphere import SphericalParagraphModel, datasets
-from parasphere.baselines import MeanOfVectors, TfIdf
+from parasphere import SphericalParagraphModel
+from reproduction import datasets
+from reproduction.baselines import MeanOfVectors, TfIdf
 from parasphere.errors import ParasphereError
-from parasphere.experiments.encoders import ENCODERS, union_model
+from reproduction.experiments.encoders import ENCODERS, union_model
 from parasphere.places import GLOVE
 
 FEW = 500  # texts for encoders that take milliseconds per text
@@ -27,7 +28,6 @@ def run() -> dict[str, Any]:
         texts = [text.strip().splitlines()[0] for text in corpus.texts]
     encoders: dict[str, Any] = {
         "SPM": SphericalParagraphModel(GLOVE),
-        "SPM, five facets": SphericalParagraphModel(GLOVE, facets=5),
         "SPM, 300 learned dimensions, and tf-idf": union_model(GLOVE).set_params(spm__vectors__epochs=2),
         "mean of word vectors": MeanOfVectors(GLOVE),
         "tf-idf": TfIdf(),

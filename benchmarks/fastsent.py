@@ -14,8 +14,8 @@ from gensim.models import Word2Vec
 
 from benchmarks.model import corpus
 from parasphere import Tokenizer
-from parasphere.baselines.fastsent import FastSent
-from parasphere.baselines.sentences import OrderedText
+from reproduction.baselines.fastsent import FastSent
+from reproduction.baselines.sentences import OrderedText
 from parasphere.text import Vocabulary
 
 DIM, MIN_COUNT, NEGATIVE, SAMPLE = 100, 5, 5, 1e-3

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from benchmarks.search import paragraphs
 from parasphere import JointVectors, SphericalParagraphModel, WordVectors
-from parasphere.datasets import SentencePairs, sentence_pairs
+from reproduction.datasets import SentencePairs, sentence_pairs
 from parasphere.places import ENGLISH, WORDLLAMA
 from parasphere.vectors import ComposedVectors
 

@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.svm import LinearSVC
 
-from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
+from reproduction import datasets
 from parasphere.text import Lookup, Vocabulary
 from parasphere.vectors.learning import Settings
 from parasphere.vectors.learning_pieces import Cutting, cut

@@ -20,7 +20,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from parasphere import Tokenizer, Vocabulary, count_matrix, count_words, datasets
 from parasphere.sphere import vmf
-from parasphere.sphere.admixture import SphericalAdmixture
+from reproduction.sphere.admixture import SphericalAdmixture
 from parasphere.sphere.directions import dense_columns, spread_seeds
 from parasphere.sphere.movmf import MovMF
 

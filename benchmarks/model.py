@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_20newsgroups
 
 from parasphere import Bags, SphericalParagraphModel, datasets
-from parasphere.baselines import TopicsLDA
+from reproduction.baselines import TopicsLDA
 from parasphere.model.em import fit_prior
 from parasphere.places import GLOVE
 

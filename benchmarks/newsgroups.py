@@ -24,7 +24,8 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
 from benchmarks.search import paragraphs
-from parasphere import SphericalTopics, datasets
+from parasphere import SphericalTopics
+from reproduction import datasets
 from parasphere.plots import draw_map
 from parasphere.plots.layout import neighbour_map
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from benchmarks.search import paragraphs
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer
-from parasphere.baselines import TfIdf
+from reproduction.baselines import TfIdf
 from parasphere.model.comparing import log_bayes_factor
 from parasphere.model.posterior import Posterior
 

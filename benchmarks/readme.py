@@ -1,6 +1,6 @@
 """Write the tables of the README and the documentation, from ``benchmarks/results`` and ``results``.
 
-Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``parasphere reproduce``.
+Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``reproduce run``.
 """
 
 from benchmarks.measure import table
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.duplicates import similarity_table
-from parasphere.experiments import published
-from parasphere.experiments.report import read_results
-from parasphere.experiments.seeds import merged
+from reproduction.experiments import published
+from reproduction.experiments.report import read_results
+from reproduction.experiments.seeds import merged
 
 HERE = Path(__file__).parent
 ENCODERS = {

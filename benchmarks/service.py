@@ -24,8 +24,9 @@ from typing import Any
 
 import orjson
 
-from parasphere import SphericalParagraphModel, datasets
-from parasphere.baselines import MiniLM
+from parasphere import SphericalParagraphModel
+from reproduction import datasets
+from reproduction.baselines import MiniLM
 from parasphere.errors import MissingExtraError, ParasphereError
 
 LOAD = """

@@ -14,7 +14,7 @@ from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from parasphere import Tokenizer, datasets
-from parasphere.baselines import TfIdf
+from reproduction.baselines import TfIdf
 
 LETTERS = r"[^\W\d_]+"
 HASHED = 1 << 20

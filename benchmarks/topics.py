@@ -26,9 +26,10 @@ from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from parasphere import SphericalTopics, Tokenizer, Vocabulary, count_matrix, count_words, datasets
-from parasphere.baselines import LatentSemanticIndex, NonnegativeFactors, TopicsLDA
-from parasphere.experiments.seeds import holm
+from parasphere import SphericalTopics, Tokenizer, Vocabulary, count_matrix, count_words
+from reproduction import datasets
+from reproduction.baselines import LatentSemanticIndex, NonnegativeFactors, TopicsLDA
+from reproduction.experiments.seeds import holm
 from parasphere.topics.sums import members
 from parasphere.topics.words import class_tfidf, top_words
 

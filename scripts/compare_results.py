@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from parasphere.experiments.report import read_results, read_tasks
-from parasphere.experiments.seeds import SAME
+from reproduction.experiments.report import read_results, read_tasks
+from reproduction.experiments.seeds import SAME
 
 RESULTS = Path(__file__).parent.parent / "results"
 RUN = (*SAME, "encoder_seed")

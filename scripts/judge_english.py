@@ -4,7 +4,7 @@ Files are those of scripts/make_english.py, or anything that ``WordVectors.load`
 correlation with people on the training and development parts of the STS benchmark, nDCG@10 of Cranfield, both by the
 offsets of a model that is fitted to the same texts; and the accuracy of linear SVMs on offsets, cross-validated in four
 parts on the training parts of `same`, `similar` and Reuters and on a random half of Subj and MR. The data of tasks are
-found through PARASPHERE_TASKS, the corpora as in parasphere.datasets.
+found through PARASPHERE_TASKS, the corpora as in reproduction.datasets.
 """
 
 import sys
@@ -12,14 +12,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from reproduction.datasets import Dataset, load, sentence_pairs
+from reproduction.experiments.tasks import retrieval
 from scipy.stats import spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
 from parasphere import SphericalParagraphModel, WordVectors
-from parasphere.datasets import Dataset, load, sentence_pairs
-from parasphere.experiments.tasks import retrieval
 
 CORPORA = ("20news-same", "20news-similar", "reuters-10", "subj", "mr")
 COSTS = (0.3, 3.0, 30.0)

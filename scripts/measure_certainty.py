@@ -7,8 +7,9 @@ corpora. Writes ``certainty.md``, ``certainty.json``, ``certainty.png`` and ``in
 import sys
 from pathlib import Path
 
+from reproduction.experiments.certainty_report import investigate, write
+
 from parasphere import WordVectors
-from parasphere.experiments.certainty_report import investigate, write
 from parasphere.places import GLOVE
 
 RESULTS = Path(__file__).parent.parent / "results"

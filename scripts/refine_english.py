@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from make_english import encoded, say, weights_of
 from numpy.typing import NDArray
+from reproduction.datasets import SentencePairs, sentence_pairs
 from sklearn.linear_model import Ridge
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
-from parasphere.datasets import SentencePairs, sentence_pairs
 from parasphere.features.scatter import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf

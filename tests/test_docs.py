@@ -173,10 +173,6 @@ def test_the_cheat_sheet_runs(tmp_path: Path) -> None:
     assert (tmp_path / "map.html").is_file()
 
 
-def test_the_page_on_baselines_runs() -> None:
-    run_page(DOCS / "api" / "baselines.md", {})
-
-
 def test_every_page_with_code_is_run() -> None:
     tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     for page in (ROOT / "README.md", *DOCS.rglob("*.md")):

@@ -9,8 +9,8 @@ import parasphere
 ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
-    errors printable places progress compiled storage sphere corpus text vectors features model baselines topics
-    datasets plots explorer experiments dask service cli
+    errors printable places progress compiled storage sphere corpus text vectors features model topics
+    datasets plots explorer dask service cli
 """.split()
 LOOSE = {"__init__.py", "__main__.py", "errors.py", "places.py", "printable.py", "progress.py"}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import baselines, corpus, dask, datasets
+    from . import corpus, dask, datasets
     from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     )
     from .features import Bags
     from .model import Index, SphericalParagraphModel
-    from .sphere import MovMF, SphericalAdmixture, vmf
+    from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
-    from .vectors import ComposedVectors, JointVectors, TaughtVectors, Word2Vec, WordVectors
+    from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
 # neither pyarrow nor the model.
@@ -35,21 +35,20 @@ _NAMES = {
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "features": ["Bags"],
     "model": ["Index", "SphericalParagraphModel"],
-    "sphere.admixture": ["SphericalAdmixture"],
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],
-    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "Word2Vec", "WordVectors"],
+    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {"baselines": "baselines", "corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
+_MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
     "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
     "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning",
-    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalAdmixture", "SphericalParagraphModel", "SphericalTopics",
-    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "Word2Vec", "WordVectors", "baselines",
-    "corpus", "count_matrix", "count_words", "dask", "datasets", "vmf",
+    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics", "StoreError",
+    "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus", "count_matrix", "count_words",
+    "dask", "datasets", "vmf",
 ]  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     Parameters
     ----------
     module : str
-        The module, such as "gensim.models".
+        The module, such as "usearch.index".
     extra : str
         The extra of this package that installs it.
     purpose : str
@@ -61,9 +61,10 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
 
     Examples
     --------
-    >>> import_extra("bm26s.index", "experiments", "BM26")
+    >>> import_extra("usearch_of_old.index", "search", "approximate search")
     Traceback (most recent call last):
-    parasphere.errors.MissingExtraError: BM26 needs bm26s, which is not installed: pip install 'parasphere[experiments]'
+    parasphere.errors.MissingExtraError: approximate search needs usearch-of-old, which is not installed: pip install
+    'parasphere[search]'
     """
     try:
         return import_module(module)

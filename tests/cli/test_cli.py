@@ -32,7 +32,7 @@ def vectors_file(tmp_path: Path) -> Path:
 def test_help_teaches() -> None:
     assert "parasphere demo" in run("--help")
     shown = run("vectors", "--help")
-    assert all(name in shown for name in ("info", "convert", "train", "nearest"))
+    assert all(name in shown for name in ("info", "convert", "distil", "nearest"))
     assert run("--version").startswith("parasphere ")
 
 
@@ -51,7 +51,7 @@ for line in sys.argv[1:]:
 
 
 def test_help_and_mistakes_import_nothing_heavy() -> None:
-    lines = ["--version", "--help", "fit --help", "vectors nearest --help", "reproduce --help", "train-encoder", "fti",
+    lines = ["--version", "--help", "fit --help", "vectors nearest --help", "fti",
              "vectors nearst", "fit corpus.txt --frob", "fit --max-iter"]  # fmt: skip
     command = [sys.executable, "-c", ASKED, *lines]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -123,15 +123,6 @@ def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, n
 def test_help_says_what_convert_writes() -> None:
     shown = run("vectors", "convert", "--help")
     assert all(name in shown for name in ("OUT", ".txt", ".vec", ".bin", "folder"))
-
-
-def test_train(tmp_path: Path) -> None:
-    pytest.importorskip("gensim")
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("the cat sat on the mat\nthe dog sat on the log\n" * 50)
-    shown = run("vectors", "train", corpus, "--out", tmp_path / "own", "--dim", 8, "--min-count", 2)
-    assert "8 dimensions learned" in shown
-    assert "cat" in WordVectors.load(tmp_path / "own")
 
 
 @pytest.mark.parametrize(
@@ -343,19 +334,6 @@ def test_topics(tmp_path: Path) -> None:
     assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
     assert SphericalTopics.load(tmp_path / "topics").topic_words()[0] == told["topics"][0]["words"]
     assert corpus.ids[4] in (tmp_path / "map.html").read_text("utf-8")
-
-
-def test_vectors_are_trained_from_standard_input_as_from_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("gensim")
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("the cat sat on the mat\nthe dog sat on the log\n" * 50)
-    run("vectors", "train", corpus, "--out", tmp_path / "file", "--dim", 8)
-    with corpus.open() as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        run("vectors", "train", "-", "--out", tmp_path / "stdin", "--dim", 8)
-    assert np.array_equal(WordVectors.load(tmp_path / "file").matrix, WordVectors.load(tmp_path / "stdin").matrix)
 
 
 def test_quiet_goes_anywhere_and_json_is_pure(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:

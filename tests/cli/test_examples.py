@@ -21,19 +21,14 @@ from parasphere.cli import app
 TESTS = Path(__file__).parent.parent
 # Commands whose examples take minutes, corpora or the network, or never end, and the tests that run them on less.
 ELSEWHERE = {
-    "reproduce": "experiments/test_run.py",
-    "reproduce-all": "experiments/test_everything.py",
-    "join-results": "experiments/test_run.py",
-    "sensitivity": "experiments/test_sensitivity.py",
     "demo": "cli/test_cli.py",
     "explore": "explorer/test_answers.py",
     "serve": "service/test_processes.py",
     "vectors distil": "vectors/test_distilling.py",
-    "train-encoder skip-thought": "cli/test_train_encoder.py",
 }
 CLUSTER = "cluster/test_cluster.py"  # likewise, of examples with --cluster
-FIRST = ("fit", "index", "vectors convert", "vectors train", "train-encoder fastsent")  # others read what these write
-NEEDS = {"plot": "matplotlib", "topics": "matplotlib", "vectors train": "gensim"}
+FIRST = ("fit", "index", "vectors convert")  # others read what these write
+NEEDS = {"plot": "matplotlib", "topics": "matplotlib"}
 
 
 def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -98,7 +93,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.filterwarnings("ignore::parasphere.ParasphereWarning")  # the files are small, and the vectors few
 def test_every_short_example_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PARASPHERE_DATA", str(folder / "data"))  # of trained encoders
     ran = set()
     for name in [*FIRST, *(name for name in COMMANDS if name not in FIRST)]:
         if name in NEEDS:

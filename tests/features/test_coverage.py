@@ -15,7 +15,6 @@ from parasphere import (
     Tokenizer,
     WordVectors,
 )
-from parasphere.baselines import MeanOfVectors
 from parasphere.features import Reader
 
 KNOWN = ["north", "east", "west"]
@@ -45,8 +44,6 @@ def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path
     with pytest.warns(CoverageWarning, match=told):
         bags = Reader(vectors, tokenizer=Tokenizer()).read(TEXTS)
     model.fit(bags)  # was told when they were read
-    with pytest.warns(CoverageWarning, match=told):
-        MeanOfVectors(vectors).fit_transform(TEXTS)
     assert issubclass(CoverageWarning, ParasphereWarning)
 
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
-from parasphere.baselines.sentences import split_sentences
 
 WORDS = ["north", "east", "up", "west"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]
@@ -41,7 +40,6 @@ def test_one_text_is_one_str(model: SphericalParagraphModel, wrong: Any) -> None
         ("the second text is", lambda: model.explain_match("north", wrong)),
         ("the text to explain is", lambda: model.explain(wrong)),
         ("what a Tokenizer splits is", lambda: Tokenizer()(wrong)),
-        ("what is split into sentences is", lambda: split_sentences(wrong)),
         ("the word is", lambda: model.vectors_[wrong]),
         ("the word is", lambda: model.vectors_.vocabulary.get(wrong)),
     ]

@@ -12,8 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from serving import TEXTS, Saved, serving
 
-from parasphere.baselines import MeanOfVectors, TfIdf
-from parasphere.errors import ParasphereError
+from parasphere import MovMF, StoreError
 from parasphere.service import Engine, Settings
 
 ASKED = ["Fit a line to data.", "the eigenvalues of a matrix", "", "zzyzx qqqqw", "Café <script>\u202e 日本 😀"]
@@ -164,15 +163,7 @@ def test_what_a_server_lacks_is_named(served: Saved) -> None:
             assert option in answer.json()["error"]["message"]
 
 
-def test_other_encoders_have_vectors_only(tmp_path: Path) -> None:
-    encoder = MeanOfVectors().fit(TEXTS[:50])
-    encoder.save(tmp_path / "mean")
-    with serving(Settings(tmp_path / "mean", port=0)) as client:
-        vectors = np.array(post(client, "/embed", texts=ASKED[:2])["vectors"]).astype(np.float32)
-        np.testing.assert_array_equal(vectors, encoder.transform(ASKED[:2]).astype(np.float32))
-        refused = client.post("/explain", json={"text": "a boat"})
-        assert refused.status_code == 404
-        assert "is a MeanOfVectors, which has vectors only" in refused.json()["error"]["message"]
-    TfIdf().fit(TEXTS[:50]).save(tmp_path / "tf-idf")
-    with pytest.raises(ParasphereError, match="the vectors of TfIdf are sparse"):
-        Engine.load(Settings(tmp_path / "tf-idf")).warm()
+def test_other_estimators_are_refused(tmp_path: Path) -> None:
+    MovMF(2).fit(np.eye(5)).save(tmp_path / "mixture")
+    with pytest.raises(StoreError, match="'estimator MovMF'"):
+        Engine.load(Settings(tmp_path / "mixture"))

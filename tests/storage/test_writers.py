@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from conftest import full_disk
 
-from parasphere import SphericalParagraphModel, WordVectors
-from parasphere.baselines import BagOfWords
+from parasphere import MovMF, SphericalParagraphModel, WordVectors
 from parasphere.errors import StoreError
 from parasphere.model.exports import writer
 from parasphere.plots.maps import draw_map
@@ -34,7 +33,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "model": MODEL.save,
     "vectors": VECTORS.save,
     "bags": MODEL.read(TEXTS).save,
-    "counts": BagOfWords(tokenizer=str.split).fit(TEXTS).save,
+    "mixture": MovMF(2, random_state=0).fit(MODEL.transform(TEXTS)).save,
     "v.vec": VECTORS.write,
     "v.bin": VECTORS.write,
     "d.parquet": export,

@@ -21,7 +21,6 @@ from parasphere import (
     StoreError,
     Tokenizer,
     VectorsError,
-    Word2Vec,
     WordVectors,
 )
 from parasphere.vectors import default_tokenizer, is_learner, resolve
@@ -467,7 +466,6 @@ class Counts(BaseEstimator):  # type: ignore[misc]
 
 def test_anything_with_fit_and_vectors_is_a_learner(tmp_path: Path) -> None:
     assert is_learner(Counts())
-    assert is_learner(Word2Vec())
     assert not any(map(is_learner, ["glove-6b-50d", tmp_path, Counts, None, WordVectors.from_arrays("a", [[1]])]))
     model = SphericalParagraphModel(Counts(), tol=1e-2).fit(["north sea", "the sea", "north"])
     assert model.reader_ is not None

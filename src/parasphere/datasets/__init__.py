@@ -1,32 +1,11 @@
-"""Labelled corpora: ``load("docstrings")`` needs no download; those of the paper are read from existing caches.
+"""Labelled corpora that are part of the package: ``load("docstrings")`` needs no download."""
 
-20 Newsgroups is read by scikit-learn's loader, Reuters, Subj and MR by NLTK's, from the folders that
-``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` name; the data of tasks that measure similarity from a folder that
-``PARASPHERE_TASKS`` names (:mod:`parasphere.datasets.tasks`).
-"""
-
-from collections.abc import Callable
-from functools import partial
-
-from .corpora import SUBSETS, movie_reviews, newsgroups, reuters, subjectivity
 from .dataset import Dataset
 from .docstrings import docstrings
-from .tasks import Collection, SentencePairs, collection, sentence_pairs, task_folder, texts_to_cluster
 
-__all__ = [
-    "Collection", "Dataset", "SentencePairs", "collection", "load", "names", "sentence_pairs", "task_folder",
-    "texts_to_cluster",
-]  # fmt: skip
+__all__ = ["Dataset", "docstrings", "load", "names"]
 
-_LOADERS: dict[str, Callable[[], Dataset]] = {
-    "docstrings": docstrings,
-    **{f"20news-{name}": partial(newsgroups, name) for name in SUBSETS},
-    "20news": partial(newsgroups, None),
-    "20news-headers": partial(newsgroups, None, headers=True),
-    "reuters-10": reuters,
-    "subj": subjectivity,
-    "mr": movie_reviews,
-}
+_LOADERS = {"docstrings": docstrings}
 
 
 def names() -> list[str]:
@@ -39,9 +18,8 @@ def load(name: str) -> Dataset:
 
     Parameters
     ----------
-    name : str
-        "docstrings" (part of the package), "20news-different", "20news-similar", "20news-same", "20news" (all 20
-        groups), "20news-headers" (the same with headers kept), "reuters-10", "subj" or "mr".
+    name : {"docstrings"}
+        Docstrings of numpy, scipy and scikit-learn, labelled by their areas.
 
     Examples
     --------

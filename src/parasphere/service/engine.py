@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .. import baselines
 from ..errors import ParasphereError, StoreError
 from ..model import Index, Match, SphericalParagraphModel
-from ..storage import read_manifest
+from ..storage import is_saved
 from ..topics import SphericalTopics
 from .settings import Settings
 
@@ -30,12 +28,12 @@ class Engine:
 
     Parameters
     ----------
-    model : SphericalParagraphModel or encoder
+    model : SphericalParagraphModel
     index : Index, default=None
     topics : SphericalTopics, default=None
     """
 
-    model: Any
+    model: SphericalParagraphModel
     index: Index | None = None
     topics: SphericalTopics | None = None
     dim: int = field(init=False)
@@ -47,36 +45,26 @@ class Engine:
     def load(cls, settings: Settings) -> "Engine":
         """Map everything that a server needs into memory."""
         return cls(
-            _encoder(settings),
+            _model(settings),
             None if settings.index is None else Index.load(settings.index, vectors=settings.vectors),
             None if settings.topics is None else SphericalTopics.load(settings.topics, vectors=settings.vectors),
         )
 
-    @property
-    def spherical(self) -> SphericalParagraphModel:
-        """The model, if it is one that can explain and compare."""
-        if not isinstance(self.model, SphericalParagraphModel):
-            raise AbsentError(f"the model of this server is a {type(self.model).__name__}, which has vectors only.")
-        return self.model
-
     def is_short(self, texts: list[str]) -> bool:
         """Tell whether the vectors of some texts take less than a millisecond."""
-        return isinstance(self.model, SphericalParagraphModel) and sum(map(len, texts)) <= _SHORT
+        return sum(map(len, texts)) <= _SHORT
 
     def vectors(self, texts: list[str]) -> Rows:
         """Return the vector of each text, (n, dim)."""
-        rows = self.model.transform(texts)
-        if sparse.issparse(rows):
-            raise ParasphereError(f"the vectors of {type(self.model).__name__} are sparse; only dense ones are served.")
-        return np.ascontiguousarray(rows, np.float32)
+        return np.ascontiguousarray(self.model.transform(texts), np.float32)
 
     def directions(self, texts: list[str]) -> Rows:
         """Return the posterior direction of each text, (n, dim)."""
-        return np.ascontiguousarray(self.spherical.transform(texts, space="direction"), np.float32)
+        return np.ascontiguousarray(self.model.transform(texts, space="direction"), np.float32)
 
     def certainty(self, texts: list[str]) -> NDArray[np.float64]:
         """Return how much is known of each text, (n, 3): information in nats, concentration, known words."""
-        posterior = self.spherical.posterior(texts)
+        posterior = self.model.posterior(texts)
         return np.column_stack([posterior.information, posterior.concentration, posterior.length])
 
     def search(self, queries: list[str], k: int, weight: float | None) -> list[list[Match]]:
@@ -88,12 +76,12 @@ class Engine:
 
     def similar(self, queries: list[str], among: list[str], k: int) -> list[list[Match]]:
         """Return the most similar of some texts for each query."""
-        found: list[list[Match]] = self.spherical.similar(queries, among, k)
+        found: list[list[Match]] = self.model.similar(queries, among, k)
         return found
 
     def explain(self, text: str) -> dict[str, Any]:
         """Return the share of each word in the direction of a text."""
-        found = self.spherical.explain(text)
+        found = self.model.explain(text)
         return {
             "words": [{"word": word, "share": share} for word, share in found.words],
             "prior": found.prior,
@@ -103,7 +91,7 @@ class Engine:
 
     def explain_match(self, text: str, other: str) -> dict[str, Any]:
         """Return the part of each word in the similarity of two texts."""
-        found = self.spherical.explain_match(text, other)
+        found = self.model.explain_match(text, other)
         return {
             "similarity": found.similarity,
             "words": [{"word": word, "share": share} for word, share in found.words_a],
@@ -140,13 +128,11 @@ class Engine:
     def warm(self) -> None:
         """Compute everything once, so that no client waits for what is compiled or built on first use."""
         self.vectors(_EXAMPLES)
-        calls: list[Callable[[], object]] = []
-        if isinstance(self.model, SphericalParagraphModel):
-            calls += [
-                lambda: self.directions(_EXAMPLES), lambda: self.certainty(_EXAMPLES),
-                lambda: self.similar(_EXAMPLES[:1], _EXAMPLES, 1), lambda: self.explain(_EXAMPLES[0]),
-                lambda: self.explain_match(_EXAMPLES[0], _EXAMPLES[1]),
-            ]  # fmt: skip
+        calls: list[Callable[[], object]] = [
+            lambda: self.directions(_EXAMPLES), lambda: self.certainty(_EXAMPLES),
+            lambda: self.similar(_EXAMPLES[:1], _EXAMPLES, 1), lambda: self.explain(_EXAMPLES[0]),
+            lambda: self.explain_match(_EXAMPLES[0], _EXAMPLES[1]),
+        ]  # fmt: skip
         if self.index is not None:
             calls.append(lambda: self.search(_EXAMPLES, 1, None))
         if self.topics is not None:
@@ -163,14 +149,9 @@ class Engine:
         return self.topics
 
 
-def _encoder(settings: Settings) -> Any:
-    """Load the estimator of a saved folder, by the name of its class in the manifest."""
-    kind = read_manifest(settings.model)["kind"]
-    name = kind.removeprefix("estimator ")
-    if name in baselines.__all__ and kind != name:
-        return getattr(baselines, name).load(settings.model, vectors=settings.vectors)
+def _model(settings: Settings) -> SphericalParagraphModel:
     try:
         return SphericalParagraphModel.load(settings.model, vectors=settings.vectors)
     except StoreError as error:
-        hint = " Give the model, and the index by --index." if kind == "index" else ""
+        hint = " Give the model, and the index by --index." if is_saved(settings.model, "index") else ""
         raise StoreError(f"{error}{hint}") from error

@@ -14,8 +14,7 @@ class Settings:
     Parameters
     ----------
     model : path
-        The folder of a saved model: of a :class:`SphericalParagraphModel`, or of any encoder of
-        :mod:`parasphere.baselines`, which has vectors but neither explanations nor similarities.
+        The folder of a saved :class:`SphericalParagraphModel`.
     index : path, default=None
         The folder of a saved index, which ``/similar`` searches.
     topics : path, default=None

@@ -1,6 +1,6 @@
-"""The von Mises-Fisher distribution, its mixtures and admixtures, on unit vectors.
+"""The von Mises-Fisher distribution on unit vectors, and mixtures of it.
 
-:mod:`~parasphere.sphere.vmf` needs numpy alone; the estimators are imported on first use.
+:mod:`~parasphere.sphere.vmf` needs numpy alone; the mixture is imported on first use.
 """
 
 from importlib import import_module
@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import vmf
-    from .admixture import SphericalAdmixture
     from .movmf import MovMF
 
-__all__ = ["MovMF", "SphericalAdmixture", "vmf"]
+__all__ = ["MovMF", "vmf"]
 
 
 def __getattr__(name: str) -> Any:
-    homes = {"MovMF": "movmf", "SphericalAdmixture": "admixture"}
-    if name in homes:
-        return getattr(import_module(f".{homes[name]}", __name__), name)
+    if name == "MovMF":
+        return import_module(".movmf", __name__).MovMF
     if name == "vmf":
         return import_module(".vmf", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

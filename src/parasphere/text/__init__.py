@@ -1,9 +1,9 @@
-"""From texts to word ids: tokenizers, vocabularies, phrases, n-grams, counts, and the compiled loops behind them."""
+"""From texts to word ids: tokenizers, vocabularies, phrases, counts, and the compiled loops behind them."""
 
 from .counts import count_matrix, count_rows, count_words
+from .distinct import distinct_words
 from .dividing import PIECE, DividingTokenizer
 from .lookup import Lookup
-from .ngrams import Ngrams, distinct_words, hashed_counts, learn_ngrams
 from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
@@ -17,7 +17,6 @@ __all__ = [
     "DividingTokenizer",
     "DuplicateWordError",
     "Lookup",
-    "Ngrams",
     "SegmentingTokenizer",
     "Tokenizer",
     "Vocabulary",
@@ -29,9 +28,7 @@ __all__ = [
     "distinct_words",
     "find_phrases",
     "first_rows",
-    "hashed_counts",
     "join_phrases",
-    "learn_ngrams",
     "phrase_rows",
     "phrase_table",
     "share_without_spaces",

@@ -9,7 +9,6 @@ from .pieces import Pieces
 from .static import writable, write_static
 from .stored import KIND
 from .taught import TaughtVectors
-from .word2vec import Word2Vec
 from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
 from .writing import EXTENSIONS
 
@@ -27,7 +26,6 @@ __all__ = [
     "Resolved",
     "SkippedRowsWarning",
     "TaughtVectors",
-    "Word2Vec",
     "WordVectors",
     "default_tokenizer",
     "distil",
