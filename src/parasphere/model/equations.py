@@ -183,14 +183,6 @@ def m_step(mean: Array, prior: Prior) -> Prior:
     return prior._replace(mean_direction=mean / length, concentration=concentration)
 
 
-def pooled_cosine(squared_norms: Array, lengths: Array, squared_weights: Array) -> float:
-    """Return rho, the mean cosine of a word with the direction of its document, from all pairs of words of a text.
-
-    ``squared_weights`` is ``sum a_i^2`` of each document, (n_docs,): its length if words are not weighted.
-    """
-    return cosine_of_pairs(*pairs_of_words(squared_norms, lengths, squared_weights))
-
-
 def pairs_of_words(squared_norms: Array, lengths: Array, squared_weights: Array) -> tuple[float, float]:
     """Return the weighted sum of the cosines of all pairs of words within documents, and the sum of the weights."""
     agreement = (squared_norms - squared_weights).sum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from .merging import Merges, merge_topics
 from .representation import texts_at
 from .tables import over_column, table
 from .weights import WordWeights
-from .words import class_tfidf, counted_together, likelihood_ratio, together, top_words
+from .words import counted_together, together, top_words
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -48,31 +48,24 @@ class TopicSums:
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
 
-    def topic_words(
-        self, k: int = 10, *, by: Literal["together", "likelihood", "tfidf"] = "together"
-    ) -> list[list[str]]:
+    def topic_words(self, k: int = 10) -> list[list[str]]:
         """Return the ``k`` words that describe each topic best, best first.
 
         Parameters
         ----------
         k : int, default=10
-        by : {"together", "likelihood", "tfidf"}, default="together"
-            "likelihood" is the share in the log-likelihood ratio between the topic and the corpus, and "tfidf" is
-            class-based tf-idf. "together" is the former, where a word counts the more, the more of the topic's first
-            words are in the same text, and words that several topics share count less. In all of them a word that a
-            text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by repetition.
+
+        Notes
+        -----
+        Words are scored by their share in the log-likelihood ratio between the topic and the corpus, where a word
+        counts the more, the more of the topic's first words are in the same text, and words that several topics share
+        count less. A word that a text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by
+        repetition.
         """
         check_is_fitted(self)
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        if by == "together":
-            scores = together(self.counts_, self.together_)
-        elif by == "likelihood":
-            scores = likelihood_ratio(self.counts_)
-        elif by == "tfidf":
-            scores = class_tfidf(self.counts_)
-        else:
-            raise ValueError(f"by must be one of together, likelihood, tfidf, not {by!r}")
+        scores = together(self.counts_, self.together_)
         return top_words(scores, self.words_.vocabulary.words, k)
 
     def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
