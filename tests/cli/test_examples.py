@@ -22,11 +22,11 @@ TESTS = Path(__file__).parent.parent
 # Commands whose examples take minutes, corpora or the network, or never end, and the tests that run them on less.
 ELSEWHERE = {
     "demo": "cli/test_cli.py",
-    "explore": "explorer/test_answers.py",
-    "serve": "service/test_processes.py",
-    "vectors distil": "vectors/test_distilling.py",
+    "explore": "integration/explorer/test_answers.py",
+    "serve": "integration/service/test_processes.py",
+    "vectors distil": "integration/test_distilling.py",
 }
-CLUSTER = "cluster/test_cluster.py"  # likewise, of examples with --cluster
+CLUSTER = "integration/cluster/test_cluster.py"  # likewise, of examples with --cluster
 FIRST = ("fit", "index", "vectors convert")  # others read what these write
 NEEDS = {"plot": "matplotlib", "topics": "matplotlib"}
 
