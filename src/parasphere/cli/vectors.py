@@ -150,7 +150,7 @@ def nearest(
     \b
     Examples:
         parasphere vectors nearest lake river
-        parasphere vectors nearest lake --vectors vectors -k 5
+        parasphere vectors nearest lake --vectors glove-300d -k 5
     """
     loaded = _load(vectors)
     unknown = [word for word in words if word not in loaded]
