@@ -31,7 +31,7 @@ from reproduction import datasets
 from reproduction.baselines import LatentSemanticIndex, NonnegativeFactors, TopicsLDA
 from reproduction.experiments.seeds import holm
 from parasphere.topics.sums import members
-from parasphere.topics.words import class_tfidf, top_words
+from parasphere.topics.words import top_words
 
 TEXTS = int(os.environ.get("PARASPHERE_TOPIC_TEXTS", "5000"))
 SEEDS = range(20)
@@ -40,6 +40,17 @@ AXES = 100  # of LSI
 SPLIT = Tokenizer(stop_words="english", min_length=2)
 MEASURES = {"nmi": "NMI", "ari": "ARI", "c_v": "C_v", "c_npmi": "NPMI", "diversity": "diversity"}
 Found = tuple[NDArray[np.int64], list[list[str]]]
+
+
+def class_tfidf(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the class-based tf-idf of words in topics (Grootendorst, 2022), (n_topics, n_words).
+
+    ``c_tw / sum_w c_tw * log(1 + m / sum_t c_tw)``, where ``m`` is the mean of ``sum_w c_tw`` over topics.
+    """
+    totals = counts.sum(axis=1, keepdims=True)
+    frequencies = counts.sum(axis=0)
+    idf = np.log1p(totals.mean() / np.where(frequencies > 0, frequencies, 1.0))
+    return np.asarray(counts / np.where(totals > 0, totals, 1.0) * idf)
 
 
 def corpora() -> dict[str, tuple[list[str], NDArray[np.int64]]]:

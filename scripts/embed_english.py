@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from quantise_english import save_quantised
 
-from parasphere.vectors.english import english_folder, save_quantised
+from parasphere.vectors.english import english_folder
 
 # The weight of unknown words is this share of the mean weight of the rarest words. Chosen among 0.5, 0.75 and 1 on the
 # training and development parts of the STS benchmark, on Cranfield, and by classification within training texts.

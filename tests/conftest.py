@@ -5,6 +5,7 @@ import mmap
 import os
 import resource
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))  # which some tests import
 
 # Every process that the tests start, and the tests themselves, use a cache of their own.
 os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))

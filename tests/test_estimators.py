@@ -89,7 +89,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "device": ("cpu", 1.5),
     "dim": (7, 0),
     "epochs": (3, 0),
-    "facets": (3, 0),
     "init": ("paper", "guess"),
     "kappa": ("free", "tied"),
     "kappa_method": ("banerjee", "guess"),
@@ -233,13 +232,7 @@ def test_a_random_state_is_honoured(name: str) -> None:
     assert told(3) == told(3)
 
 
-def test_facets_and_samples_follow_the_random_state() -> None:
-    seeds = (0, 0, 1, None)
-    centres = [SphericalParagraphModel(VECTORS, facets=4, tol=1.0, random_state=seed and np.random.RandomState(seed))
-               .fit(TEXTS).facets_.centres for seed in seeds]  # fmt: skip
-    assert np.array_equal(centres[0], centres[1])
-    assert np.array_equal(centres[0], centres[3])  # the same facets for everyone who does not ask for others
-    assert not np.array_equal(centres[0], centres[2])
+def test_samples_follow_the_random_state() -> None:
     states = [np.random.RandomState(seed) for seed in (0, 0, 1)]
     model = fitted("SphericalParagraphModel")
     one, same, other = (model.set_params(random_state=state).sample(5).directions for state in states)
@@ -260,7 +253,6 @@ USES: dict[str, Callable[[Any], Any]] = {
     "explain": lambda model: model.explain(TEXTS[0]),
     "similar": lambda model: model.similar(TEXTS[0], TEXTS),
     "compare": lambda model: model.compare(*TEXTS[:2]),
-    "facet_words": lambda model: model.facet_words(),
     "get_feature_names_out": lambda model: model.get_feature_names_out(),
     "clone": clone,
     "pickle": pickle.dumps,
@@ -269,7 +261,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_only_fit_changes_a_model(use: str) -> None:
-    model = _faceted()
+    model = _fitted_once()
     before, attributes = pickle.dumps(model), {name: id(value) for name, value in vars(model).items()}
     USES[use](model)
     assert pickle.dumps(model) == before
@@ -277,8 +269,8 @@ def test_only_fit_changes_a_model(use: str) -> None:
 
 
 @cache
-def _faceted() -> SphericalParagraphModel:
-    return SphericalParagraphModel(VECTORS, facets=2, tol=1e-2, random_state=0).fit(TEXTS)
+def _fitted_once() -> SphericalParagraphModel:
+    return SphericalParagraphModel(VECTORS, tol=1e-2, random_state=0).fit(TEXTS)
 
 
 def test_partial_fit_goes_on_with_what_was_fitted() -> None:
@@ -389,8 +381,8 @@ def test_a_grid_over_a_learner() -> None:
     grid = GridSearchCV(pipeline, {"sphericalparagraphmodel__vectors__epochs": [1, 40]}, cv=3).fit(TEXTS, LABELS)
     assert grid.best_score_ > 0.9
     assert grid.best_estimator_[0].vectors.epochs == 40
-    with pytest.warns(ScoreWarning, match="same word vectors, weights and facets"):
-        alone = GridSearchCV(model, {"vectors__epochs": [1, 2], "facets": [1, 2]}, cv=2).fit(TEXTS)
+    with pytest.warns(ScoreWarning, match="same word vectors and weights"):
+        alone = GridSearchCV(model, {"vectors__epochs": [1, 2]}, cv=2).fit(TEXTS)
     assert np.isfinite(alone.cv_results_["mean_test_score"]).all()
     learner = alone.best_estimator_.vectors
     assert learner.epochs in (1, 2)

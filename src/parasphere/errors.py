@@ -33,7 +33,7 @@ class FewDocumentsWarning(ParasphereWarning):
 
 
 class ScoreWarning(ParasphereWarning):
-    """A score can be compared only with those of models with the same weights and facets."""
+    """A score can be compared only with those of models with the same weights."""
 
 
 class ScriptWarning(ParasphereWarning):

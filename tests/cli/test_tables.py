@@ -134,5 +134,5 @@ def test_vectors_from_nothing_and_tokenizers_by_name(tmp_path: Path) -> None:
         assert word in model.vectors_
     told = typed(*how)
     assert "without spaces between words" in told.err
-    assert "--tokenizer segmenting" in told.err
+    assert "tokenizer=SegmentingTokenizer()" in told.err
     assert "--dim needs --learn-vectors" in typed("fit", corpus, "--dim", 6, "-o", tmp_path / "m").err

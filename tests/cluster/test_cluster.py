@@ -112,7 +112,7 @@ def test_files_bags_and_columns_give_the_bits_of_one_machine(
 
 
 def test_few_documents_and_the_paper(client: Client, files: Path, tmp_path: Path) -> None:
-    options = {"init": "paper", "kappa_method": "banerjee", "prior_strength": 0.0, "random_state": 5, "facets": 2}
+    options = {"init": "paper", "kappa_method": "banerjee", "prior_strength": 0.0, "random_state": 5}
     few = TEXTS[:300]
     alone, together = make(**options).fit(few), make(**options)
     cluster.fit(together, dask.bag.from_sequence(few, npartitions=4), work=tmp_path / "work")

@@ -16,9 +16,9 @@ from scipy import sparse
 import parasphere
 from parasphere import Bags, CorpusError, MovMF, SphericalParagraphModel, WordVectors
 from parasphere.compiled.layout import LayoutError, fitting, layout
-from parasphere.compiled.rows import sum_lifted_rows, sum_rows
+from parasphere.compiled.rows import sum_rows
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.features import Facets, Reader
+from parasphere.features import Reader
 from parasphere.text import Vocabulary, string_buffers
 
 WORDS = ["north", "east", "west", "up"]
@@ -153,15 +153,6 @@ def test_ids_and_places_beyond_the_arrays_are_refused() -> None:
             add_up(ids, ends)
 
 
-def test_facets_beyond_the_sums_are_refused() -> None:
-    matrix = np.ones((1, 8), np.float32)
-    for starts, facets in (([0, 1], [1]), ([0, 1], [-1]), ([0, 9], [0]), ([-5, 1], [0])):
-        out = [np.zeros((1, 8)), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), np.zeros(1)]
-        tables = np.array(starts), np.array(facets, np.int32), np.ones(1)
-        with pytest.raises(ValueError, match=r"narrow|beyond"):
-            sum_lifted_rows(np.zeros(1, np.int32), np.ones(1, np.int64), matrix, None, 0.5, *tables, *out)
-
-
 def some_vectors(dim: int = 3) -> WordVectors:
     return WordVectors.from_arrays(WORDS, np.random.default_rng(dim).normal(size=(4, dim)))
 
@@ -242,33 +233,6 @@ def test_bags_of_any_layout_and_bags_that_lie() -> None:
     for lengths in (bags.lengths.astype(np.float32), bags.lengths[:, None], bags.lengths[:2]):
         with pytest.raises(ValueError, match=r"lengths|one number per document"):
             Bags(bags.sums, lengths, bags.squared_norms, bags.unknown)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"starts": np.array([0, 1, 5])},
-        {"starts": np.array([0, 2, 1])},
-        {"starts": np.array([1, 1, 2])},
-        {"starts": np.array([0, 0, 2])},
-        {"which": np.array([0, 2], np.int32)},
-        {"which": np.array([0, -1], np.int32)},
-        {"parts": np.array([1.0, 2.0])},
-        {"parts": np.array([1.0, np.nan])},
-        {"parts": np.array([1.0, 0.5])},
-        {"parts": np.ones(3)},
-        {"centres": np.full((2, 3), np.inf, np.float32)},
-        {"centres": np.zeros((2, 3))},
-    ],
-)
-def test_facets_that_do_not_fit(change: dict[str, Any]) -> None:
-    sound = {
-        "centres": np.eye(2, 3, dtype=np.float32), "starts": np.array([0, 1, 2]), "which": np.array([0, 1], np.int32),
-        "parts": np.ones(2),
-    }  # fmt: skip
-    assert Facets(**sound).n_facets == 2
-    with pytest.raises(ParasphereError):
-        Facets(**(sound | change))
 
 
 def test_sparse_rows_whose_indices_lie() -> None:

@@ -41,5 +41,5 @@ def test_docstrings_come_with_where_they_are_from_and_their_licence() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="no corpus is called 'doctrings'; there are: docstrings"):
+    with pytest.raises(ValueError, match="no corpus is called 'doctrings'; there is: docstrings"):
         datasets.load("doctrings")

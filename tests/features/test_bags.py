@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
 from parasphere.corpus import strings
-from parasphere.features import Reader, find_facets, reader
+from parasphere.features import Reader, reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
 
@@ -149,18 +149,16 @@ def test_shapes_must_agree() -> None:
         Bags(np.zeros((2, 3)), np.zeros(1), np.zeros(2), np.zeros(2, np.int64))
 
 
-@pytest.mark.parametrize("n_facets", [1, 2])
-def test_bags_are_the_sums_of_their_parts(n_facets: int) -> None:
+def test_bags_are_the_sums_of_their_parts() -> None:
     vectors, texts = some_vectors(4), ["north north east", "", "up nowhere", "east up east"]
     weights = np.random.default_rng(0).gamma(1.0, size=len(vectors))
-    facets = find_facets(vectors.matrix, n_facets) if n_facets > 1 else None
-    words = Reader(vectors, Tokenizer(), weights=weights, facets=facets, dtype=np.float64)
+    words = Reader(vectors, Tokenizer(), weights=weights, dtype=np.float64)
     bags = words.bags(strings(texts))
     for i, text in enumerate(texts):
         parts = list(words.parts(text))
         assert bags.lengths[i] == pytest.approx(sum(weight for _, weight, _ in parts))
         assert bags.squared_weights[i] == pytest.approx(sum(weight**2 for _, weight, _ in parts))
-        total = sum((weight * row for _, weight, row in parts), np.zeros(4 * n_facets))
+        total = sum((weight * row for _, weight, row in parts), np.zeros(4))
         np.testing.assert_allclose(bags.sums[i], total, atol=1e-12)
     plain = Reader(vectors).read(texts)
     np.testing.assert_array_equal(plain.squared_weights, plain.lengths)

@@ -59,8 +59,6 @@ def _use_model(model: Any) -> None:
     model.posterior(ASKED)
     model.explain("north new york")
     model.similar("north", TEXTS[:5], k=2)
-    if model.facets_ is not None:
-        model.facet_words(2)
     model.partial_fit(TEXTS[:3])
 
 
@@ -107,7 +105,6 @@ def _of_rows(estimator: Any) -> Target:
 TARGETS: dict[str, Target] = {
     "plain": _model(),
     "unweighted": _model(weighted=False, n_jobs=2),
-    "facets": _model(facets=2),
     "model with a learner": _model(vectors=_joint()),
     "joint": _learner(_joint()),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),

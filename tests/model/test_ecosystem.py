@@ -93,8 +93,6 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     texts = ["sea lake", "fire", "sea fire"]
     with pytest.raises(ParasphereError, match="has no words to write"):
         SphericalParagraphModel(None).fit(np.eye(3)).write_static(tmp_path / "numbers")
-    with pytest.raises(ParasphereError, match="facets=1"):
-        SphericalParagraphModel(vectors, facets=2, tol=0.1).fit(texts).write_static(tmp_path / "facets")
     with pytest.raises(VectorsError, match="a Tokenizer of this library only"):
         SphericalParagraphModel(vectors, tokenizer=str.split, tol=0.1).fit(texts).write_static(tmp_path / "callable")
     assert list(tmp_path.iterdir()) == []  # refused before anything was written

@@ -254,20 +254,3 @@ def test_drawn_corpora_have_the_models_moments() -> None:
         draw(prior, 0, 3, None, np.random.default_rng(0))
     with pytest.raises(ValueError, match="negative"):
         draw(prior, 2, [3, -1], None, np.random.default_rng(0))
-
-
-# ---------------------------------------------------------------------------------------------------
-# Another array library
-
-
-@pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_torch_gives_what_numpy_gives(strength: float, dtype: type) -> None:
-    pytest.importorskip("torch")
-    bags = corpus(20, 200, 60.0, 25.0, (2, 40), dtype=dtype)
-    host = learn(bags, strength, max_iter=30, tol=0.0)
-    there = learn(bags, strength, max_iter=30, tol=0.0, device="cpu")
-    assert isinstance(there.prior.mean_direction, np.ndarray)
-    assert there.prior.concentration == pytest.approx(host.prior.concentration, rel=1e-9)
-    np.testing.assert_allclose(there.prior.mean_direction, host.prior.mean_direction, atol=1e-9)
-    np.testing.assert_allclose(there.trace, host.trace, rtol=1e-9)

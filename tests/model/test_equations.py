@@ -257,16 +257,20 @@ def test_a_document_is_solved_the_same_alone_and_among_others() -> None:
 # rho, the M-step of the prior, and the two products
 
 
+def pooled_cosine(*documents: np.ndarray) -> float:
+    return equations.cosine_of_pairs(*equations.pairs_of_words(*documents))
+
+
 def test_pooled_cosine_is_the_mean_over_all_pairs_of_words() -> None:
     documents = [some_words(5, n, seed=n) for n in (0, 1, 2, 3, 9, 30)]
     cosines = [a @ b for words in documents for a, b in itertools.permutations(words, 2)]
     sums = np.array([words.sum(axis=0) for words in documents])
     lengths = np.array([float(len(words)) for words in documents])
-    pooled = equations.pooled_cosine((sums**2).sum(axis=1), lengths, lengths)
+    pooled = pooled_cosine((sums**2).sum(axis=1), lengths, lengths)
     assert pooled == pytest.approx(math.sqrt(np.mean(cosines)), rel=1e-12)
-    assert equations.pooled_cosine(*[np.array([1.0, 0.0])] * 3) == 0.5  # no pair at all
-    assert equations.pooled_cosine(np.array([0.0]), *[np.array([2.0])] * 2) == 0.0  # words that cancel
-    assert equations.pooled_cosine(np.array([1e6]), *[np.array([1e3])] * 2) < 1.0  # one word repeated
+    assert pooled_cosine(*[np.array([1.0, 0.0])] * 3) == 0.5  # no pair at all
+    assert pooled_cosine(np.array([0.0]), *[np.array([2.0])] * 2) == 0.0  # words that cancel
+    assert pooled_cosine(np.array([1e6]), *[np.array([1e3])] * 2) < 1.0  # one word repeated
 
 
 def test_the_expected_cosine_of_two_words_is_the_squared_mean_length() -> None:
@@ -325,7 +329,7 @@ def test_rho_of_weighted_words_is_that_of_all_pairs() -> None:
         lengths.append(weights.sum())
         squares.append((weights**2).sum())
     norms = (np.array(sums) ** 2).sum(axis=1)
-    assert equations.pooled_cosine(norms, np.array(lengths), np.array(squares)) == pytest.approx(np.sqrt(top / weight))
+    assert pooled_cosine(norms, np.array(lengths), np.array(squares)) == pytest.approx(np.sqrt(top / weight))
 
 
 def test_weights_do_not_bend_rho() -> None:
@@ -335,8 +339,8 @@ def test_weights_do_not_bend_rho() -> None:
     weights = 0.3 * rng.gamma(0.5, size=(400, 8))
     sums = np.array([w @ vmf.sample(d, kappa, 8, rng) for d, w in zip(directions, weights, strict=True)])
     lengths, squares = weights.sum(axis=1), (weights**2).sum(axis=1)
-    cosine = equations.pooled_cosine((sums**2).sum(axis=1), lengths, squares)
+    cosine = pooled_cosine((sums**2).sum(axis=1), lengths, squares)
     assert cosine == pytest.approx(float(vmf.mean_length(kappa, dim)), rel=0.02)
     assert (
-        abs(equations.pooled_cosine((sums**2).sum(axis=1), lengths, lengths) - cosine) > 0.05
+        abs(pooled_cosine((sums**2).sum(axis=1), lengths, lengths) - cosine) > 0.05
     )  # what a formula for equal weights gives

@@ -426,15 +426,3 @@ def test_documents_of_another_kind(fitted: SphericalParagraphModel) -> None:
         fitted.transform(TEXTS[0])
     assert fitted.transform([]).shape == (0, DIM)
     assert fitted.score([]) == 0.0
-
-
-def test_another_device_needs_torch(fitted: SphericalParagraphModel) -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        with pytest.raises(ImportError, match=r"device='cpu' needs torch.*parasphere\[torch\]"):
-            model(device="cpu").fit(TEXTS)
-    else:
-        there = model(device="cpu").fit(TEXTS)
-        np.testing.assert_allclose(there.transform(TEXTS), fitted.transform(TEXTS), atol=1e-6)
-        assert there.concentration_ == pytest.approx(fitted.concentration_, rel=1e-9)

@@ -122,8 +122,8 @@ def test_any_split_in_any_order_gives_the_bits_of_one_fit(cuts, random, strength
     assert np.array_equal(model.transform(TEXTS), whole.transform(TEXTS))
 
 
-def test_facets_and_the_start_of_the_paper_split_too() -> None:
-    options = {"facets": 2, "init": "paper", "random_state": 3, "tol": 1e-4}
+def test_the_start_of_the_paper_splits_too() -> None:
+    options = {"init": "paper", "random_state": 3, "tol": 1e-4}
     model, whole = SphericalParagraphModel(VECTORS, **options), SphericalParagraphModel(VECTORS, **options).fit(TEXTS)
     first = model.partition(TEXTS[:25])
     learned(model, [model.partition(TEXTS[25:], before=len(first.bags)), first], [0, 1])

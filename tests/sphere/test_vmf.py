@@ -414,32 +414,3 @@ class TestErrors:
 def test_scalars_do_not_wait_for_the_compiler():
     code = "import sys; from parasphere import vmf; vmf.concentration(0.5, 50); print('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-
-
-def test_torch_gives_the_results_of_numpy():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    kappa = np.concatenate([[0.0], np.logspace(-6, 8, 50)])
-    for dim in (2, 49, 50, 300):
-        for function in (vmf.log_partition, vmf.mean_length, vmf.mean_length_slope, vmf.entropy):
-            result = function(torch.asarray(kappa), dim)
-            assert result.dtype == torch.float64
-            np.testing.assert_allclose(result.numpy(), function(kappa, dim), rtol=1e-14)
-        r = torch.linspace(0, 1, 101, dtype=torch.float32)
-        for method in ("newton", "banerjee"):
-            result = vmf.concentration(r, dim, method)
-            assert result.dtype == torch.float32
-            np.testing.assert_allclose(result, vmf.concentration(r.numpy(), dim, method), rtol=1e-6)
-    with pytest.raises(ValueError, match=r"not -1.0 at index \[1\]"):
-        vmf.mean_length(torch.asarray([1.0, -1.0]), 50)
-
-    mu, kappas = directions(3, 50), np.asarray([1.0, 20.0, 500.0])
-    draws = vmf.sample(torch.asarray(mu), torch.asarray(kappas), 10, rng=0)
-    np.testing.assert_array_equal(draws.numpy(), vmf.sample(mu, kappas, 10, rng=0))
-    log_density = vmf.log_density(draws, torch.asarray(mu), torch.asarray(kappas))
-    np.testing.assert_allclose(log_density, vmf.log_density(draws.numpy(), mu, kappas), rtol=1e-12)
-    divergence = vmf.kl_divergence(torch.asarray(mu[0]), 2.0, torch.asarray(mu), torch.asarray(kappas))
-    np.testing.assert_allclose(divergence, vmf.kl_divergence(mu[0], 2.0, mu, kappas), rtol=1e-12)
-    fitted = vmf.fit(draws[:, 2], weights=torch.arange(10))
-    expected = vmf.fit(draws[:, 2].numpy(), weights=np.arange(10))
-    np.testing.assert_allclose(fitted.mean_direction, expected.mean_direction, rtol=1e-12)
-    assert fitted.kappa == pytest.approx(expected.kappa, rel=1e-10)

@@ -14,7 +14,6 @@ from parasphere.topics.words import (
     ALONE,
     COMPANY,
     MOST_COMPANY,
-    class_tfidf,
     counted_together,
     likelihood_ratio,
     together,
@@ -72,12 +71,6 @@ def test_the_loss_is_that_of_the_likelihood() -> None:
     rest = [t for t in range(6) if t not in (i, j)]
     after = likelihood(np.vstack([sums[rest], sums[i] + sums[j]]), np.append(sizes[rest], sizes[i] + sizes[j]), kappa)
     assert merges.losses[0] == pytest.approx(likelihood(sums, sizes, kappa) - after, abs=1e-8)
-
-
-def test_class_tfidf_is_its_formula() -> None:
-    counts = np.array([[3.0, 0.0, 1.0], [0.0, 4.0, 2.0]])
-    assert class_tfidf(counts)[0, 2] == pytest.approx(1 / 4 * np.log(1 + 5 / 3))
-    assert class_tfidf(counts)[1, 0] == 0
 
 
 def test_likelihood_ratios_sum_to_the_divergence() -> None:

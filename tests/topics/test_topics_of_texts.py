@@ -55,10 +55,9 @@ def test_the_number_of_topics_is_found() -> None:
     assert K <= len(found.weights_) <= K + 2
 
 
-@pytest.mark.parametrize("by", ["together", "tfidf", "likelihood"])
-def test_words_of_a_topic_are_its_own(by: Any) -> None:
+def test_words_of_a_topic_are_its_own() -> None:
     labels = planted()[1]
-    for topic, words in enumerate(fitted().topic_words(8, by=by)):
+    for topic, words in enumerate(fitted().topic_words(8)):
         letter = "abcde"[np.bincount(labels[fitted().labels_ == topic]).argmax()]
         assert len(words) == 8
         assert {word[0] for word in words} == {letter}
@@ -206,7 +205,5 @@ def test_docstrings_have_readable_topics(found: str) -> None:
 def test_too_few_texts_are_named() -> None:
     with pytest.raises(CorpusError, match="1 of 2 texts have a known word; n_topics=3 needs at least 3"):
         SphericalTopics(model(), 3).fit(["aaa aab", "12"])
-    with pytest.raises(ValueError, match="by must be one of together, likelihood, tfidf"):
-        fitted().topic_words(by="chance")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k must be at least 1"):
         fitted().topic_words(0)

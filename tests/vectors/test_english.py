@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from quantise_english import FIRST, in_bytes, in_half_bytes, save_quantised
 
 from parasphere import (
     MissingExtraError,
@@ -19,16 +20,7 @@ from parasphere import (
     storage,
 )
 from parasphere.places import ENGLISH, GLOVE
-from parasphere.vectors.english import (
-    FIRST,
-    KIND,
-    english_folder,
-    in_bytes,
-    in_half_bytes,
-    load_english,
-    save_quantised,
-    unit_rows,
-)
+from parasphere.vectors.english import KIND, english_folder, load_english, unit_rows
 
 ROOT = Path(__file__).parents[2]
 WORDS = ["sea", "lake", "Äpfel"]

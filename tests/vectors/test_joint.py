@@ -29,7 +29,6 @@ from parasphere.vectors.learning_batch import KAPPA, KAPPA0, Parameters, Prior
 from parasphere.vectors.learning_pieces import Cutting, Pieces, cut
 from parasphere.vectors.learning_steps import Stepper
 from parasphere.vectors.learning_texts import known_words, read_texts
-from parasphere.vectors.learning_torch import cut_on_device
 
 TOKENS = Tokenizer(digits=True)
 
@@ -49,10 +48,10 @@ TEXTS, TOPICS = planted()
 SMALL = TEXTS[:60]
 
 
-def learned(texts: list[str], dim: int = 16, start: Any = None, device: Any = None, **changed: Any) -> Learning:
+def learned(texts: list[str], dim: int = 16, start: Any = None, **changed: Any) -> Learning:
     """Learn with settings that the learner does not offer: by default every word is looked at."""
     how = Settings(**{"sample": 0.0, "held_out": 0.1, **changed})
-    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count)), start, dim, how, device)
+    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count)), start, dim, how)
     state.run(None, False)
     return state
 
@@ -354,7 +353,7 @@ def test_faults_are_told() -> None:
     ("name", "value"),
     [
         ("dim", 1), ("dim", 2.5), ("start", 3), ("tokenizer", 7), ("epochs", 0), ("rate", 0), ("rate", "fast"),
-        ("min_count", 0), ("ngrams", 0), ("ngrams", "auto"), ("weigh", "no"), ("random_state", "x"), ("device", 0),
+        ("min_count", 0), ("ngrams", 0), ("ngrams", "auto"), ("weigh", "no"), ("random_state", "x"),
         ("checkpoint", 5), ("verbose", "loud"), ("start_strength", -1), ("n_jobs", 0),
     ],
 )  # fmt: skip
@@ -379,34 +378,6 @@ def test_pieces_hold_every_word_once(rng: np.random.Generator) -> None:
     sizes, held_out = np.diff(pieces.begins), pieces.begins[1:] - pieces.middles
     assert sizes.max() <= 9
     assert ((held_out >= 1) & (held_out <= 2) & (held_out < sizes)).all()
-
-
-def test_pieces_on_a_device_are_alike(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch", reason="learning on a device needs torch")
-    lengths = rng.integers(0, 40, size=30)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    ids, how, keep = np.arange(ends[-1], dtype=np.int32), Cutting(7, 2, 0.2), np.ones(ends[-1], np.float32)
-    pieces = cut(ids, ends, np.arange(30), keep, how, np.array([1], np.uint64))
-    generator = torch.Generator().manual_seed(1)
-    table, sizes, held_out = cut_on_device(
-        torch, torch.arange(ends[-1]), torch.from_numpy(lengths), torch.ones(ends[-1]), how, generator
-    )
-    np.testing.assert_array_equal(np.sort(table[table >= 0]), np.sort(pieces.words))
-    np.testing.assert_array_equal(np.sort(sizes), np.sort(np.diff(pieces.begins)))
-    np.testing.assert_array_equal(np.sort(held_out), np.sort(pieces.begins[1:] - pieces.middles))
-    np.testing.assert_array_equal((table >= 0).sum(1), sizes)
-
-
-def test_a_device_learns_the_same(found: Learning) -> None:
-    torch = pytest.importorskip("torch", reason="learning on a device needs torch")
-    torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
-    on_device = learned(TEXTS, device="cpu", epochs=40)
-    assert on_device.losses[-1][1] == pytest.approx(found.losses[-1][1], abs=0.05)  # judged alike, by compiled loops
-    assert topics_found(on_device.vectors("learned")) > 0.98
-    one, two = (small(device="cpu").fit(SMALL).vectors_.matrix for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    with pytest.raises(ValueError, match="device='nowhere' cannot be used here"):
-        small(device="nowhere").fit(SMALL)
 
 
 # -- learners as parts of models ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer
-from parasphere.vectors.learning_start import first_vectors
+from parasphere.vectors.learning import first_vectors
 
 LETTERS = "abcdefghijklmnop"
 

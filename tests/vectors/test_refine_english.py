@@ -9,10 +9,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from quantise_english import in_bytes, save_quantised
+from reproduction.datasets import SentencePairs
 
 from parasphere import SphericalParagraphModel, WordVectors, storage
-from parasphere.datasets import SentencePairs
-from parasphere.vectors.english import KIND, in_bytes, save_quantised
+from parasphere.vectors.english import KIND
 from parasphere.vectors.teaching import unit
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

@@ -20,7 +20,6 @@ from typer.core import TyperGroup
 from ..errors import ParasphereError, ParasphereWarning
 from ..printable import visible, visible_json
 from ..progress import progress
-from .hints import as_typed
 
 if TYPE_CHECKING:
     from ..model import SphericalParagraphModel
@@ -137,11 +136,9 @@ def model_facts(model: "SphericalParagraphModel") -> dict[str, Any]:
     import numpy as np
 
     vectors = model.vectors_
-    facets = [] if model.facets_ is None else model.facet_words(6)
     return {
         "vectors": None if vectors is None else vectors.name,
         "dim": model._n_features_out,
-        **{f"facet_{number}": words for number, words in enumerate(facets, 1)},
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
         "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
@@ -170,9 +167,9 @@ def print_json(facts: Any) -> None:
 
 
 def complain(kind: str, message: object) -> None:
-    """Print an error or a warning; hints name options instead of parameters."""
+    """Print an error or a warning."""
     name = styled((f"{kind}:", "bold red" if kind == "error" else "yellow"))
-    Screen(stderr=True).print(name, as_typed(str(message)), soft_wrap=True)
+    Screen(stderr=True).print(name, str(message), soft_wrap=True)
 
 
 @contextmanager

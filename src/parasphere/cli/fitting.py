@@ -44,7 +44,6 @@ def fit(
             help="Drop English stop words; the default, except with word vectors that have weights.",
         ),
     ] = None,
-    facets: Annotated[int, Option(min=1, help="Number of directions per document, one per region of words.")] = 1,
     learn: Annotated[
         bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
     ] = False,
@@ -66,7 +65,7 @@ def fit(
     ] = 10.0,
     max_iter: Annotated[int, Option(min=1, help="Maximum number of EM iterations.")] = 500,
     tol: Annotated[float, Option(help="Stop when an iteration gains less, in nats per word.")] = 1e-6,
-    seed: Annotated[int, Option(min=0, help="Seed of --paper, --facets and --learn-vectors.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of --paper and --learn-vectors.")] = 0,
     threads: options.Threads = 1,
     embed_vectors: Annotated[
         bool, Option("--embed-vectors", help="Copy the word vectors into the folder of the model.")
@@ -90,7 +89,7 @@ def fit(
         parasphere fit texts.txt --learn-vectors --out model
         parasphere fit texts.txt --vectors none --dim 50 --min-count 1 --out model
         parasphere fit more.txt --learn-vectors --from model --out newer
-        zcat texts.txt.gz | parasphere fit - --facets 10 --out model
+        zcat texts.txt.gz | parasphere fit - --out model
         parasphere fit 'texts/*.parquet' --cluster local:4 --out model
     """
     from ..corpus import blocks
@@ -107,16 +106,16 @@ def fit(
             raise ParasphereError(f"{name} needs --learn-vectors.")
     if work is not None and cluster is None:
         raise ParasphereError("--work needs --cluster.")
-    if paper and (stop_words is False or prior_strength != 10.0 or facets > 1 or learn or tokenizer):
+    if paper and (stop_words is False or prior_strength != 10.0 or learn or tokenizer):
         raise ParasphereError(
-            "--paper has its own tokenizer, stop words, prior strength, facets and vectors: omit these options."
+            "--paper has its own tokenizer, stop words, prior strength and vectors: omit these options."
         )
     settings: dict[str, Any] = {
         "max_iter": max_iter, "tol": tol, "n_jobs": threads, "random_state": seed, "verbose": not quiet.get(),
     }  # fmt: skip
     if not paper:
         words = options.tokenizer_named(tokenizer, stop_words)
-        settings |= {"tokenizer": words, "facets": facets, "prior_strength": prior_strength}
+        settings |= {"tokenizer": words, "prior_strength": prior_strength}
     source = _given_vectors(vectors or (GLOVE if paper else ENGLISH), update, vectors)
     if learn:
         source = _learner(

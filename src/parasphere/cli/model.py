@@ -112,8 +112,6 @@ def explain(
     Examples:
         parasphere explain model "a short text"
     """
-    import numpy as np
-
     estimator = load_model(model, vectors)
     explanation = estimator.explain(text)
     if as_json:
@@ -123,12 +121,6 @@ def explain(
         _print_shares(explanation)
     else:
         out.print("No word of this text has a vector: its direction is that of the corpus.")
-    if explanation.words and estimator.facets_ is not None:
-        facets = Table("facet", "share", "words", box=None)
-        for facet in np.argsort(explanation.facets)[::-1]:
-            words = ", ".join(estimator.facet_words(6)[facet])
-            facets.add_row(str(facet + 1), f"{explanation.facets[facet]:.1%}", words)
-        out.print(facets)
     if explanation.unknown:
         out.print(f"No vector for: {', '.join(dict.fromkeys(explanation.unknown))}", soft_wrap=True)
 

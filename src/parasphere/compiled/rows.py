@@ -66,36 +66,24 @@ def add_hashed(word: Any, weight: Any, total: Any) -> None:
     _add_hashed(word, weight, total)
 
 
-def sum_rows(ids: Any, ends: Any, matrix: Any, weights: Any, hashed: Any, *into: Any) -> None:
+@guarded(
+    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", sums="f[docs,dim]",
+    lengths="f8[docs]", squared_norms="f8[docs]", unknown="i8[docs]", squared_weights="f8[docs]",
+)  # fmt: skip
+@compiled
+def sum_rows(
+    ids: Any, ends: Any, matrix: Any, weights: Any, hashed: Any,
+    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
+) -> None:  # fmt: skip
     """Sum the float32 rows of the word ids of each document, in order, in float64.
 
     ``weights`` is None or has one weight per row. ``hashed`` is the weight of words that have only a hash; if it is 0,
     they count as unknown words do. What is written: the sums (n_docs, dim), and the lengths, squared
     norms, numbers of unknown words, and squared weights, (n_docs,) each.
     """
-    sum_lifted_rows(ids, ends, matrix, weights, hashed, None, None, None, *into)
-
-
-@guarded(
-    ids="i4[n]", ends="i8[docs]", matrix="f4[words,dim]", weights="f8[words]?", starts="i8[words+1]?",
-    facets="i4[parts]?", parts="f8[parts]?", sums="f[docs,width]", lengths="f8[docs]", squared_norms="f8[docs]",
-    unknown="i8[docs]", squared_weights="f8[docs]",
-)  # fmt: skip
-@compiled
-def sum_lifted_rows(
-    ids: Any, ends: Any, matrix: Any, weights: Any, hashed: Any, starts: Any, facets: Any, parts: Any,
-    sums: Any, lengths: Any, squared_norms: Any, unknown: Any, squared_weights: Any,
-) -> None:  # fmt: skip
-    """Like :func:`sum_rows`, but each row is added to the blocks of its facets, times its part in each.
-
-    The facets of word w are ``facets[starts[w] : starts[w + 1]]``. ``sums`` is (n_docs, n_facets * dim), or
-    (n_docs, dim) if ``starts``, ``facets`` and ``parts`` are None. Words that have only a hash have no facets.
-    """
-    dim, width = matrix.shape[1], sums.shape[1]
+    dim = matrix.shape[1]
     _check_ids(ids, ends, matrix.shape[0])
-    if starts is None and width != dim:
-        raise ValueError("without facets, the sums must be as wide as the rows")
-    total = np.empty(width, np.float64)
+    total = np.empty(dim, np.float64)
     into, rows, size = address(total), address(matrix), 4 * dim
     begin = 0
     for doc in range(ends.shape[0]):
@@ -111,7 +99,7 @@ def sum_lifted_rows(
             w = np.int64(ids[i])
             if w < 0:
                 missing += 1
-                if starts is None and w <= HASHED and hashed > 0.0:
+                if w <= HASHED and hashed > 0.0:
                     length += hashed
                     squares += hashed * hashed
                     _add_hashed(w, hashed, total)
@@ -120,24 +108,12 @@ def sum_lifted_rows(
             weight = 1.0 if weights is None else weights[w]
             length += weight
             squares += weight * weight
-            if starts is None:  # known when this is compiled: the other branch costs nothing
-                for j in range(0, dim - 7, 8):
-                    add_eight(into + 8 * j, row + 4 * j, weight)
-                for j in range(dim & ~7, dim):
-                    total[j] += np.float64(matrix[w, j]) * weight
-            else:
-                if starts[w] < 0 or starts[w + 1] > parts.shape[0]:
-                    raise ValueError("the facets of a word are beyond the last")
-                for k in range(starts[w], starts[w + 1]):
-                    block, part = dim * np.int64(facets[k]), weight * parts[k]
-                    if block < 0 or block + dim > width:
-                        raise ValueError("the sums are too narrow for so many facets")
-                    for j in range(0, dim - 7, 8):
-                        add_eight(into + 8 * (block + j), row + 4 * j, part)
-                    for j in range(dim & ~7, dim):
-                        total[block + j] += np.float64(matrix[w, j]) * part
+            for j in range(0, dim - 7, 8):
+                add_eight(into + 8 * j, row + 4 * j, weight)
+            for j in range(dim & ~7, dim):
+                total[j] += np.float64(matrix[w, j]) * weight
         squared = 0.0
-        for j in range(width):
+        for j in range(dim):
             sums[doc, j] = total[j]
             squared += np.float64(sums[doc, j]) ** 2
         lengths[doc] = length
@@ -179,37 +155,32 @@ def unit_combinations(rows: Any, factors: Any, shift: Any, otherwise: Any, out: 
             out[i, j] = moved[j] / length if length > 0.0 else otherwise[j]
 
 
-@guarded(rows="f[n,width]", factors="f8[n]", shift="f8[width]", matrix="f8[dim,dim]?", silent="b1[n]", out="f[n,width]")
+@guarded(rows="f[n,dim]", factors="f8[n]", shift="f8[dim]", matrix="f8[dim,dim]?", silent="b1[n]", out="f[n,dim]")
 @compiled
 def map_shifted_rows(rows: Any, factors: Any, shift: Any, matrix: Any, silent: Any, out: Any) -> None:
     """Write ``factor * row - shift`` for each row, times a matrix if there is one; 0 for those that are silent.
 
-    A row may have several blocks (facets), each of which is multiplied. BLAS would not keep to one order of additions.
+    BLAS would not keep to one order of additions.
     """
-    n, width = rows.shape
-    moved, mapped = np.empty((GROUP, width), np.float64), np.empty((GROUP, width), np.float64)
+    n, dim = rows.shape
+    moved, mapped = np.empty((GROUP, dim), np.float64), np.empty((GROUP, dim), np.float64)
     for begin in range(0, n, GROUP):
         many = min(GROUP, n - begin)
         for i in range(many):
-            for j in range(width):
+            for j in range(dim):
                 moved[i, j] = 0.0 if silent[begin + i] else rows[begin + i, j] * factors[begin + i] - shift[j]
         if matrix is None:  # known when this is compiled
             out[begin : begin + many] = moved[:many]
         else:
-            dim = matrix.shape[0]
-            if dim < 1 or width % dim != 0:
-                raise ValueError("rows must be as wide as the matrix, or several times as wide")
             mapped[:many] = 0.0
-            for block in range(0, width, dim):
-                into, first = address(mapped) + 8 * block, address(matrix)
-                _add_tiles(into, first, address(moved) + 8 * block, many, width, dim)
-                _add_rest(moved[:many], block, matrix, mapped)
+            _add_tiles(address(mapped), address(matrix), address(moved), many, dim)
+            _add_rest(moved[:many], matrix, mapped)
             out[begin : begin + many] = mapped[:many]
 
 
 @compiled
-def _add_tiles(into: Any, first: Any, rows: Any, n: Any, width: Any, dim: Any) -> None:
-    """Add the products of ``n`` rows of ``width`` numbers and of the whole eights of a square matrix, by addresses.
+def _add_tiles(into: Any, first: Any, rows: Any, n: Any, dim: Any) -> None:
+    """Add the products of ``n`` rows and of the whole eights of a square matrix, by addresses.
 
     Eight by eight numbers of the matrix are used for all rows while they are near. The sums of a row are those of the
     row alone: the rows of the matrix are added in their order.
@@ -217,19 +188,19 @@ def _add_tiles(into: Any, first: Any, rows: Any, n: Any, width: Any, dim: Any) -
     for j in range(0, dim - 7, 8):
         for k in range(0, dim - 7, 8):
             for i in range(n):
-                row = 8 * width * i
+                row = 8 * dim * i
                 add_eight_rows(into + row + 8 * k, first + 8 * (dim * j + k), 8 * dim, rows + row + 8 * j)
 
 
 @compiled
-def _add_rest(rows: Any, block: Any, matrix: Any, out: Any) -> None:
-    """Add the products that :func:`_add_tiles` leaves out, from column ``block`` on."""
+def _add_rest(rows: Any, matrix: Any, out: Any) -> None:
+    """Add the products that :func:`_add_tiles` leaves out."""
     dim = matrix.shape[0]
     whole = dim & ~7
     for i in range(rows.shape[0]):
         for j in range(dim):
             for k in range(0 if j >= whole else whole, dim):
-                out[i, block + k] += rows[i, block + j] * matrix[j, k]
+                out[i, k] += rows[i, j] * matrix[j, k]
 
 
 @guarded(rows="f[n,dim]", direction="f8[dim]", along="f8[n]")

@@ -62,7 +62,7 @@ def save_reader(folder: Path, reader: Reader) -> Path:
     """Save a reader with its vectors to a subfolder that is named by its content; return that."""
     # Vectors that were loaded from a file of this machine are copied: workers may not have it.
     reader = Reader(
-        reader.vectors.without_source(), reader.tokenizer, weights=reader.weights, facets=reader.facets,
+        reader.vectors.without_source(), reader.tokenizer, weights=reader.weights,
         unknown_weight=reader.unknown_weight, dtype=reader.dtype,
     )  # fmt: skip
     facts, arrays = storage.packed(reader, "reader")

@@ -3,14 +3,7 @@
 from .dataset import Dataset
 from .docstrings import docstrings
 
-__all__ = ["Dataset", "docstrings", "load", "names"]
-
-_LOADERS = {"docstrings": docstrings}
-
-
-def names() -> list[str]:
-    """Return the names that :func:`load` takes."""
-    return list(_LOADERS)
+__all__ = ["Dataset", "load"]
 
 
 def load(name: str) -> Dataset:
@@ -29,6 +22,6 @@ def load(name: str) -> Dataset:
     >>> corpus.ids[0], corpus.label_names[corpus.labels[0]]
     ('numpy.abs', 'arrays')
     """
-    if name not in _LOADERS:
-        raise ValueError(f"no corpus is called {name!r}; there are: {', '.join(_LOADERS)}")
-    return _LOADERS[name]()
+    if name != "docstrings":
+        raise ValueError(f"no corpus is called {name!r}; there is: docstrings")
+    return docstrings()

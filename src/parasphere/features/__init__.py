@@ -1,7 +1,6 @@
-"""From word ids and vectors to bags: sums, facets, and the reader that a fitted model keeps."""
+"""From word ids and vectors to bags: sums, and the reader that a fitted model keeps."""
 
 from .bags import Bags
-from .facets import Facets, find_facets
 from .inputs import as_texts, first_texts, held_texts, is_numeric
 from .mixin import THREADS, DocumentInputs
 from .reader import Reader, n_threads
@@ -11,11 +10,9 @@ __all__ = [
     "THREADS",
     "Bags",
     "DocumentInputs",
-    "Facets",
     "Reader",
     "Scatter",
     "as_texts",
-    "find_facets",
     "first_texts",
     "held_texts",
     "is_numeric",

@@ -12,7 +12,6 @@ from sklearn.utils.validation import validate_data
 from ..text import AnyTokenizer
 from ..vectors import WordVectors, is_learner, resolve
 from .bags import Bags
-from .facets import Facets, find_facets
 from .inputs import first_texts, held_texts, is_numeric, tokenizer_for
 from .reader import Reader
 
@@ -30,7 +29,6 @@ class DocumentInputs:
         "vectors": [str, os.PathLike, WordVectors, HasMethods(["fit", "get_params"]), None],
         "tokenizer": [callable, None],
         "weighted": ["boolean"],
-        "facets": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": THREADS,
     }
@@ -38,7 +36,6 @@ class DocumentInputs:
     vectors: Any
     tokenizer: AnyTokenizer | None
     weighted: bool
-    facets: int
     random_state: Any
     n_jobs: int | None
 
@@ -67,12 +64,6 @@ class DocumentInputs:
         reader = _learned(self, "reader_")
         return None if reader is None else reader.vectors
 
-    @property
-    def facets_(self) -> Facets | None:
-        """The facets of the words; None if there is only one."""
-        reader = _learned(self, "reader_")
-        return None if reader is None else reader.facets
-
     def _bags_to_fit(self, X: Any) -> Bags:
         """Return the bags of the corpus that the estimator is to be fitted to; texts are read by a new reader."""
         self._validate_params()  # type: ignore[attr-defined]
@@ -82,8 +73,6 @@ class DocumentInputs:
             X.check_numbers()
             return X
         if is_numeric(X):
-            if self.facets > 1:
-                raise ValueError(f"rows of numbers have no words to divide into facets={self.facets}; give texts")
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
         sample: list[str] = []
         if is_learner(self.vectors):
@@ -131,13 +120,9 @@ class DocumentInputs:
         vectors, tokenizer = resolve(
             self.vectors, self.tokenizer or tokenizer_for(sample), texts, weighted=self.weighted
         )
-        facets = None
-        if self.facets > 1:
-            seed = 0 if self.random_state is None else self.random_state
-            facets = find_facets(vectors.matrix, self.facets, seed)
         if not self.weighted:
-            return Reader(vectors, tokenizer, facets=facets)
-        return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight, facets=facets)
+            return Reader(vectors, tokenizer)
+        return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight)
 
 
 def _learned(estimator: Any, name: str) -> Any:

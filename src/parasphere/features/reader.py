@@ -1,4 +1,4 @@
-"""The reader of a fitted model: texts in, bags out, by fixed word vectors, tokenizer, weights and facets."""
+"""The reader of a fitted model: texts in, bags out, by fixed word vectors, tokenizer and weights."""
 
 import os
 from collections.abc import Iterator
@@ -14,16 +14,15 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..compiled import check_layouts
-from ..compiled.rows import HASHED, add_hashed, count_ids, sum_lifted_rows, sum_rows
+from ..compiled.rows import HASHED, add_hashed, count_ids, sum_rows
 from ..corpus import Block, blocks, strings
-from ..errors import ParasphereError, VectorsError
+from ..errors import ParasphereError
 from ..storage import storable
 from ..text import AnyTokenizer, Lookup, Tokenizer, string_buffers
 from ..vectors import WordVectors
 from ..vectors.stored import checked_weight
 from .bags import Bags
 from .coverage import Known
-from .facets import Facets
 from .inputs import as_texts
 from .scatter import Scatter
 
@@ -46,9 +45,7 @@ class Reader:
         Weight of each word, not negative; None weights all words equally.
     unknown_weight : float, default=0.0
         Weight of words that have no vector. Where it is not 0, such a word has a direction of its own, random but the
-        same for the same word everywhere, so that texts which share it are more alike. With facets it is 0.
-    facets : Facets, default=None
-        The facets of the words. The sums are then those of lifted vectors, (n_docs, n_facets * dim).
+        same for the same word everywhere, so that texts which share it are more alike.
     dtype : {float32, float64}, default=float32
         Type of the sums. They are computed in float64, in the order of the words, by one thread per document, so that
         the bits depend on neither ``n_jobs`` nor the way the corpus is split.
@@ -69,22 +66,15 @@ class Reader:
         *,
         weights: ArrayLike | None = None,
         unknown_weight: float = 0.0,
-        facets: Facets | None = None,
         dtype: DTypeLike = np.float32,
     ) -> None:
-        self.vectors, self.facets = vectors, facets
+        self.vectors = vectors
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
-        n_words = len(vectors)
-        if facets is not None and (len(facets.starts) - 1, facets.centres.shape[1]) != (n_words, vectors.dim):
-            raise VectorsError(
-                f"facets of {len(facets.starts) - 1:,} words in {facets.centres.shape[1]} dimensions do not fit "
-                f"{n_words:,} vectors of {vectors.dim}."
-            )
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, not {self.dtype}")
-        self.weights = None if weights is None else _weights(weights, n_words)
-        self.unknown_weight = 0.0 if facets is not None else checked_weight(unknown_weight)
+        self.weights = None if weights is None else _weights(weights, len(vectors))
+        self.unknown_weight = checked_weight(unknown_weight)
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -92,14 +82,9 @@ class Reader:
         return Lookup(self.vectors.vocabulary, self.tokenizer, hashing=self.unknown_weight > 0)
 
     @property
-    def n_facets(self) -> int:
-        """Number of facets; 1 if the vocabulary is not divided."""
-        return 1 if self.facets is None else self.facets.n_facets
-
-    @property
     def dim(self) -> int:
         """The dimension of the sums."""
-        return self.vectors.dim * self.n_facets
+        return self.vectors.dim
 
     def read(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
         """Read a corpus into bags, one entry per document, without the scatter of its words.
@@ -173,10 +158,7 @@ class Reader:
         """Write the numbers of some texts to bags that have room for them; return the ids of their words."""
         ids, ends = self.lookup.ids(texts)
         into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
-        if self.facets is None:
-            sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
-        else:
-            sum_lifted_rows(ids, ends, self.vectors.matrix, self.weights, 0.0, *self.facets.tables(), *into)
+        sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
         return ids
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
@@ -184,7 +166,6 @@ class Reader:
         for unit, word in self.lookup.units(text):
             if word >= 0:
                 row = self.vectors.matrix[word].astype(np.float64)
-                row = row if self.facets is None else self.facets.lifted(word, row)
                 yield unit, 1.0 if self.weights is None else float(self.weights[word]), row
             elif word <= HASHED:
                 row = np.zeros(self.dim)
@@ -214,7 +195,7 @@ class Reader:
         """Return the facts and arrays of a saved model; weights of the vectors are saved with those."""
         shared = self.weights is not None and self.weights is self.vectors.weights
         facts = {
-            "vectors": self.vectors, "tokenizer": self.tokenizer, "facets": self.facets, "dtype": self.dtype.name,
+            "vectors": self.vectors, "tokenizer": self.tokenizer, "dtype": self.dtype.name,
             "weights": "those of the vectors" if shared else self.weights, "unknown_weight": self.unknown_weight,
         }  # fmt: skip
         return facts, {}
@@ -222,12 +203,12 @@ class Reader:
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
         """Make a reader of saved facts."""
-        vectors, tokenizer, facets = facts["vectors"], facts["tokenizer"], facts["facets"]
-        if not (isinstance(vectors, WordVectors) and callable(tokenizer) and isinstance(facets, Facets | None)):
-            raise ParasphereError("a reader needs word vectors, a tokenizer, and Facets or None")
+        vectors, tokenizer = facts["vectors"], facts["tokenizer"]
+        if not (isinstance(vectors, WordVectors) and callable(tokenizer)):
+            raise ParasphereError("a reader needs word vectors and a tokenizer")
         weights = vectors.weights if isinstance(facts["weights"], str) else facts["weights"]
         options = {name: facts[name] for name in ("unknown_weight", "dtype")}
-        return cls(vectors, tokenizer, weights=weights, facets=facets, **options)
+        return cls(vectors, tokenizer, weights=weights, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the index out of pickles; it is built again when it is needed."""

@@ -55,23 +55,21 @@ class Scatter:
         weights : (n_words,) array
             Number of occurrences of each word, times its weight.
         sums, lengths : (n_docs, dim) and (n_docs,) arrays
-            Sum of the words of each text, and of their weights. The sums may have several blocks (facets), in each of
-            which a word has a part.
+            Sum of the words of each text, and of their weights.
         unknown : float, default=0.0
             Total weight of the words whose vectors are drawn by their hashes: their outer products are taken to be
             the expected ones, equal in all directions.
         """
-        return cls.from_means(matrix, weights, cls.means(sums, lengths, matrix.shape[1]), unknown)
+        return cls.from_means(matrix, weights, cls.means(sums, lengths), unknown)
 
     @staticmethod
-    def means(sums: NDArray[Any], lengths: Floats, dim: int) -> Exact:
+    def means(sums: NDArray[Any], lengths: Floats) -> Exact:
         """Return the part of the texts: the sum of the outer products of their means, times their lengths.
 
         Those of several corpora are added by ``+``, and then give the scatter of all of them.
         """
-        blocks = sums.reshape(-1, dim)
         shares = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-        return exact_products(blocks, np.repeat(shares, sums.shape[1] // dim))
+        return exact_products(sums, shares)
 
     @classmethod
     def from_means(cls, matrix: NDArray[Any], weights: Floats, means: Exact, unknown: float = 0.0) -> "Scatter":

@@ -9,7 +9,7 @@ from .explain import Explanation
 from .exports import writer
 from .index import Index
 from .near_duplicates import Duplicate, duplicates
-from .posterior import FacetPosterior, Posterior
+from .posterior import Posterior
 from .search import Match
 from .statistics import CorpusStatistics, Partition
 
@@ -17,7 +17,6 @@ __all__ = [
     "CorpusStatistics",
     "Duplicate",
     "Explanation",
-    "FacetPosterior",
     "Index",
     "Match",
     "MatchExplanation",

@@ -90,10 +90,6 @@ class Ecosystem:
         check_space(space)
         if self.reader_ is None:
             raise ParasphereError("a model that was fitted to numbers has no words to write; fit it to texts.")
-        if self.reader_.facets is not None:
-            raise ParasphereError(
-                "a model with several facets cannot be written as a static model; fit it with facets=1."
-            )
         tokenizer = writable(self.reader_.tokenizer)  # all checks come before anything is written
         self.save(folder)  # type: ignore[attr-defined]
         vectors, weights = self.reader_.vectors, self.reader_.weights

@@ -1,4 +1,4 @@
-"""Expectation-maximisation: the prior of a corpus from its bags, on any device, at once or online."""
+"""Expectation-maximisation: the prior of a corpus from its bags, at once or online."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -15,7 +14,6 @@ from ..errors import CorpusError, ParasphereError
 from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
-from ..sphere.bessel import Array
 from ..storage import check_types, storable
 from . import equations
 from .equations import Method, Prior
@@ -175,11 +173,10 @@ def fit_prior(
     max_iter: int,
     tol: float,
     random_state: Any = None,
-    device: str | None = None,
     verbose: bool = False,
 ) -> Run:
     """Run EM on documents that all have words; the parameters are those of ``SphericalParagraphModel``."""
-    partition = Partition(bags, first_kappa=first_kappa(start, random_state), device=device)
+    partition = Partition(bags, first_kappa=first_kappa(start, random_state))
     run = Run.begin(partition.look(paper=start == "paper"), strength, method, start)
     with progress("EM", max_iter, unit="iterations", shown=verbose) as advance:
         while not run.monitor(max_iter, tol).finished:
@@ -240,7 +237,7 @@ def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
     kappa = equations.solve(documents, prior, bags.dim)
     step = equations.e_step(documents, kappa, prior, bags.dim)
     mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
-    total = _total(equations.objective(documents, kappa, step.concentration, prior, bags.dim))
+    total = float(equations.objective(documents, kappa, step.concentration, prior, bags.dim).sum())
     return mean, total / max(1.0, float(bags.lengths.sum()))
 
 
@@ -348,7 +345,3 @@ def draw(
             sums[doc] = vmf.sample(directions[doc], kappa, int(count), rng).sum(axis=0)
     bags = Bags(sums, counts.astype(np.float64), (sums**2).sum(axis=1), np.zeros(n_docs, np.int64))
     return Sampled(bags, directions)
-
-
-def _total(numbers: Array) -> float:
-    return float(array_namespace(numbers).sum(numbers))

@@ -1,4 +1,4 @@
-"""The equations of the Spherical Paragraph Model, as pure functions over arrays of numpy or torch.
+"""The equations of the Spherical Paragraph Model, as pure functions over arrays.
 
 A document's direction ``d ~ vMF(mu0, kappa0)``, its words ``w_i ~ vMF(d, kappa)``. Write ``s`` for the sum of its
 ``l`` unit word vectors, ``Phi`` for the log-partition and ``A = Phi'`` for the mean length of the vMF distribution.
@@ -28,7 +28,6 @@ import math
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
 from ..compiled import check_layouts
@@ -40,8 +39,6 @@ from ..storage import check_types, storable
 from .solver import numbers_of, solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
-
-GPU_ROWS = 1 << 20  # rows of float32 sums that are widened to float64 at a time
 
 
 @storable("prior")
@@ -173,34 +170,23 @@ def objective(documents: Statistics, kappa: Array, concentration: Array, prior: 
 
 def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
     """Return the mean of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
-    xp = array_namespace(kappa)
     words = combination(sums, step.ratio * kappa)
-    return (words + float(xp.sum(step.ratio)) * prior.concentration * prior.mean_direction) / kappa.shape[0]
+    return (words + float(step.ratio.sum()) * prior.concentration * prior.mean_direction) / kappa.shape[0]
 
 
 def m_step(mean: Array, prior: Prior) -> Prior:
     """Return the prior whose mean is that of the posteriors, (dim,)."""
-    xp = array_namespace(mean)
-    length = float(xp.sqrt(xp.sum(mean * mean)))
+    length = float(np.sqrt((mean * mean).sum()))
     if length == 0.0:  # documents that cancel each other have no common direction
         return prior._replace(concentration=0.0)
     concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=prior.method))
     return prior._replace(mean_direction=mean / length, concentration=concentration)
 
 
-def pooled_cosine(squared_norms: Array, lengths: Array, squared_weights: Array) -> float:
-    """Return rho, the mean cosine of a word with the direction of its document, from all pairs of words of a text.
-
-    ``squared_weights`` is ``sum a_i^2`` of each document, (n_docs,): its length if words are not weighted.
-    """
-    return cosine_of_pairs(*pairs_of_words(squared_norms, lengths, squared_weights))
-
-
 def pairs_of_words(squared_norms: Array, lengths: Array, squared_weights: Array) -> tuple[float, float]:
     """Return the weighted sum of the cosines of all pairs of words within documents, and the sum of the weights."""
-    xp = array_namespace(lengths)
-    agreement = xp.sum(squared_norms - squared_weights)
-    return float(agreement), float(xp.sum(lengths * lengths - squared_weights))
+    agreement = (squared_norms - squared_weights).sum()
+    return float(agreement), float((lengths * lengths - squared_weights).sum())
 
 
 def cosine_of_pairs(agreement: float, pairs: float) -> float:
@@ -217,25 +203,15 @@ def directions(sums: Array, kappa: Array, prior: Prior) -> Array:
 
 def products(sums: Array, direction: Array) -> Array:
     """Return the inner product of each row with a direction, in float64: (n_docs, dim), (dim,) -> (n_docs,)."""
-    if is_numpy_array(sums):
-        along = np.empty(len(sums))
-        project(np.ascontiguousarray(sums), np.ascontiguousarray(direction), along)
-        return along
-    xp = array_namespace(sums)
-    parts = [xp.astype(sums[i : i + GPU_ROWS], xp.float64) @ direction for i in range(0, sums.shape[0], GPU_ROWS)]
-    return xp.concat(parts) if parts else xp.astype(sums[:, 0], xp.float64)
+    along = np.empty(len(sums))
+    project(np.ascontiguousarray(sums), np.ascontiguousarray(direction), along)
+    return along
 
 
 def combination(sums: Array, weights: Array) -> Array:
     """Return the sum of the rows times their weights, in float64: (n_docs, dim), (n_docs,) -> (dim,)."""
-    if is_numpy_array(sums):
-        total = np.empty(sums.shape[1])
-        weighted_sum(np.ascontiguousarray(sums), np.ascontiguousarray(weights), total)
-        return total
-    xp = array_namespace(sums)
-    total = xp.zeros_like(xp.astype(sums[0], xp.float64))
-    for i in range(0, sums.shape[0], GPU_ROWS):
-        total = total + weights[i : i + GPU_ROWS] @ xp.astype(sums[i : i + GPU_ROWS], xp.float64)
+    total = np.empty(sums.shape[1])
+    weighted_sum(np.ascontiguousarray(sums), np.ascontiguousarray(weights), total)
     return total
 
 

@@ -47,10 +47,6 @@ class SphericalParagraphModel(
     weighted : bool, default=True
         Weight words by ``vectors.weights``, if the vectors have weights (the default ones and learned ones do). The
         evidence is then that of weighted counts, which is no density of words.
-    facets : int, default=1
-        Number of regions into which the vocabulary is divided (:class:`parasphere.features.Facets`). The vector of a
-        document has ``facets * dim`` numbers, one block per facet, and the squared length of a block is the share of
-        its facet. 1 is the model of the paper.
     space : {"offset", "direction"}, default="offset"
         What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
         texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
@@ -71,11 +67,9 @@ class SphericalParagraphModel(
     tol : float, default=1e-6
         Stop when an iteration gains less than this, in nats of the objective per word.
     random_state : int, RandomState or None, default=None
-        Seed of ``init="paper"``, of :meth:`sample` and of the facets (0 for these if it is None).
+        Seed of ``init="paper"`` and of :meth:`sample`.
     n_jobs : int, default=None
         Number of threads that read text; None is 1, -1 is one per core. Results do not depend on it.
-    device : str, default=None
-        Where EM runs: None is numpy, otherwise a torch device such as "cuda" (extra ``torch``).
     verbose : bool, default=False
         Show a progress bar.
 
@@ -97,11 +91,9 @@ class SphericalParagraphModel(
     prior_ : Prior
         mu0, kappa0 and rho, with the ``prior_strength`` and ``kappa_method`` of the fit.
     reader_ : Reader or None
-        Reads texts as in the fit: its vectors, tokenizer, weights and facets. None after a fit to numbers.
+        Reads texts as in the fit: its vectors, tokenizer and weights. None after a fit to numbers.
     vectors_ : WordVectors or None
         The word vectors of ``reader_``.
-    facets_ : Facets or None
-        The facets of ``reader_``; None if there is only one.
     scatter_ : Scatter or None
         How words scatter within texts: the metric of the offsets. None is the ordinary metric: if ``whiten`` is False,
         and after a fit to rows, or to bags without a scatter.
@@ -141,7 +133,6 @@ class SphericalParagraphModel(
         "init": [StrOptions({"data", "paper"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "device": [str, None],
         "verbose": ["verbose"],
     }
     _layouts: ClassVar[dict[str, str]] = {"evidence_": "f8[trace]"}
@@ -161,7 +152,6 @@ class SphericalParagraphModel(
         *,
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = True,
-        facets: int = 1,
         space: Space = "offset",
         whiten: bool = True,
         prior_strength: float = 10.0,
@@ -171,13 +161,11 @@ class SphericalParagraphModel(
         tol: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
-        device: str | None = None,
         verbose: bool = False,
     ) -> None:
         self.vectors = vectors
         self.tokenizer = tokenizer
         self.weighted = weighted
-        self.facets = facets
         self.space = space
         self.whiten = whiten
         self.prior_strength = prior_strength
@@ -187,7 +175,6 @@ class SphericalParagraphModel(
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.verbose = verbose
 
     @classmethod
@@ -317,7 +304,6 @@ class SphericalParagraphModel(
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=self.random_state,
-            device=self.device,
             verbose=bool(self.verbose),
         )
         self._keep(run, bags, 5)

@@ -22,8 +22,6 @@ class Explanation:
         Share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.
     unknown : list of str
         The words without a vector, in the order of the text.
-    facets : list of float
-        Share of each facet in the direction: the squared lengths of its blocks.
     concentration, word_concentration : float
         kappa' and kappa_n.
     """
@@ -31,7 +29,6 @@ class Explanation:
     words: list[tuple[str, float]]
     prior: float
     unknown: list[str]
-    facets: list[float]
     concentration: float
     word_concentration: float
 
@@ -45,7 +42,6 @@ def explain(text: str, posterior: Posterior, reader: Reader, prior: Prior) -> Ex
         words=[(unit, float(kappa * scale * weight * (row @ direction))) for unit, weight, row in reader.parts(text)],
         prior=float(prior.concentration * scale * (prior.mean_direction @ direction)),
         unknown=[unit for unit, row in reader.lookup.units(text) if row < 0],
-        facets=posterior.by_facet(reader.n_facets).share[0].tolist(),
         concentration=whole,
         word_concentration=kappa,
     )

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,6 @@ from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
 from .posterior import unit_rows
 from .ranking import Question, Ranked, rank, rank_among
 from .search import Match
-
-if TYPE_CHECKING:
-    from .inference import Inference
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +73,7 @@ class Index:
     3
     """
 
-    model: "Inference"
+    model: Any  # a fitted SphericalParagraphModel, whose module imports this one
     offsets: NDArray[Any]
     ids: pa.LargeStringArray
     texts: pa.LargeStringArray | None
@@ -86,9 +83,7 @@ class Index:
     graph: Graph | None = None
 
     @classmethod
-    def empty(
-        cls, model: "Inference", *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True
-    ) -> Self:
+    def empty(cls, model: Any, *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True) -> Self:
         """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, ScoreWarning
 from ..features import Bags, DocumentInputs, Scatter
-from ..text import Tokenizer, count_words
 from .comparing import MatchExplanation, cosines, doubts, explain_match, log_bayes_factor
 from .em import Sampled, draw
 from .equations import Prior
@@ -51,7 +50,7 @@ class Inference(DocumentInputs):
     def log_likelihood(self, X: Any) -> Floats:
         """Return the profile log-likelihood of the words of each document, (n_docs,).
 
-        See :attr:`Posterior.log_likelihood`. Those of models with other word vectors, weights or facets are densities
+        See :attr:`Posterior.log_likelihood`. Those of models with other word vectors or weights are densities
         of other things and cannot be compared with these.
         """
         return self.posterior(X).log_likelihood
@@ -59,14 +58,14 @@ class Inference(DocumentInputs):
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean profile log-likelihood per known word, in nats.
 
-        There is a :class:`ScoreWarning` if words are weighted or divided into facets, as such scores can be compared
-        only between models with the same weights and facets.
+        There is a :class:`ScoreWarning` if words are weighted, as such scores can be compared only between models with
+        the same weights.
         """
         posterior = self.posterior(X)
-        if self.reader_ is not None and (self.reader_.weights is not None or self.reader_.facets is not None):
+        if self.reader_ is not None and self.reader_.weights is not None:
             warnings.warn(
-                "this score is that of weighted words, or of words divided into facets: compare it only with scores "
-                "of models with the same word vectors, weights and facets.",
+                "this score is that of weighted words: compare it only with scores of models with the same word "
+                "vectors and weights.",
                 ScoreWarning,
                 stacklevel=2,
             )
@@ -88,34 +87,6 @@ class Inference(DocumentInputs):
         check_is_fitted(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         return draw(self.prior_, n_docs, lengths, word_concentration, rng)
-
-    def facet_words(self, k: int = 10, texts: Any = None) -> list[list[str]]:
-        """Return the ``k`` words nearest to the centre of each facet, nearest first.
-
-        Each word is listed in the facet that it mostly belongs to.
-
-        Parameters
-        ----------
-        k : int, default=10
-        texts : texts, token lists, columns or path, default=None
-            A corpus: the words are chosen from its 3,000 most frequent ones that are no English stop words. None
-            chooses from the first 3,000 words of the vectors, which may be of another corpus.
-
-        Examples
-        --------
-        >>> from parasphere import SphericalParagraphModel, WordVectors
-        >>> vectors = WordVectors.from_arrays(["up", "high", "far", "off"], [[0, 1], [0.1, 1], [1, 0], [1, 0.1]])
-        >>> model = SphericalParagraphModel(vectors, facets=2, tol=1e-2).fit(["up high", "far off", "up off"])
-        >>> sorted(sorted(words) for words in model.facet_words(2))
-        [['far', 'off'], ['high', 'up']]
-        """
-        check_is_fitted(self)
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
-        if self.facets_ is None:
-            raise ValueError("the model has only one facet, which has no words of its own; fit it with facets=10, say")
-        words = None if texts is None else count_words(texts, Tokenizer(stop_words="english", min_length=2))[0][:3000]
-        return self.facets_.nearest_words(self.vectors_, k, words)
 
     def explain(self, text: str) -> Explanation:
         """Return the contribution of each word, and of the corpus, to the direction of a text.

@@ -19,25 +19,6 @@ Space: TypeAlias = Literal["offset", "direction"]
 
 
 @dataclass(frozen=True)
-class FacetPosterior:
-    """The posterior of each document, facet by facet.
-
-    Attributes
-    ----------
-    direction : (n_docs, n_facets, dim) array
-        Direction of each document within each facet: unit vectors, or 0 where a facet has no share.
-    share : (n_docs, n_facets) array
-        Share of each facet in each document; rows add up to 1.
-    concentration : (n_docs, n_facets) array
-        ``|eta_t|``, the evidence for the direction within each facet.
-    """
-
-    direction: NDArray[Any]
-    share: Floats
-    concentration: Floats
-
-
-@dataclass(frozen=True)
 class Posterior:
     """The posterior of each document given its words.
 
@@ -117,29 +98,6 @@ class Posterior:
         """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
         return mapped(rows, self.whitening)
 
-    def by_facet(self, n_facets: int) -> "FacetPosterior":
-        """Split the directions of a model with several facets.
-
-        Parameters
-        ----------
-        n_facets : int
-
-        Examples
-        --------
-        >>> direction, one = np.array([[0.6, 0.0, 0.0, 0.8]]), np.ones(1)
-        >>> prior = Prior(direction[0], 1.0, cosine=0.5, strength=0.0)
-        >>> facets = Posterior(direction, one, one, one, np.zeros(1, int), one, prior).by_facet(2)
-        >>> facets.direction.tolist(), facets.share.round(2).tolist()
-        ([[[1.0, 0.0], [0.0, 1.0]]], [[0.36, 0.64]])
-        """
-        dim = self.direction.shape[1]
-        if n_facets < 1 or dim < 1 or dim % n_facets:
-            raise ValueError(f"directions of {dim} numbers cannot be split into {n_facets!r} facets of equal size")
-        blocks = self.direction.reshape(len(self), n_facets, dim // n_facets)
-        lengths = np.linalg.norm(blocks, axis=2)
-        directions = blocks / np.where(lengths > 0, lengths, 1)[:, :, None]
-        return FacetPosterior(directions, lengths.astype(np.float64) ** 2, self.concentration[:, None] * lengths)
-
     def __len__(self) -> int:
         return len(self.direction)
 
@@ -200,7 +158,7 @@ def _mean_length(concentration: float, dim: int) -> float:
 
 
 def mapped(rows: Floats, whitening: Floats | None) -> Floats:
-    """Return rows times the whitening; with facets, block by block."""
+    """Return rows times the whitening."""
     if whitening is None:
         return rows
     n_rows, width = rows.shape

@@ -14,7 +14,6 @@ from ..features import Bags, Reader, Scatter
 from ..sphere.bessel import Array
 from ..storage import check_types, storable
 from . import equations
-from .devices import moved, on_host
 from .equations import Prior
 
 FirstKappa = Callable[[equations.Statistics, Prior], Array]  # the word concentrations that EM starts from
@@ -108,8 +107,6 @@ class Partition:
         Occurrences of each word of the vectors, if texts were read.
     first_kappa : callable, default=solved_kappa
         The word concentrations that EM starts from.
-    device : str, default=None
-        Where EM runs: None is numpy, otherwise a torch device, whose sums are rounded and thus not exact.
     """
 
     bags: Bags
@@ -117,7 +114,6 @@ class Partition:
     unknown: int = 0
     word_counts: NDArray[np.int64] | None = None
     first_kappa: FirstKappa | None = None
-    device: str | None = None
     _reached: "_Reached | None" = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -147,7 +143,7 @@ class Partition:
         if paper:
             sums["total"] = exact_sum(bags.sums)
         if self.word_counts is not None and bags.reader is not None:
-            sums["means"] = Scatter.means(bags.sums, bags.lengths, bags.reader.vectors.dim)
+            sums["means"] = Scatter.means(bags.sums, bags.lengths)
         return CorpusStatistics(0, self.counts, sums, self.word_counts)
 
     def statistics(self, priors: Sequence[Prior]) -> CorpusStatistics:
@@ -166,37 +162,27 @@ class Partition:
         objective = equations.objective(
             reached.documents, reached.kappa, reached.posterior.concentration, reached.prior, self.bags.dim
         )
-        sums = {"objective": exact_sum(np.asarray(on_host(objective))), "mean": self._mean(reached)}
+        sums = {"objective": exact_sum(np.asarray(objective)), "mean": self._mean(reached)}
         return CorpusStatistics(reached.step, self.counts, sums)
 
     def _next(self, prior: Prior, before: "_Reached | None") -> "_Reached":
         """Make one more step: the word concentrations after the last, and the posteriors under a new prior."""
         dim = self.bags.dim
-        given, prior = prior, prior._replace(mean_direction=moved(prior.mean_direction, self.device))
+        bags, way = self.bags, (() if before is None else before.way)
+        documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
         if before is None:
-            columns = (self.bags.sums, self.bags.squared_norms, self.bags.lengths)
-            documents = equations.statistics(*columns, given)
-            kappa = moved((self.first_kappa or solved_kappa)(documents, given), self.device)
-            sums, squared, lengths = (moved(column, self.device) for column in columns)
-            documents = equations.Statistics(moved(documents.along, self.device), squared, lengths)
-            way: tuple[Any, ...] = ()
+            kappa = (self.first_kappa or solved_kappa)(documents, prior)
         else:
-            sums, squared, lengths = before.sums, before.documents.squared_norms, before.documents.lengths
             kappa = equations.update(before.documents, before.posterior, before.prior, dim)
-            documents = equations.statistics(sums, squared, lengths, prior)
-            way = before.way
-        way = (*way, *_way([given]))
-        return _Reached(len(way), way, prior, sums, documents, kappa, equations.e_step(documents, kappa, prior, dim))
+        way = (*way, *_way([prior]))
+        return _Reached(len(way), way, prior, documents, kappa, equations.e_step(documents, kappa, prior, dim))
 
     def _mean(self, reached: "_Reached") -> Exact:
         """Return the sum of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
         prior, kappa, posterior = reached.prior, reached.kappa, reached.posterior
-        if self.device is None:
-            common = prior.concentration * prior.mean_direction
-            lengths = np.sqrt(self.bags.squared_norms)
-            return exact_mean_sum(reached.sums, posterior.ratio * kappa, posterior.ratio, common, lengths)
-        mean = on_host(equations.mean_of_posteriors(reached.sums, kappa, posterior, prior))
-        return exact_sum(len(self.bags) * mean[None])
+        common = prior.concentration * prior.mean_direction
+        lengths = np.sqrt(self.bags.squared_norms)
+        return exact_mean_sum(self.bags.sums, posterior.ratio * kappa, posterior.ratio, common, lengths)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is computed again where it is needed."""
@@ -210,7 +196,6 @@ class _Reached:
     step: int
     way: tuple[Any, ...]
     prior: Prior
-    sums: Array
     documents: equations.Statistics
     kappa: Array
     posterior: equations.Step
@@ -219,7 +204,7 @@ class _Reached:
         """Tell whether this is a step on the way that EM has taken."""
         if self.way != _way(priors[: self.step]):
             return False
-        return np.array_equal(priors[self.step - 1].mean_direction, on_host(self.prior.mean_direction))
+        return np.array_equal(priors[self.step - 1].mean_direction, self.prior.mean_direction)
 
 
 def _way(priors: Sequence[Prior]) -> tuple[Any, ...]:

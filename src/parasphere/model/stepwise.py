@@ -20,7 +20,6 @@ class Stepwise(Inference):
     prior_strength: float
     max_iter: int
     tol: float
-    device: str | None
     space: Space
     whiten: bool
 
@@ -44,7 +43,7 @@ class Stepwise(Inference):
             Passed to :func:`parasphere.corpus.blocks`.
         """
         start = first_kappa(self.init, self.random_state, before)
-        options: dict[str, Any] = {"first_kappa": start, "device": self.device}
+        options: dict[str, Any] = {"first_kappa": start}
         if isinstance(X, Bags):
             X.check_numbers()
             return Partition.of(X, **options)

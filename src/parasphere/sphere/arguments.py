@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import operator
 from typing import Final
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
 
 from . import bessel
 from .bessel import Array
@@ -18,15 +16,13 @@ _UNIT_TOLERANCE: Final = 1e-3  # of a vector's length: catches unnormalised inpu
 
 
 def float64(x: Array, name: str) -> Array:
-    """Return x as a Python float or as a float64 array of its own library."""
+    """Return x as a Python float or as a float64 array."""
     if isinstance(x, numbers.Real):
         return float(x)
-    if not is_array_api_obj(x):
-        x = np.asarray(x)
-    xp = array_namespace(x)
-    if not xp.isdtype(x.dtype, ("real floating", "integral")):
+    x = np.asarray(x)
+    if x.dtype.kind not in "fiu":
         raise ValueError(f"{name} must hold real numbers, not {x.dtype}")
-    return xp.astype(x, xp.float64, copy=False)
+    return x.astype(np.float64, copy=False)
 
 
 def like(result: Array, *arguments: Array) -> Array:
@@ -34,10 +30,9 @@ def like(result: Array, *arguments: Array) -> Array:
     types = [x.dtype for x in arguments if hasattr(x, "dtype")]
     if isinstance(result, float):
         return np.float32(result) if types and all(t == np.float32 for t in types) else result
-    xp = array_namespace(result)
-    if types and all(t == xp.float32 for t in types):
-        result = xp.astype(result, xp.float32)
-    return result[()] if is_numpy_namespace(xp) and result.ndim == 0 else result
+    if types and all(t == np.float32 for t in types):
+        result = result.astype(np.float32)
+    return result[()] if result.ndim == 0 else result
 
 
 def require(x: Array, low: float, high: float, what: str) -> None:
@@ -47,12 +42,11 @@ def require(x: Array, low: float, high: float, what: str) -> None:
             return
         bad, at = float(x), ""
     else:
-        xp = array_namespace(x)
-        if math.prod(x.shape) == 0 or (xp.min(x) >= low and xp.max(x) <= high):
+        if x.size == 0 or (x.min() >= low and x.max() <= high):
             return
-        flat = xp.reshape(x, (-1,))
-        first = int(xp.argmax(xp.astype(~((flat >= low) & (flat <= high)), xp.int8)))
-        where = ", ".join(str(int(i)) for i in np.unravel_index(first, tuple(x.shape)))
+        flat = x.reshape(-1)
+        first = int((~((flat >= low) & (flat <= high))).argmax())
+        where = ", ".join(str(int(i)) for i in np.unravel_index(first, x.shape))
         bad, at = float(flat[first]), f" at index [{where}]" if where else ""
     raise ValueError(f"{what} must lie in [{low:g}, {high:g}], not {bad!r}{at}")
 
@@ -81,8 +75,7 @@ def unit_vectors(x: Array, name: str) -> Array:
     shape = () if isinstance(x, float) else tuple(x.shape)
     if not shape or shape[-1] < 2:
         raise ValueError(f"{name} must have shape (..., dim) with dim at least 2, not {shape}")
-    xp = array_namespace(x)
-    lengths = xp.sqrt(xp.vecdot(x, x))
+    lengths = np.sqrt(np.vecdot(x, x))
     require(lengths, 1 - _UNIT_TOLERANCE, 1 + _UNIT_TOLERANCE, f"the length of {name}, a unit vector,")
     return x
 

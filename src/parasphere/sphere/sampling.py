@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array, to_device
 
 from .arguments import like, nonnegative, unit_vectors
 from .bessel import Array
@@ -16,8 +15,7 @@ def sample(mean_direction: Array, kappa: Array, size: int | tuple[int, ...] = ()
     """Draw random unit vectors, (*size, ..., dim), exactly.
 
     The cosine to the mean direction comes from the rejection sampler of Ulrich (1984) and Wood (1994), the rest from
-    normal variates and one Householder reflection; the cost is linear in ``dim``. numpy makes the draws, which are then
-    moved to the library and device of ``mean_direction``.
+    normal variates and one Householder reflection; the cost is linear in ``dim``.
 
     Parameters
     ----------
@@ -39,11 +37,9 @@ def sample(mean_direction: Array, kappa: Array, size: int | tuple[int, ...] = ()
     >>> bool(abs(draws[:, 0].mean() - vmf.mean_length(1500.0, 300)) < 0.001)
     True
     """
-    centre = unit_vectors(mean_direction, "mean_direction")
-    values = nonnegative(kappa, "kappa")
+    mu = unit_vectors(mean_direction, "mean_direction")
+    k = np.asarray(nonnegative(kappa, "kappa"))
     rng = np.random.default_rng(rng)
-    mu = np.asarray(to_device(centre, "cpu"))
-    k = np.asarray(values if isinstance(values, float) else to_device(values, "cpu"))
     size = tuple(size) if isinstance(size, tuple | list) else (operator.index(size),)
     shape = (*size, *np.broadcast_shapes(mu.shape[:-1], k.shape))
     dim = mu.shape[-1]
@@ -60,9 +56,6 @@ def sample(mean_direction: Array, kappa: Array, size: int | tuple[int, ...] = ()
     mirror = mu.copy()
     mirror[..., 0] += sign
     out -= (2.0 * np.vecdot(out, mirror) / np.vecdot(mirror, mirror))[..., None] * mirror
-
-    if not is_numpy_array(centre):
-        out = array_namespace(centre).asarray(out, device=device(centre))
     return like(out, mean_direction)
 
 

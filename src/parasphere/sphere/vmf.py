@@ -8,9 +8,9 @@ Everything else follows from the log-partition ``Phi``: its derivative ``A`` is 
 derivative ``A'`` the variance of the cosine. They are ratios of Bessel functions, where other implementations
 underflow, overflow or lose digits by cancellation; :mod:`parasphere.sphere.bessel` avoids all three.
 
-The functions take Python scalars or arrays of numpy, torch or cupy, compute in float64 and return what they were
-given: the same library and shape, and float32 for float32. Scalars, and numpy arrays of any length and layout, give
-the same bits: a document has the same concentration alone and in a batch.
+The functions take Python scalars or arrays, compute in float64 and return what they were given: the same shape, and
+float32 for float32. Scalars, and arrays of any length and layout, give the same bits: a document has the same
+concentration alone and in a batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import functools
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from . import bessel
 from .arguments import like, nonnegative, order_of_dim, two_unit_vectors, unit_vectors
@@ -183,7 +182,7 @@ def log_density(x: Array, mean_direction: Array, kappa: Array) -> Array:
     """
     points, centre, order = two_unit_vectors(x, mean_direction, ("x", "mean_direction"))
     values = nonnegative(kappa, "kappa")
-    cosine = array_namespace(points, centre).vecdot(points, centre)
+    cosine = np.vecdot(points, centre)
     return like(values * (cosine - 1.0) - bessel.apply(bessel.log_excess, values, order), x, mean_direction, kappa)
 
 
@@ -226,13 +225,12 @@ def kl_divergence(mean_direction_p: Array, kappa_p: Array, mean_direction_q: Arr
     """
     p, q, order = two_unit_vectors(mean_direction_p, mean_direction_q, ("mean_direction_p", "mean_direction_q"))
     k_p, k_q = nonnegative(kappa_p, "kappa_p"), nonnegative(kappa_q, "kappa_q")
-    xp = array_namespace(p, q)
     gap = p - q
-    versine = 0.5 * xp.vecdot(gap, gap)  # 1 - cosine, and exactly 0 between equal vectors
+    versine = 0.5 * np.vecdot(gap, gap)  # 1 - cosine, and exactly 0 between equal vectors
     length = bessel.apply(bessel.mean_length, k_p, order)
     excess = bessel.apply(bessel.log_excess, k_q, order) - bessel.apply(bessel.log_excess, k_p, order)
     divergence = excess + (k_q - k_p) * bessel.apply(bessel.shortfall, k_p, order) + k_q * length * versine
-    return like(xp.clip(divergence, min=0.0), mean_direction_p, kappa_p, mean_direction_q, kappa_q)
+    return like(np.maximum(divergence, 0.0), mean_direction_p, kappa_p, mean_direction_q, kappa_q)
 
 
 class Estimate(NamedTuple):
@@ -270,20 +268,19 @@ def fit(x: Array, weights: Array | None = None) -> Estimate:
     points = unit_vectors(x, "x")
     if points.ndim != 2 or points.shape[0] == 0:
         raise ValueError(f"x must have shape (n, dim) with n at least 1, not {tuple(points.shape)}")
-    xp = array_namespace(points)
     if weights is None:
-        total, mass = xp.sum(points, axis=0), float(points.shape[0])
+        total, mass = points.sum(axis=0), float(points.shape[0])
     else:
         counts = nonnegative(weights, "weights")
         shape = () if isinstance(counts, float) else tuple(counts.shape)
         if shape != (points.shape[0],):
             raise ValueError(f"weights must have shape {(points.shape[0],)}, not {shape}")
-        total, mass = counts @ points, float(xp.sum(counts))
+        total, mass = counts @ points, float(counts.sum())
         if mass == 0:
             raise ValueError("weights must not all be 0")
-    length = float(xp.sqrt(xp.vecdot(total, total)))
+    length = float(np.sqrt(np.vecdot(total, total)))
     if length <= mass * np.finfo(np.float64).eps:
-        axis = xp.zeros_like(total)
+        axis = np.zeros_like(total)
         axis[0] = 1.0
         return Estimate(like(axis, x), 0.0)
     return Estimate(like(total / length, x), concentration(min(length / mass, 1.0), points.shape[1]))

@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..baselines import TfIdf
 from ..corpus import Block, blocks
 from ..errors import CorpusError
 from ..features import as_texts
@@ -26,6 +25,7 @@ from . import representation
 from .merging import merge_topics
 from .neighbours import smoothed
 from .sums import TopicSums, sums_of
+from .weights import WordWeights
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -86,7 +86,7 @@ class SphericalTopics(
         The weight of the words.
     model_ : SphericalParagraphModel
         The model of the texts.
-    words_ : TfIdf
+    words_ : WordWeights
         The words that topics are described by, and their weights.
 
     Notes
@@ -207,8 +207,7 @@ class SphericalTopics(
 
     def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
         """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""
-        self.words_ = TfIdf(sublinear_tf=True, max_words=WORDS, tokenizer=Tokenizer(stop_words="english", min_length=2))
-        weights = self.words_.fit_transform(held)
+        self.words_, weights = WordWeights.fit(held, Tokenizer(stop_words="english", min_length=2), WORDS)
         self.axes_ = representation.lexical_axes(weights, int(rng.integers(2**31)))
         self.model_ = self._fitted_model(held)
         lexical = representation.lexical_rows(weights, self.axes_)
@@ -229,7 +228,7 @@ class SphericalTopics(
         return model
 
     def _parts(self, texts: Any) -> tuple[NDArray[Any], Rows]:
-        lexical = representation.lexical_rows(self.words_.transform(texts), self.axes_)
+        lexical = representation.lexical_rows(self.words_.weigh(self.words_.counts(texts)), self.axes_)
         return self.model_.transform(texts, space="offset"), lexical
 
     def _rows(self, held: Any) -> Rows:

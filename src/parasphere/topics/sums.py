@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,13 @@ from scipy import sparse
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from ..baselines import TfIdf
 from ..corpus import Block
 from ..sphere import vmf
-from ..text import count_matrix
 from .merging import Merges, merge_topics
 from .representation import texts_at
 from .tables import over_column, table
-from .words import class_tfidf, counted_together, likelihood_ratio, together, top_words
+from .weights import WordWeights
+from .words import counted_together, together, top_words
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -37,7 +36,7 @@ class TopicSums:
         "counts_": "f8[topics,columns]", "together_": "f8[topics,columns]", "labels_": "i8[docs]",
     }  # fmt: skip
 
-    words_: TfIdf
+    words_: WordWeights
     outliers_: bool
     outlier_limit_: float  # texts whose log-likelihood ratio between topics and corpus is less belong to no topic
     sums_: Floats  # of the texts per topic
@@ -49,32 +48,25 @@ class TopicSums:
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
 
-    def topic_words(
-        self, k: int = 10, *, by: Literal["together", "likelihood", "tfidf"] = "together"
-    ) -> list[list[str]]:
+    def topic_words(self, k: int = 10) -> list[list[str]]:
         """Return the ``k`` words that describe each topic best, best first.
 
         Parameters
         ----------
         k : int, default=10
-        by : {"together", "likelihood", "tfidf"}, default="together"
-            "likelihood" is the share in the log-likelihood ratio between the topic and the corpus, and "tfidf" is
-            class-based tf-idf. "together" is the former, where a word counts the more, the more of the topic's first
-            words are in the same text, and words that several topics share count less. In all of them a word that a
-            text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by repetition.
+
+        Notes
+        -----
+        Words are scored by their share in the log-likelihood ratio between the topic and the corpus, where a word
+        counts the more, the more of the topic's first words are in the same text, and words that several topics share
+        count less. A word that a text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by
+        repetition.
         """
         check_is_fitted(self)
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        if by == "together":
-            scores = together(self.counts_, self.together_)
-        elif by == "likelihood":
-            scores = likelihood_ratio(self.counts_)
-        elif by == "tfidf":
-            scores = class_tfidf(self.counts_)
-        else:
-            raise ValueError(f"by must be one of together, likelihood, tfidf, not {by!r}")
-        return top_words(scores, self.words_.vocabulary_.words, k)
+        scores = together(self.counts_, self.together_)
+        return top_words(scores, self.words_.vocabulary.words, k)
 
     def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
         """Return the name of the topic of each text, its first words; "" for outliers and texts that say nothing.
@@ -181,7 +173,7 @@ class TopicSums:
         k, dim = len(names), known.shape[1]
         self.sums_, self.sizes_ = np.zeros((k, dim)), np.zeros(k)
         self.background_ = np.zeros(dim)
-        self.counts_, self.together_ = np.zeros((k, len(self.words_.idf_))), np.zeros((k, len(self.words_.idf_)))
+        self.counts_, self.together_ = np.zeros((k, len(self.words_))), np.zeros((k, len(self.words_)))
         self.labels_ = np.zeros(0, np.int64)
         self.typical_, self.typical_scores_ = [[] for _ in names], [[] for _ in names]
         self._add(known, labels)
@@ -200,7 +192,7 @@ class TopicSums:
     def _describe(self, held: list[Block], rows: Rows) -> None:
         """Label texts, count their words, and keep the most typical of them."""
         labels, k = self._labels(rows), len(self.sizes_)
-        counts = count_matrix(held, self.words_.vocabulary_, self.words_.tokenizer_).astype(np.float64)
+        counts = self.words_.counts(held).astype(np.float64)
         counts.data = 1 + np.log1p(np.log(counts.data))
         own = members(labels, k)
         self.counts_ = self.counts_ + own @ counts

@@ -13,17 +13,6 @@ MOST_COMPANY = 4  # of them that count in one text: a long text that has them al
 ALONE = 0.1  # what a word counts in a text that has no other of them
 
 
-def class_tfidf(counts: Floats) -> Floats:
-    """Return the class-based tf-idf of words in topics (Grootendorst, 2022), (n_topics, n_words).
-
-    ``c_tw / sum_w c_tw * log(1 + m / sum_t c_tw)``, where ``m`` is the mean of ``sum_w c_tw`` over topics.
-    """
-    totals = counts.sum(axis=1, keepdims=True)
-    frequencies = counts.sum(axis=0)
-    idf = np.log1p(totals.mean() / np.where(frequencies > 0, frequencies, 1.0))
-    return np.asarray(counts / np.where(totals > 0, totals, 1.0) * idf)
-
-
 def likelihood_ratio(counts: Floats, weighted: Floats | None = None) -> Floats:
     """Return the share of each word in the log-likelihood ratio of a topic's words, (n_topics, n_words).
 

@@ -14,8 +14,7 @@ from ..errors import VectorsError
 from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
-from .learning import Learning, Settings
-from .learning_start import with_others
+from .learning import Learning, Settings, with_others
 from .learning_texts import known_words, read_texts, seed_of, with_phrases
 from .wordvectors import WordVectors
 
@@ -62,9 +61,6 @@ class JointVectors(Saved, BaseEstimator):
         Seed of initial vectors and sampling; the same integer gives the same bits.
     n_jobs : int, default=None
         Number of threads; None is 1, -1 is one per core. Results do not depend on it.
-    device : str, default=None
-        None runs compiled code. A torch device such as "cuda" (extra ``torch``) makes the same steps there, with texts,
-        sampling and parameters on the device.
     checkpoint : path, default=None
         A folder that keeps the state after each epoch: learning that was interrupted continues from it and ends with
         the same result. It is removed at the end.
@@ -110,7 +106,6 @@ class JointVectors(Saved, BaseEstimator):
         "weigh": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "device": [str, None],
         "checkpoint": [str, Path, None],
         "verbose": ["verbose"],
     }
@@ -133,7 +128,6 @@ class JointVectors(Saved, BaseEstimator):
         weigh: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        device: str | None = None,
         checkpoint: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
@@ -148,7 +142,6 @@ class JointVectors(Saved, BaseEstimator):
         self.weigh = weigh
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.checkpoint = checkpoint
         self.verbose = verbose
 
@@ -200,7 +193,7 @@ class JointVectors(Saved, BaseEstimator):
             texts = known_words(with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score))
         if not (np.diff(texts.ends) > 1).any():
             raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
-        learning = Learning(texts, start, dim, settings, self.device, effective_n_jobs(self.n_jobs))
+        learning = Learning(texts, start, dim, settings, effective_n_jobs(self.n_jobs))
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
         learning.run(checkpoint, bool(self.verbose))
         learned = learning.vectors(name)

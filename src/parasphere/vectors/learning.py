@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from ..storage import Checkpoint
 from ..text import Vocabulary, phrase_rows
 from .learning_batch import KAPPA, KAPPA0, SLOPE, Parameters, Prior, draw
 from .learning_pieces import Cutting, Pieces, cut
-from .learning_start import first_state
 from .learning_steps import GROUP, Stepper
 from .learning_texts import Texts
-from .learning_torch import Device
 from .wordvectors import WordVectors
 
 TABLE = 1 << 21  # entries of the table that words are drawn from
@@ -40,6 +38,15 @@ SEEN = 45e6  # words to learn from, all epochs together,
 EPOCHS = 4, 18  # within these bounds; if all words start at random,
 EPOCHS_AT_RANDOM = 4, 40
 COOLING = 2  # epochs in which the rate falls to zero once the held-out likelihood gains nothing
+SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
+SMALLEST = 0.01  # weight to start with: the logarithm of none can be moved
+# The sums of squares of Adagrad begin as if some occurrences of each word had been seen: without them the first steps,
+# of one noisy gradient each, would be the longest. Known words begin as if SEEN words of text had been read, but at
+# most MOST epochs; others as if a quarter of an epoch had.
+KNOWN, SEEN, MOST = 10.0, 6e5, 4.0
+NEW, EPOCH = 1.0, 0.25
+SQUARE = 100.0  # per occurrence; of weights:
+KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -66,19 +73,11 @@ class Settings:
 
 
 class Learning:
-    """The state of learning, in arrays that a checkpoint can keep; None as the device is compiled code."""
+    """The state of learning, in arrays that a checkpoint can keep."""
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
-    def __init__(
-        self,
-        texts: Texts,
-        start: WordVectors | None,
-        dim: int,
-        settings: Settings,
-        device: str | None = None,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, threads: int = 1) -> None:
         self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
         with np.errstate(divide="ignore"):  # a word that only occurs within phrases
@@ -107,7 +106,6 @@ class Learning:
         self.epochs = settings.epochs or int(np.clip(round(SEEN / max(kept, 1)), *bounds))
         n_pieces = max(kept / (settings.context + settings.targets), n_texts)
         self.batch = int(np.clip(n_pieces // FEWEST_BATCHES, 4, BATCH))
-        self.device = None if device is None else Device(self, device)
 
     @property
     def key(self) -> dict[str, Any]:
@@ -115,8 +113,7 @@ class Learning:
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.texts.ids, self.texts.ends, self.start.matrix, self.start.weights):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        on_device = self.device is not None
-        return {"texts and start": digest.hexdigest(), "device": on_device, **asdict(self.settings)}
+        return {"texts and start": digest.hexdigest(), **asdict(self.settings)}
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
@@ -144,7 +141,7 @@ class Learning:
         with progress("learning vectors", self.epochs, unit="epochs", shown=verbose) as advance:
             advance(len(self.losses))
             while (epoch := len(self.losses)) < self._last():
-                learned = self._epoch(stepper, epoch) if self.device is None else self.device.epoch(epoch)
+                learned = self._epoch(stepper, epoch)
                 self.losses.append([learned, self._judge(stepper, judged)])
                 advance(1)
                 if checkpoint is not None:
@@ -272,3 +269,100 @@ class Learning:
         rows = self.matrix / np.linalg.norm(self.matrix.astype(np.float64), axis=1, keepdims=True)
         weights = (self.weights / self.scale).astype(np.float64)
         return WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), weights=weights, name=name)
+
+
+class Start(NamedTuple):
+    """The state that learning starts from."""
+
+    matrix: NDArray[np.float32]  # (n_words, dim), unit rows
+    squares: NDArray[np.float32]  # (n_words,), the sums of squares of Adagrad
+    weights: NDArray[np.float32]  # (n_words,), of mean 1 over the texts
+    weight_squares: NDArray[np.float32]  # (n_words,)
+    strengths: NDArray[np.float32]  # (n_words,), concentrations of the prior, per occurrence in an epoch
+    known: NDArray[np.bool_]  # (n_words,), which words have a vector in what is given
+
+    def copies(self) -> tuple[NDArray[np.float32], ...]:
+        """Return copies of the arrays that learning changes."""
+        return self.matrix.copy(), self.squares.copy(), self.weights.copy(), self.weight_squares.copy()
+
+
+def first_state(
+    texts: Texts, keep: NDArray[np.float32], start: WordVectors | None, dim: int, seed: int, strength: float
+) -> Start:
+    """Return the state that learning starts from.
+
+    Parameters
+    ----------
+    texts : Texts
+    keep : (n_words,) float32
+        The probability that an occurrence of a word is used.
+    start : WordVectors or None
+        The given vectors.
+    dim, seed : int
+        Dimension of the vectors, and seed of what is random in them.
+    strength : float
+        Concentration of the prior around the given vectors.
+    """
+    places = np.full(len(texts.words), -1) if start is None else start.vocabulary.get_many(texts.words)
+    known, seen = places >= 0, texts.counts * keep
+    weights = np.ones(len(places), np.float32)
+    if start is not None and start.weights is not None and known.any():
+        given = np.maximum(start.weights[places], 0.0)
+        weights = np.where(known, given, np.median(given[known]))
+        weights /= max(float(texts.counts @ weights) / texts.counts.sum(), 1e-12)
+        weights = np.maximum(weights, SMALLEST).astype(np.float32)
+    epochs = min(SEEN / max(float(seen.sum()), 1.0), MOST)
+    occurrences = np.where(known, KNOWN + epochs * seen, NEW + EPOCH * seen)
+    return Start(
+        first_vectors(texts.words, start, dim, seed),
+        (SQUARE * occurrences).astype(np.float32),
+        weights,
+        (np.where(known, KNOWN_WEIGHT, NEW_WEIGHT) * occurrences).astype(np.float32),
+        np.where(known, strength / np.maximum(seen, 1.0), 0.0).astype(np.float32),
+        known,
+    )
+
+
+def with_others(learned: WordVectors, start: WordVectors) -> WordVectors:
+    """Return learned vectors followed by the words of ``start`` that were not learned.
+
+    These keep their vectors, with zeros in further dimensions. Their weights are scaled as those of the common words
+    were changed, by the median; if the start has no weights, they get the median weight of the common words.
+    """
+    places = start.vocabulary.get_many(learned.words)
+    common = places >= 0
+    others = np.setdiff1d(np.arange(len(start)), places[common])
+    rows = np.zeros((len(learned) + len(others), learned.dim), np.float32)
+    rows[: len(learned)] = learned.matrix
+    rows[len(learned) :, : start.dim] = start.matrix[others]
+    weights = np.ones(len(learned)) if learned.weights is None else learned.weights
+    if start.weights is None:
+        more = np.full(len(others), np.median(weights[common]))
+    else:
+        given = start.weights[places[common]]
+        ratios = weights[common][given > 0] / given[given > 0]
+        more = start.weights[others] * (np.median(ratios) if len(ratios) else 1.0)
+    words = [*learned.words, *start.vocabulary.arrow.take(others).to_pylist()]
+    return WordVectors(Vocabulary(words), rows, weights=np.append(weights, more), name=learned.name)
+
+
+def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: int) -> NDArray[np.float32]:
+    """Return the initial unit rows, (n_words, dim)."""
+    rows = np.random.default_rng([seed, 0]).standard_normal((len(words), dim)).astype(np.float32) / np.sqrt(dim)
+    if start is not None:
+        places = start.vocabulary.get_many(words)
+        known = places >= 0
+        if not known.any():
+            raise VectorsError(f"{start.name} has none of the {len(words):,} words of this corpus")
+        given = start.matrix[places[known]]
+        rows[~known] *= SPREAD[0]
+        rows[~known, : start.dim] += given.mean(axis=0)
+        rows[known, : start.dim] = given
+        rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    vocabulary = Vocabulary(words)
+    for row in phrase_rows(vocabulary):
+        if start is None or places[row] < 0:
+            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
+            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
+    return np.ascontiguousarray(rows, np.float32)

@@ -8,7 +8,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from parasphere.datasets import Dataset, docstrings
+from parasphere.datasets import Dataset
+from parasphere.datasets import load as load_embedded
 
 from .corpora import SUBSETS, movie_reviews, newsgroups, reuters, subjectivity
 from .tasks import Collection, SentencePairs, collection, sentence_pairs, task_folder, texts_to_cluster
@@ -19,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 _LOADERS: dict[str, Callable[[], Dataset]] = {
-    "docstrings": docstrings,
+    "docstrings": partial(load_embedded, "docstrings"),
     **{f"20news-{name}": partial(newsgroups, name) for name in SUBSETS},
     "20news": partial(newsgroups, None),
     "20news-headers": partial(newsgroups, None, headers=True),

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from parasphere.plots import Curve, draw_curves
 from parasphere.storage import write_file
 from parasphere.vectors import WordVectors
 
 from ..datasets import Dataset, load
 from . import published
 from .certainty import HALF, KERNEL, MEASURES, REFERENCE, Ranking, areas, growth, rank, risk_coverage
+from .curves import Curve, draw_curves
 from .protocol import Options
 from .run import PAPER_DATASETS
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ..errors import ParasphereError, import_extra
+from parasphere.errors import ParasphereError, import_extra
 
 INK, FAINT = "#222222", "#e2e2e2"
 PANEL = (3.6, 2.7)  # inches

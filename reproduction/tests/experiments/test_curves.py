@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parasphere.errors import ParasphereError
-from parasphere.plots import Curve, draw_curves
+from reproduction.experiments.curves import Curve, draw_curves
 
 
 def drawn(panels: dict[str, dict[str, Curve]], **labels: Any) -> np.ndarray:

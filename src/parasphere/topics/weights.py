@@ -1,0 +1,74 @@
+"""The words that topics are described by, and tf-idf weights of texts by these words."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from ..compiled import check_layouts
+from ..errors import CorpusError, ParasphereError
+from ..storage import check_types, storable
+from ..text import AnyTokenizer, Vocabulary, count_matrix, count_words
+
+Floats = NDArray[np.float64]
+
+
+@storable("word-weights")
+@dataclass(frozen=True, eq=False)
+class WordWeights:
+    """Words and their inverse document frequencies.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Most frequent words first.
+    idf : (n_words,) float64
+        ``1 + log((1 + n) / (1 + df))`` for a word that ``df`` of ``n`` texts have.
+    tokenizer : Tokenizer or callable
+    """
+
+    vocabulary: Vocabulary
+    idf: Floats
+    tokenizer: AnyTokenizer
+
+    @classmethod
+    def fit(cls, texts: Any, tokenizer: AnyTokenizer, max_words: int) -> tuple[Self, sparse.csr_array]:
+        """Choose the most frequent words of texts; return them and the weights of the same texts."""
+        words, _ = count_words(texts, tokenizer)
+        if not words:
+            raise CorpusError("none of the texts has a word; at least one must")
+        vocabulary = Vocabulary(words[:max_words])
+        counts = count_matrix(texts, vocabulary, tokenizer)
+        n_texts, n_words = counts.shape
+        idf = np.asarray(1 + np.log((1 + n_texts) / (1 + np.bincount(counts.indices, minlength=n_words))))
+        weights = cls(vocabulary, idf, tokenizer)
+        return weights, weights.weigh(counts)
+
+    def counts(self, texts: Any) -> sparse.csr_array:
+        """Return the counts of the words in texts, (n_texts, n_words) int32."""
+        return count_matrix(texts, self.vocabulary, self.tokenizer)
+
+    def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return ``(1 + log(count)) * idf``, each row of unit length, (n_texts, n_words); a row of zeros stays."""
+        weights = counts.astype(np.float64)
+        weights.data = (1 + np.log(weights.data)) * self.idf[weights.indices]
+        return normalize(weights, copy=False) if weights.shape[0] else weights
+
+    def __len__(self) -> int:
+        return len(self.idf)
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the facts and arrays of saved topics."""
+        return {"vocabulary": self.vocabulary, "tokenizer": self.tokenizer}, {"idf": self.idf}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make the words of saved facts and arrays, which are checked."""
+        check_types({"vocabulary": Vocabulary}, facts)
+        check_layouts(arrays, {"idf": "f8[words]"}, {"words": len(facts["vocabulary"])})
+        if not callable(facts["tokenizer"]) or not ((arrays["idf"] > 0) & np.isfinite(arrays["idf"])).all():
+            raise ParasphereError("the words of topics need a tokenizer and positive weights")
+        return cls(facts["vocabulary"], np.array(arrays["idf"]), facts["tokenizer"])
