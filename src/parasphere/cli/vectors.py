@@ -121,7 +121,7 @@ def distil(
     \b
     Examples:
         parasphere vectors distil all-MiniLM-L6-v2 --out vectors
-        parasphere fit texts.txt --vectors vectors --out model
+        parasphere vectors distil my-encoder --dim 128 --words words.txt --out vectors
     """
     from ..errors import import_extra
     from ..storage import check_target
@@ -150,7 +150,7 @@ def nearest(
     \b
     Examples:
         parasphere vectors nearest lake river
-        parasphere vectors nearest lake --vectors vectors -k 5
+        parasphere vectors nearest lake --vectors glove-300d -k 5
     """
     loaded = _load(vectors)
     unknown = [word for word in words if word not in loaded]
