@@ -25,14 +25,6 @@ def compiled(function: Any = None, **options: Any) -> Any:
     Notes
     -----
     A loop calls only loops of its own file: numba compiles the code on disk again when that file changes.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def double(x):
-    ...     return 2 * x
-    >>> double(21)
-    42
     """
     decorate = njit(nogil=True, cache=True, **options)
     return decorate if function is None else decorate(function)

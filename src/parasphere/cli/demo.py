@@ -112,8 +112,8 @@ def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
     own = np.arange(len(names))
     model = SphericalParagraphModel(vectors).fit(texts)
     index = model.index(texts, names)
-    tfidf = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit(texts)
-    reader = Reader(vectors, default_tokenizer())
+    words = default_tokenizer()
+    tfidf, reader = TfidfVectorizer(analyzer=words, sublinear_tf=True).fit(texts), Reader(vectors, words)
     best = {
         f"plain average, {vectors.dim} dimensions": _best(reader.read(queries).sums, reader.read(texts).sums),
         f"SPM, {vectors.dim} dimensions": _best(model.transform(queries), model.transform(texts)),

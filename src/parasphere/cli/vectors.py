@@ -121,7 +121,7 @@ def distil(
     \b
     Examples:
         parasphere vectors distil all-MiniLM-L6-v2 --out vectors
-        parasphere fit texts.txt --vectors vectors --out model
+        parasphere vectors distil my-encoder --dim 128 --words words.txt --out vectors
     """
     from ..errors import import_extra
     from ..storage import check_target

@@ -16,7 +16,7 @@ from parasphere.corpus import blocks, one_text, strings
 from parasphere.errors import CorpusError
 from parasphere.features import as_texts
 from parasphere.progress import progress
-from parasphere.storage.unpacking import PACKINGS
+from parasphere.storage import PACKINGS
 from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordCounter
 
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from parasphere.errors import ParasphereError
-from parasphere.model import Posterior, SphericalParagraphModel
-from parasphere.model.equations import Prior
+from parasphere.model import Posterior, Prior, SphericalParagraphModel
 from parasphere.model.posterior import unit_rows
 from parasphere.sphere import vmf
 from parasphere.vectors import WordVectors
