@@ -31,7 +31,7 @@ namespace parasphere {
 namespace nb = nanobind;
 
 // The name of an argument, for `def`. None is let through to the kernel, which says what is wrong with it.
-inline nb::arg argument(const char* name) { return nb::arg(name).none(); }
+inline auto argument(const char* name) { return nb::arg(name).none(); }
 
 // Raise a ValueError whose message is the parts, one after another.
 template <typename... Parts>
