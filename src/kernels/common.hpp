@@ -231,6 +231,15 @@ auto with_floats(nb::handle given, const char* name, Function&& function) {
     return function(Array<Float, N>(std::move(buffer), name, "float32 or float64"));
 }
 
+// Ask for the cache line at an address, which is not read: any address will do.
+inline void prefetch(const void* place) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(place);
+#else
+    static_cast<void>(place);
+#endif
+}
+
 // While one of these is alive, other threads of Python may run, provided that there is enough to do: for a short text,
 // taking the lock again might take longer than the work. `work` is about one per nanosecond.
 class Unlocked {

@@ -32,7 +32,26 @@ _Floats: TypeAlias = NDArray[Any]  # float32 or float64
 # ranking
 
 # rows
+def sum_rows(
+    ids: _I4,
+    ends: _I8,
+    matrix: _F4,
+    weights: _F8 | None,
+    hashed: float,
+    sums: _Floats,
+    lengths: _F8,
+    squared_norms: _F8,
+    unknown: _I8,
+    squared_weights: _F8,
+) -> None: ...
+def add_hashed(word: int, weight: float, total: _F8) -> None: ...
 def count_ids(ids: _I4, counts: _F8) -> None: ...
+def unit_combinations(rows: _Floats, factors: _F8, shift: _F8, otherwise: _F8, out: _Floats) -> None: ...
+def map_shifted_rows(
+    rows: _Floats, factors: _F8, shift: _F8, matrix: _F8 | None, silent: _Bools, out: _Floats
+) -> None: ...
+def project(rows: _Floats, direction: _F8, along: _F8) -> None: ...
+def weighted_sum(rows: _Floats, weights: _F8, total: _F8) -> None: ...
 
 # scanning
 
