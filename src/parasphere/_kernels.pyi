@@ -28,6 +28,20 @@ _Floats: TypeAlias = NDArray[Any]  # float32 or float64
 # neighbours
 
 # pieces
+def cut(
+    ids: _I4,
+    ends: _I8,
+    order: _I8,
+    keep: _F4,
+    context: int,
+    targets: int,
+    share: float,
+    state: _U8,
+    words: _I4,
+    begins: _I8,
+    middles: _I8,
+) -> tuple[int, int]: ...
+def draw(table: _I4, state: _U8, drawn: _I4) -> None: ...
 
 # ranking
 
@@ -58,5 +72,9 @@ def weighted_sum(rows: _Floats, weights: _F8, total: _F8) -> None: ...
 # solver
 
 # vector_files
+def scan_text(text: _Bytes, matrix: _F4, spans: _I8, slots: _I8, good: _Bools) -> None: ...
+def scan_binary(codes: _Bytes, raw: _Bytes, spans: _I8) -> tuple[int, int]: ...
+def first_not_unit(matrix: _F4) -> int: ...
+def normalise(matrix: _F4, norms: _F8) -> None: ...
 
 # words
