@@ -172,6 +172,8 @@ public:
         data_ = static_cast<T*>(view.buf);
     }
 
+    using Entry = T;
+
     const char* name() const { return name_; }
     T* data() const { return data_; }
     std::size_t size(std::size_t axis) const { return shape_[axis]; }
