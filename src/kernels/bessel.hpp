@@ -137,23 +137,41 @@ template <bool Raised>
     return slope;
 }
 
+// What Phi - kappa is made of. Three logarithms are taken between the two halves of the formula: a loop that calls a
+// function has no SIMD, so that loops take them by themselves.
+struct ExcessTerms {
+    double ratio;    // h / v
+    double half;     // (1 + h / v) / 2
+    double product;  // of the quotients of the orders below, if it is raised
+    double series;
+    double rest;
+};
+
 template <bool Raised>
-[[gnu::always_inline]] inline double log_excess(double kappa, const Order& order) {
+[[gnu::always_inline]] inline ExcessTerms log_excess_terms(double kappa, const Order& order) {
     const double v = order.v;
     const double h = std::sqrt(v * v + kappa * kappa);
     const double inverse = 1.0 / h;
     const double p = v * inverse;
     const double leading = 1.0 / (h + v);
     const double growth = kappa * kappa * leading;  // h - v
-    const double log_h = std::log(h / v);
-    double excess = polynomial(order.series, p) - v * std::log(0.5 + 0.5 * h / v) - 0.5 * log_h;
+    Products found{0.0, 1.0};
     if constexpr (Raised) {
-        Products found{leading - polynomial(order.slope, p) * inverse * inverse, 1.0};
+        found.quotient = leading - polynomial(order.slope, p) * inverse * inverse;
         found = down(kappa, v, found, h / v);
         found = down(kappa, v - 12, found, h / v);
-        excess = excess + 24 * log_h - std::log(found.product);
     }
-    return order.log_area + (excess - v * (growth + kappa) / (h + kappa));
+    return {h / v, 0.5 + 0.5 * h / v, found.product, polynomial(order.series, p), v * (growth + kappa) / (h + kappa)};
+}
+
+template <bool Raised>
+[[gnu::always_inline]] inline double log_excess(double series, double rest, double log_ratio, double log_half,
+                                                double log_product, const Order& order) {
+    double excess = series - order.v * log_half - 0.5 * log_ratio;
+    if constexpr (Raised) {
+        excess = excess + 24 * log_ratio - log_product;
+    }
+    return order.log_area + (excess - rest);
 }
 
 [[gnu::always_inline]] inline double banerjee(double length, const Order& order) {

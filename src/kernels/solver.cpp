@@ -70,31 +70,36 @@ struct Unsolved {
     std::size_t many;
 };
 
+// The word concentration at which the words alone would have this mean length.
 template <bool Raised, bool Newton>
-[[gnu::always_inline]] inline void start_search(Unsolved& some, const Prior& given) {
+[[gnu::always_inline]] inline double inverted(double length, const Prior& prior) {
+    const double bound = std::min(std::max(length, 0.0), prior.longest);
+    double kappa = 0.0;
+    if constexpr (Newton) {
+        kappa = bessel::concentration<Raised>(bound, prior.order);
+    } else {
+        kappa = bessel::banerjee(bound, prior.order);
+    }
+    return std::min(std::max(kappa, 0.0), most_kappa);
+}
+
+// Searches begin above the largest fixed point, where the direction of a document is that of its words alone.
+template <bool Raised, bool Newton>
+[[gnu::always_inline]] inline void start_searches(Unsolved& some, const Prior& given) {
     const Prior prior = given;  // a copy, which nothing that is written below can change
     const double k0 = prior.concentration, strength = prior.strength, rho = prior.cosine;
-    const bool endless = std::isinf(strength);
     for (std::size_t i = 0; i < some.many; ++i) {
         const double length = std::sqrt(some.q[i]);
-        const double cosine0 = some.m[i] / std::max(length, 1e-300);
         const double total = some.words[i] + strength;
-        double bound = endless ? rho : (length + strength * rho) / (total + (total == 0.0 ? 1.0 : 0.0));
-        bound = std::min(std::max(bound, 0.0), prior.longest);
-        double now = 0.0;
-        if constexpr (Newton) {
-            now = bessel::concentration<Raised>(bound, prior.order);
-        } else {
-            now = bessel::banerjee(bound, prior.order);
-        }
-        now = std::min(std::max(now, 0.0), most_kappa);
-        now = endless || some.words[i] > 0.0 ? now : 0.0;
+        const double mean = (length + strength * rho) / (total + (total == 0.0 ? 1.0 : 0.0));
+        const double now = some.words[i] > 0.0 ? inverted<Raised, Newton>(mean, prior) : 0.0;
+        const double cosine0 = some.m[i] / std::max(length, 1e-300);
         some.length[i] = length;
         some.sine2[i] = k0 * k0 * std::max(1.0 - cosine0 * cosine0, 0.0);
         some.now[i] = now;
         some.low[i] = 0.0;
         some.high[i] = now;
-        some.done[i] = endless || !(now > 0.0) ? 1.0 : 0.0;
+        some.done[i] = now > 0.0 ? 0.0 : 1.0;
     }
 }
 
@@ -153,9 +158,9 @@ template <bool Raised, bool Newton>
 
 PARASPHERE_VECTORISED void start(Unsolved& some, const Prior& prior) {
     if (prior.order.raised != 0.0) {
-        prior.newton ? start_search<true, true>(some, prior) : start_search<true, false>(some, prior);
+        prior.newton ? start_searches<true, true>(some, prior) : start_searches<true, false>(some, prior);
     } else {
-        prior.newton ? start_search<false, true>(some, prior) : start_search<false, false>(some, prior);
+        prior.newton ? start_searches<false, true>(some, prior) : start_searches<false, false>(some, prior);
     }
 }
 
@@ -165,6 +170,13 @@ PARASPHERE_VECTORISED void step(Unsolved& some, const Prior& prior) {
     } else {
         prior.newton ? step_searches<false, true>(some, prior) : step_searches<false, false>(some, prior);
     }
+}
+
+double common_concentration(const Prior& prior) {
+    if (prior.order.raised != 0.0) {
+        return prior.newton ? inverted<true, true>(prior.cosine, prior) : inverted<true, false>(prior.cosine, prior);
+    }
+    return prior.newton ? inverted<false, true>(prior.cosine, prior) : inverted<false, false>(prior.cosine, prior);
 }
 
 // Write the results of searches that have ended, and close the gaps that they leave.
@@ -188,6 +200,10 @@ void retire(Unsolved& some, double* kappa, bool all) {
 
 void solve(const double* along, const double* squared, const double* lengths, std::size_t n, const Prior& prior,
            double* kappa, Interrupts& interrupts) {
+    if (std::isinf(prior.strength)) {  // all words have the same mean cosine, whatever they are
+        std::fill(kappa, kappa + n, common_concentration(prior));
+        return;
+    }
     Unsolved some;
     for (std::size_t begin = 0; begin < n; begin += block) {
         some.many = std::min(block, n - begin);
@@ -294,6 +310,32 @@ enum class Formula {
 };
 
 template <bool Raised>
+[[gnu::always_inline]] inline void log_excesses(const double* __restrict x, const Order& order, double* __restrict out,
+                                                std::size_t n) {
+    constexpr std::size_t part = 128;
+    double ratio[part], half[part], product[part], series[part], rest[part];
+    for (std::size_t begin = 0; begin < n; begin += part) {
+        const std::size_t many = std::min(part, n - begin);
+        for (std::size_t i = 0; i < many; ++i) {
+            const bessel::ExcessTerms terms = bessel::log_excess_terms<Raised>(x[begin + i], order);
+            ratio[i] = terms.ratio;
+            half[i] = terms.half;
+            product[i] = terms.product;
+            series[i] = terms.series;
+            rest[i] = terms.rest;
+        }
+        for (std::size_t i = 0; i < many; ++i) {
+            ratio[i] = std::log(ratio[i]);
+            half[i] = std::log(half[i]);
+            product[i] = Raised ? std::log(product[i]) : 0.0;
+        }
+        for (std::size_t i = 0; i < many; ++i) {
+            out[begin + i] = bessel::log_excess<Raised>(series[i], rest[i], ratio[i], half[i], product[i], order);
+        }
+    }
+}
+
+template <bool Raised>
 [[gnu::always_inline]] inline void apply_to(Formula formula, const double* __restrict x, const Order& given,
                                             double* __restrict out, std::size_t n) {
     const Order order = given;
@@ -312,13 +354,19 @@ template <bool Raised>
         case Formula::mean_length_slope:
             return each([&](double kappa) { return bessel::mean_length_slope<Raised>(kappa, order); });
         case Formula::log_excess:
-            return each([&](double kappa) { return bessel::log_excess<Raised>(kappa, order); });
+            return log_excesses<Raised>(x, order, out, n);
         case Formula::log_partition:
-            return each([&](double kappa) { return kappa + bessel::log_excess<Raised>(kappa, order); });
+            log_excesses<Raised>(x, order, out, n);
+            for (std::size_t i = 0; i < n; ++i) {
+                out[i] = x[i] + out[i];
+            }
+            return;
         case Formula::entropy:
-            return each([&](double kappa) {
-                return bessel::log_excess<Raised>(kappa, order) + kappa * bessel::lengths<Raised>(kappa, order).rest;
-            });
+            log_excesses<Raised>(x, order, out, n);
+            for (std::size_t i = 0; i < n; ++i) {
+                out[i] = out[i] + x[i] * bessel::lengths<Raised>(x[i], order).rest;
+            }
+            return;
         case Formula::banerjee:
             return each([&](double length) { return bessel::banerjee(length, order); });
         case Formula::concentration:

@@ -70,6 +70,20 @@ def weighted_sum(rows: _Floats, weights: _F8, total: _F8) -> None: ...
 # scanning
 
 # solver
+_Prior: TypeAlias = tuple[float, float, float, bool, _F8, float]
+
+def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _Prior, kappa: _F8) -> None: ...
+def unit_offsets(
+    sums: _Floats,
+    squared: _F8,
+    lengths: _F8,
+    mean: _F8,
+    prior: _Prior,
+    common: float,
+    whitening: _F8 | None,
+    out: _Floats,
+) -> None: ...
+def apply_formula(formula: str, x: _F8, order: _F8, out: _F8) -> None: ...
 
 # vector_files
 def scan_text(text: _Bytes, matrix: _F4, spans: _I8, slots: _I8, good: _Bools) -> None: ...
