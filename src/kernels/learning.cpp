@@ -479,6 +479,7 @@ struct Desk {
 template <typename Model>
 PARASPHERE_INLINE void prefetch(const Model& model, std::int32_t word) {
     const float* const row = model.row(word);
+    PARASPHERE_PREFETCH(model.weights.data() + word);
     for (std::size_t x = 0; x < model.dim(); x += width) {
         PARASPHERE_PREFETCH(row + x);
     }
@@ -617,9 +618,13 @@ PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk,
             transposed[x * columns + k] = direction[x];
         }
     }
-    constexpr std::size_t ahead = 4;
+    constexpr std::size_t ahead = 8;
     const double kappa = model.numbers[at_kappa];
+    for (std::size_t j = 0; j < std::min(ahead, batch.n_drawn); ++j) {
+        prefetch(model, drawn[j]);
+    }
     for (std::size_t j = 0; j < batch.n_drawn; ++j) {
+        PARASPHERE_PREFETCH(log_q + drawn[j]);
         prefetch(model, drawn[std::min(j + ahead, batch.n_drawn - 1)]);
         const auto scale = static_cast<float>(kappa * static_cast<double>(model.weight(drawn[j])));
         const float* const row = model.row(drawn[j]);
@@ -829,9 +834,23 @@ PARASPHERE_VECTORISED
 void move_words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
                 const std::vector<std::uint32_t>& owners, const Occurrences& occurrences, std::size_t lo,
                 std::size_t hi, MovingDesk& desk) {
-    constexpr std::size_t ahead = 3;
+    constexpr std::size_t ahead = 4;
     for (std::size_t t = lo; t < hi; ++t) {
-        prefetch(model, occurrences.words[std::min(t + ahead, hi - 1)]);
+        const std::size_t later = std::min(t + ahead, hi - 1);
+        const std::int32_t word = occurrences.words[later];
+        prefetch(model, word);
+        PARASPHERE_PREFETCH(model.squares.data() + word);
+        PARASPHERE_PREFETCH(model.weight_squares.data() + word);
+        PARASPHERE_PREFETCH(prior.weights.data() + word);
+        PARASPHERE_PREFETCH(prior.strengths.data() + word);
+        for (const std::uint32_t place : occurrences.of(later)) {
+            if (place >= batch.words.size()) {
+                const float* const row = batch.by_drawn.row(place - batch.words.size(), batch.stride);
+                for (std::size_t x = 0; x < batch.stride; x += width) {
+                    PARASPHERE_PREFETCH(row + x);
+                }
+            }
+        }
         move_word(batch, model, prior, step, owners, occurrences.of(t), occurrences.words[t], desk);
     }
 }
