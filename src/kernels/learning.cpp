@@ -410,6 +410,7 @@ void share(std::size_t n, std::size_t threads, std::size_t amount, Interrupts& i
     };
     std::vector<std::thread> others;
     try {
+        others.reserve(threads);
         for (std::size_t worker = 1; worker < std::min(threads, n); ++worker) {
             others.emplace_back(run, worker);
         }

@@ -127,9 +127,9 @@ nb::tuple cut(nb::handle given_ids, nb::handle given_ends, nb::handle given_orde
                 const std::size_t begin = share_of(m, piece, pieces);
                 const std::size_t end = share_of(m, piece + 1, pieces);
                 const auto held = static_cast<std::int64_t>(static_cast<double>(end - begin) * share + 0.5);
-                middles[done] = static_cast<std::int64_t>(first + end) - std::max<std::int64_t>(1, std::min(targets, held));
-                ++done;
-                begins[done] = static_cast<std::int64_t>(first + end);
+                const auto place = static_cast<std::int64_t>(first + end);
+                middles[done] = place - std::max<std::int64_t>(1, std::min(targets, held));
+                begins[++done] = place;
             }
         }
     }

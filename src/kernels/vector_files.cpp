@@ -248,7 +248,8 @@ void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_
             good[row] = found.good;
             cursor = found.after;
         }
-        cursor.at = static_cast<const std::uint8_t*>(std::memchr(cursor.at, newline, static_cast<std::size_t>(end - cursor.at)));
+        const void* const line_end = std::memchr(cursor.at, newline, static_cast<std::size_t>(end - cursor.at));
+        cursor.at = static_cast<const std::uint8_t*>(line_end);
         span[2] = place(cursor);
         ++cursor.at;
         interrupts.worked(2 * static_cast<std::size_t>(cursor.at - begin.at));

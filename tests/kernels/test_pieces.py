@@ -76,7 +76,9 @@ TEXTS = [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [3], [], [9, 9, 9]]
     st.floats(0, 1),
     st.integers(1, MASK),
 )
-def test_texts_are_cut_as_in_python(texts: list[list[int]], context: int, targets: int, share: float, seed: int) -> None:
+def test_texts_are_cut_as_in_python(
+    texts: list[list[int]], context: int, targets: int, share: float, seed: int
+) -> None:
     if context + targets < 3:
         return
     state = np.array([seed], np.uint64)
