@@ -31,6 +31,24 @@ def split_rows(rows: _Floats, factors: _F8, chosen: _I8, scale: float, halves: _
 # layout
 
 # learning
+_Pieces: TypeAlias = tuple[_I4, _I8, _I8]  # the fields of Pieces,
+_Parameters: TypeAlias = tuple[_F4, _F4, _F4, _F4, _F4, _F8]  # of Parameters,
+_Prior: TypeAlias = tuple[_F4, _F4, _F4, float]  # and of Prior
+
+def learn(
+    pieces: _Pieces,
+    some: _I8,
+    drawn: _I4,
+    log_q: _F4,
+    parameters: _Parameters,
+    prior: _Prior,
+    rate: float,
+    weigh: bool,
+    threads: int,
+) -> tuple[float, int, float, float]: ...
+def judge(
+    pieces: _Pieces, some: _I8, drawn: _I4, log_q: _F4, parameters: _Parameters, threads: int
+) -> tuple[float, int]: ...
 
 # neighbours
 
