@@ -3,6 +3,7 @@
 // Numbers are added in the order of the entries of a row, several columns at a time.
 #include "common.hpp"
 #include "indices.hpp"
+#include "rows.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -10,45 +11,8 @@
 namespace parasphere {
 namespace {
 
-constexpr std::size_t piece = 32;  // entries of a row that are worked on at a time
-
-inline void prefetch([[maybe_unused]] const double* numbers, [[maybe_unused]] std::size_t count) {
-#if defined(__GNUC__)
-    for (std::size_t i = 0; i < count; i += 8) {
-        __builtin_prefetch(numbers + i);
-    }
-#endif
-}
-
-// Add rows of a matrix (*, k), times their values, to `sums`.
-PARASPHERE_VECTORISED void add_rows(double* __restrict sums, const double* __restrict matrix, std::size_t k,
-                                    const std::size_t* places, const double* values, std::size_t count) {
-    constexpr std::size_t tile = 16;
-    std::size_t j = 0;
-    for (; j + tile <= k; j += tile) {
-        double part[tile];
-        for (std::size_t t = 0; t < tile; ++t) {
-            part[t] = sums[j + t];
-        }
-        for (std::size_t p = 0; p < count; ++p) {
-            const double* row = matrix + places[p] * k + j;
-            for (std::size_t t = 0; t < tile; ++t) {
-                part[t] += values[p] * row[t];
-            }
-        }
-        for (std::size_t t = 0; t < tile; ++t) {
-            sums[j + t] = part[t];
-        }
-    }
-    if (j < k) {
-        for (std::size_t p = 0; p < count; ++p) {
-            const double* row = matrix + places[p] * k;
-            for (std::size_t t = j; t < k; ++t) {
-                sums[t] += values[p] * row[t];
-            }
-        }
-    }
-}
+constexpr std::size_t piece = 16;  // entries of a row that are worked on at a time
+constexpr std::size_t ahead = 16;  // how many entries ahead rows are prefetched: those of rare columns are not in the cache
 
 // Add `weights`, times a value for each, to rows of a matrix (*, k).
 PARASPHERE_VECTORISED void add_to_rows(double* __restrict matrix, const double* __restrict weights, std::size_t k,
@@ -75,17 +39,31 @@ struct Entries {
         data.expect_size(0, columns.count(), "one per column of an entry");
     }
 
-    // Call a function with the columns, which are below `limit`, and values of a row, some at a time.
-    template <typename Function>
-    void each(std::size_t row, std::size_t limit, Function&& function) const {
+    // Call a function with the columns and values of a row, some at a time. Columns are those of rows of a matrix.
+    template <bool prefetched, typename Number, typename Function>
+    void each(std::size_t row, const Array<Number, 2>& matrix, Function&& function) const {
         const Range own = range_at(ends, row, columns.count());
         std::array<std::size_t, piece> places;
         for (std::size_t begin = own.begin; begin < own.end; begin += piece) {
             const std::size_t count = std::min(piece, own.end - begin);
             for (std::size_t p = 0; p < count; ++p) {
-                places[p] = index_below(limit, columns[begin + p], "columns");
+                places[p] = index_below(matrix.size(0), columns[begin + p], "columns");
+                if (prefetched && begin + p + ahead < columns.count()) {
+                    prefetch_row(matrix, static_cast<std::uintptr_t>(columns[begin + p + ahead]));
+                }
             }
             function(places.data(), data.data() + begin, count);
+        }
+    }
+
+private:
+    // The row need not exist.
+    template <typename Number>
+    static void prefetch_row(const Array<Number, 2>& matrix, std::uintptr_t row) {
+        const std::size_t width = matrix.size(1) * sizeof(Number);
+        const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(matrix.data()) + row * width;
+        for (std::size_t byte = 0; byte < width; byte += 64) {
+            prefetch(reinterpret_cast<const void*>(first + byte));
         }
     }
 };
@@ -123,15 +101,16 @@ void csr_products(nb::handle ends, nb::handle columns, nb::handle data, nb::hand
 
         const Unlocked unlocked(entries.data.count() * (k + 1));
         Interrupts interrupts;
+        std::array<const double*, piece> rows;
         for (std::size_t i = 0; i < out.size(0); ++i) {
             const std::span<double> sums = out.row(i);
             std::fill(sums.begin(), sums.end(), 0.0);
             interrupts.worked(k + 1);
-            entries.each(i, directions.size(0), [&](const std::size_t* places, const double* values, std::size_t count) {
-                for (std::size_t p = 0; p < count; ++p) {  // rows of rare columns are not in the cache
-                    prefetch(directions.data() + places[p] * k, k);
+            entries.template each<true>(i, directions, [&](const std::size_t* places, const double* values, std::size_t count) {
+                for (std::size_t p = 0; p < count; ++p) {
+                    rows[p] = directions.data() + places[p] * k;
                 }
-                add_rows(sums.data(), directions.data(), k, places, values, count);
+                add_rows(sums.data(), rows.data(), values, count, k);
                 interrupts.worked(count * (k + 1));
             });
         }
@@ -149,27 +128,29 @@ void csr_sums(nb::handle ends, nb::handle columns, nb::handle data, nb::handle g
         const Unlocked unlocked(entries.data.count() * (k + 1));
         Interrupts interrupts;
         std::vector<std::size_t> used(k);  // in high dimensions nearly all weights, responsibilities, are 0
+        std::vector<double> own(k);
         for (std::size_t i = 0; i < weights.size(0); ++i) {
             const std::span<const double> row = weights.row(i);
             std::size_t many = 0;
             for (std::size_t j = 0; j < k; ++j) {
                 used[many] = j;
+                own[many] = row[j];
                 many += row[j] != 0.0 ? 1 : 0;
             }
             interrupts.worked(k + 1);
             if (many == 0) {
                 continue;
             }
-            entries.each(i, out.size(0), [&](const std::size_t* places, const double* values, std::size_t count) {
+            entries.template each<false>(i, out, [&](const std::size_t* places, const double* values, std::size_t count) {
                 interrupts.worked(count * (many + 1));
                 if (many == k) {
-                    add_to_rows(out.data(), row.data(), k, places, values, count);
+                    add_to_rows(out.data(), own.data(), k, places, values, count);
                     return;
                 }
                 for (std::size_t p = 0; p < count; ++p) {
                     const std::span<double> sums = out.row(places[p]);
                     for (std::size_t place = 0; place < many; ++place) {
-                        sums[used[place]] += values[p] * row[used[place]];
+                        sums[used[place]] += values[p] * own[place];
                     }
                 }
             });

@@ -13,41 +13,96 @@ namespace {
 constexpr std::size_t piece = 256;  // members of a cell that are compared at a time
 constexpr int repelled = 5;  // random documents that each attraction is balanced with
 
-// Write the inner products of a row with some rows of a matrix (*, dim): sixteen partial sums, and that of the rest.
-PARASPHERE_VECTORISED void inner_products(const float* __restrict one, const float* __restrict rows, std::size_t dim,
-                                          const std::size_t* places, std::size_t count, float* __restrict products) {
-    constexpr std::size_t lanes = 16;
-    for (std::size_t place = 0; place < count; ++place) {
-        const float* other = rows + places[place] * dim;
-        float sums[lanes] = {};
-        std::size_t d = 0;
-        for (; d + lanes <= dim; d += lanes) {
-            for (std::size_t lane = 0; lane < lanes; ++lane) {
-                sums[lane] += one[d + lane] * other[d + lane];
-            }
+// Add, in order, the products of the numbers of one row and the rows of a block (dim, width) to `sums`, of which there
+// are `count`. Eight rows are added in one sweep over the sums.
+PARASPHERE_VECTORISED void add_products(float* __restrict sums, std::size_t count, const float* __restrict block,
+                                        std::size_t width, const float* __restrict row, std::size_t dim) {
+    std::size_t d = 0;
+    for (; d + 8 <= dim; d += 8) {
+        const float* __restrict a = block + d * width;
+        const float* __restrict b = a + width;
+        const float* __restrict c = b + width;
+        const float* __restrict e = c + width;
+        const float* __restrict f = e + width;
+        const float* __restrict g = f + width;
+        const float* __restrict h = g + width;
+        const float* __restrict i = h + width;
+        const float* r = row + d;
+        const float ra = r[0], rb = r[1], rc = r[2], re = r[3], rf = r[4], rg = r[5], rh = r[6], ri = r[7];
+        for (std::size_t at = 0; at < count; ++at) {
+            float sum = sums[at] + ra * a[at];
+            sum += rb * b[at];
+            sum += rc * c[at];
+            sum += re * e[at];
+            sum += rf * f[at];
+            sum += rg * g[at];
+            sum += rh * h[at];
+            sums[at] = sum + ri * i[at];
         }
-        float rest = 0.0F;
-        for (; d < dim; ++d) {
-            rest += one[d] * other[d];
+    }
+    for (; d < dim; ++d) {
+        const float* __restrict a = block + d * width;
+        for (std::size_t at = 0; at < count; ++at) {
+            sums[at] += row[d] * a[at];
         }
-        for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-            for (std::size_t lane = 0; lane < half; ++lane) {
-                sums[lane] += sums[lane + half];
-            }
-        }
-        products[place] = sums[0] + rest;
     }
 }
+
+// The rows of each cell, turned so that a number of all of them stands together.
+class Cells {
+public:
+    Cells(const Array<const float, 2>& rows, const Array<const std::int64_t>& order,
+          const Array<const std::int64_t>& ends)
+        : dim_(rows.size(1)), numbers_(rows.count()) {
+        members_.reserve(order.count());
+        for (const std::int64_t member : order.all()) {
+            members_.push_back(index_below(rows.size(0), member, "order"));
+        }
+        for (std::size_t cell = 0; cell + 1 < ends.count(); ++cell) {
+            const Range range = range_at(ends, cell, members_.size());
+            ranges_.push_back(range);
+            for (std::size_t at = 0; at < range.size(); ++at) {
+                const std::span<const float> row = rows.row(members_[range.begin + at]);
+                for (std::size_t d = 0; d < dim_; ++d) {
+                    numbers_[range.begin * dim_ + d * range.size() + at] = row[d];
+                }
+            }
+        }
+    }
+
+    std::size_t size() const { return ranges_.size(); }
+    const std::vector<std::size_t>& members() const { return members_; }
+
+    // Call `compared` with members of a cell and their inner products with a row, some at a time.
+    template <typename Compared>
+    void compare(std::size_t cell, std::span<const float> row, Compared&& compared) const {
+        std::array<float, piece> products;
+        const Range range = ranges_[cell];
+        for (std::size_t at = 0; at < range.size(); at += piece) {
+            const std::size_t count = std::min(piece, range.size() - at);
+            std::fill_n(products.begin(), count, 0.0F);
+            add_products(products.data(), count, numbers_.data() + range.begin * dim_ + at, range.size(), row.data(),
+                         dim_);
+            compared(members_.data() + range.begin + at, std::span<const float>(products.data(), count));
+        }
+    }
+
+private:
+    std::size_t dim_;
+    std::vector<float> numbers_;
+    std::vector<std::size_t> members_;
+    std::vector<Range> ranges_;
+};
 
 void nearest_in_cells(nb::handle given_rows, nb::handle given_cells, nb::handle given_order, nb::handle given_ends,
                       nb::handle given_places) {
     const Array<const float, 2> rows(given_rows, "rows");
-    const Array<const std::int64_t, 2> cells(given_cells, "cells");
+    const Array<const std::int64_t, 2> searched(given_cells, "cells");
     const Array<const std::int64_t> order(given_order, "order");
     const Array<const std::int64_t> ends(given_ends, "ends");
     const Array<std::int64_t, 2> places(given_places, "places");
     const std::size_t n = rows.size(0);
-    cells.expect_size(0, n, "one row per row");
+    searched.expect_size(0, n, "one row per row");
     order.expect_size(0, n, "one per row");
     places.expect_size(0, n, "one row per row");
     if (ends.count() == 0) {
@@ -59,29 +114,23 @@ void nearest_in_cells(nb::handle given_rows, nb::handle given_cells, nb::handle 
 
     const Unlocked unlocked(100 * rows.count());
     Interrupts interrupts;
+    const Cells cells(rows, order, ends);
     for (std::size_t i = 0; i < n; ++i) {
         std::fill(places.row(i).begin(), places.row(i).end(), static_cast<std::int64_t>(i));
     }
     std::vector<float> best(places.size(1));
-    std::array<std::size_t, piece> members;
-    std::array<float, piece> products;
-    for (const std::int64_t member : order.all()) {  // rows of one cell have the same others to be compared with
-        const std::size_t i = index_below(n, member, "order");
+    for (const std::size_t i : cells.members()) {  // rows of one cell are compared with the same others
         std::fill(best.begin(), best.end(), -2.0F);
-        for (const std::int64_t cell : cells.row(i)) {
-            const Range range = range_at(ends, index_below(ends.count() - 1, cell, "cells"), n);
-            interrupts.worked((rows.size(1) / 4 + 1) * range.size() + 1);
-            for (std::size_t begin = range.begin; begin < range.end; begin += piece) {
-                const std::size_t count = std::min(piece, range.end - begin);
-                for (std::size_t at = 0; at < count; ++at) {
-                    members[at] = index_below(n, order[begin + at], "order");
-                }
-                inner_products(rows.row(i).data(), rows.data(), rows.size(1), members.data(), count, products.data());
-                const std::span<const float> found(products.data(), count);
-                each_above(found, [&] { return best.back(); }, [&](std::size_t at) {
-                    enter_best(found[at], static_cast<std::int64_t>(members[at]), best, places.row(i));
+        std::size_t singly = dense(best.size());
+        for (const std::int64_t cell : searched.row(i)) {
+            const auto enter = [&](const std::size_t* members, std::span<const float> products) {
+                interrupts.worked((rows.size(1) / 4 + 1) * products.size());
+                each_above(products, singly, best.back(), [&](std::size_t at) {
+                    return enter_best(products[at], static_cast<std::int64_t>(members[at]), best, places.row(i));
                 });
-            }
+                singly -= std::min(singly, products.size());
+            };
+            cells.compare(index_below(cells.size(), cell, "cells"), rows.row(i), enter);
         }
     }
 }

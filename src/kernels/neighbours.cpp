@@ -34,13 +34,13 @@ void largest(nb::handle given_scores, nb::handle given_places) {
     Interrupts interrupts;
     std::vector<float> best(places.size(1));
     for (std::size_t i = 0; i < scores.size(0); ++i) {
-        interrupts.worked(scores.size(1) + best.size());
+        interrupts.worked(scores.size(1) + best.size() * 100);
         const std::span<const float> row = scores.row(i);
         std::fill(best.begin(), best.end(), -std::numeric_limits<float>::infinity());
         std::fill(places.row(i).begin(), places.row(i).end(), 0);
-        each_above(row, [&] { return best.back(); }, [&](std::size_t j) {
-            interrupts.worked(best.size());
-            enter_best(row[j], static_cast<std::int64_t>(j), best, places.row(i));
+        const std::span<std::int64_t> own = places.row(i);
+        each_above(row, dense(best.size()), best.back(), [&best, row, own](std::size_t j) {
+            return enter_best(row[j], static_cast<std::int64_t>(j), best, own);
         });
     }
 }

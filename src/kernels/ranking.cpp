@@ -6,6 +6,7 @@
 #include "indices.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace parasphere {
 namespace {
@@ -214,11 +215,13 @@ void keep_best(nb::handle given_scores, std::int64_t size, std::int64_t begin, n
     for (std::size_t query = 0; query < scores.size(0); ++query) {
         const std::span<const float> row = scores.row(query).first(static_cast<std::size_t>(size));
         const std::span<float> heap = best.row(query);
-        each_above(row, [&] { return heap[0]; }, [&](std::size_t i) {
-            interrupts.worked(20);
-            replace_worst(heap, positions.row(query), {row[i], begin + static_cast<std::int64_t>(i)});
+        const std::span<std::int64_t> own = positions.row(query);
+        const bool empty = heap[0] == -std::numeric_limits<float>::infinity();
+        each_above(row, empty ? dense(heap.size()) : 0, heap[0], [heap, own, row, begin](std::size_t i) {
+            replace_worst(heap, own, {row[i], begin + static_cast<std::int64_t>(i)});
+            return heap[0];
         });
-        interrupts.worked(row.size());
+        interrupts.worked(10 * row.size());
     }
 }
 
