@@ -14,10 +14,18 @@ _U8: TypeAlias = NDArray[np.uint64]
 _F4: TypeAlias = NDArray[np.float32]
 _F8: TypeAlias = NDArray[np.float64]
 _Floats: TypeAlias = NDArray[Any]  # float32 or float64
+_Ints: TypeAlias = NDArray[Any]  # int32 or int64
 
 # directions
+def csr_products(ends: _Ints, columns: _Ints, data: _F8, directions: _F8, out: _F8) -> None: ...
+def csr_sums(ends: _Ints, columns: _Ints, data: _F8, weights: _F8, out: _F8) -> None: ...
 
 # duplicates
+def find_rare(starts: _I8, values: _F8, threshold: float, rare: _I8, reach: _F4) -> None: ...
+def find_pairs(
+    starts: _I8, words: _I4, values: _F8, rare: _I8, reach: _F4, holders: tuple[_I8, _I4, _F4], threshold: float,
+    first: int, pairs: _I8, cosines: _F8,
+) -> tuple[int, int]: ...  # fmt: skip
 
 # exact
 def carry_digits(limbs: _I8) -> None: ...
@@ -29,6 +37,9 @@ def find_powers(rows: _Floats, factors: _F8, powers: _I8) -> None: ...
 def split_rows(rows: _Floats, factors: _F8, chosen: _I8, scale: float, halves: _F8) -> None: ...
 
 # layout
+def nearest_in_cells(rows: _F4, cells: _I8, order: _I8, ends: _I8, places: _I8) -> None: ...
+def attract_and_repel(points: _F8, heads: _I8, tails: _I8, every: _F8, rounds: int, a: float, seed: int) -> None: ...
+def push_apart(centres: _F8, sizes: _F8) -> bool: ...
 
 # learning
 _Pieces: TypeAlias = tuple[_I4, _I8, _I8]  # the fields of Pieces,
@@ -51,6 +62,7 @@ def judge(
 ) -> tuple[float, int]: ...
 
 # neighbours
+def largest(scores: _F4, places: _I8) -> None: ...
 
 # pieces
 def cut(
@@ -69,6 +81,14 @@ def cut(
 def draw(table: _I4, state: _U8, drawn: _I4) -> None: ...
 
 # ranking
+_Asked: TypeAlias = tuple[_I8, _I4, _F8]  # ends, words, weights
+_Postings: TypeAlias = tuple[_I8, _I4, NDArray[np.uint16], _F4]  # starts, documents, counts, flatness
+
+def add_word_scores(
+    asked: _Asked, postings: _Postings, most: float, scale: float, begin: int, cursors: _I8, scores: _F4, end: int
+) -> None: ...
+def word_scores(asked: _Asked, postings: _Postings, most: float, positions: _I8, scores: _F8) -> None: ...
+def keep_best(scores: _F4, size: int, begin: int, best: _F4, positions: _I8) -> None: ...
 
 # rows
 def sum_rows(
