@@ -1,9 +1,9 @@
 // The steps of joint learning: a batch of pieces of texts is predicted, and what is learned from it is applied.
 //
-// parasphere/vectors/learning_steps.py says what is computed. The pieces of a batch are divided into groups, which share
-// the words drawn; threads take groups, and then rows to move. What is computed of a group or row is a fixed sequence of
-// additions and multiplications, each rounded by itself. So neither the number of threads nor the processor matters,
-// but for the last bit of `exp` and `log` of the C library.
+// parasphere/vectors/learning_steps.py says what is computed. The pieces of a batch are divided into groups, which
+// share the words drawn; threads take groups, and then rows to move. What is computed of a group or row is a fixed
+// sequence of additions and multiplications, each rounded by itself. So neither the number of threads nor the processor
+// matters, but for the last bit of `exp` and `log` of the C library.
 #include "common.hpp"
 
 #include <algorithm>
@@ -35,26 +35,32 @@ constexpr float tiny = 1e-8F;
 
 enum Places : std::size_t { at_kappa, at_kappa0, n_numbers = 6 };
 
-// Sixteen numbers: one register where the processor has such, else several.
+// As many numbers as a register holds. A compiler keeps vectors that are longer than registers in memory.
 #if defined(__GNUC__)
-using Lanes = float __attribute__((vector_size(width * sizeof(float))));
+template <std::size_t lanes>
+struct Register {
+    typedef float Numbers __attribute__((vector_size(lanes * sizeof(float))));
+};
+template <std::size_t lanes>
+using Lanes = typename Register<lanes>::Numbers;
 #else
+template <std::size_t lanes>
 struct Lanes {
-    float lane[width];
+    float lane[lanes];
     friend Lanes operator+(Lanes one, const Lanes& other) {
-        for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t i = 0; i < lanes; ++i) {
             one.lane[i] += other.lane[i];
         }
         return one;
     }
     friend Lanes operator*(float factor, Lanes other) {
-        for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t i = 0; i < lanes; ++i) {
             other.lane[i] *= factor;
         }
         return other;
     }
     friend Lanes operator*(Lanes one, const Lanes& other) {
-        for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t i = 0; i < lanes; ++i) {
             one.lane[i] *= other.lane[i];
         }
         return one;
@@ -62,13 +68,17 @@ struct Lanes {
 };
 #endif
 
-PARASPHERE_INLINE Lanes load(const float* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+template <std::size_t lanes>
+PARASPHERE_INLINE Lanes<lanes> load(const float* from) {
+    Lanes<lanes> numbers;
+    std::memcpy(&numbers, from, sizeof numbers);
+    return numbers;
 }
 
-PARASPHERE_INLINE void store(float* to, const Lanes& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
+template <typename Numbers>
+PARASPHERE_INLINE void store(float* to, const Numbers& numbers) {
+    std::memcpy(to, &numbers, sizeof numbers);
+}
 
 constexpr std::size_t padded(std::size_t size) { return (size + width - 1) / width * width; }
 
@@ -95,26 +105,32 @@ private:
 
 // ---- products ------------------------------------------------------------------------------------------------------
 
-// The sum of the products of two padded rows, in sixteen sums that are then added in pairs.
+// The sum of the products of two padded rows: of 32 sums, of every 32nd product, that are then added in pairs.
+template <std::size_t lanes>
 PARASPHERE_INLINE float dot(const float* one, const float* other, std::size_t size) {
-    Lanes even{};
-    Lanes odd{};
+    constexpr std::size_t parts = 2 * width / lanes;
+    Lanes<lanes> sums[parts] = {};
     std::size_t x = 0;
     for (; x + 2 * width <= size; x += 2 * width) {
-        even = even + load(one + x) * load(other + x);
-        odd = odd + load(one + x + width) * load(other + x + width);
-    }
-    if (x < size) {
-        even = even + load(one + x) * load(other + x);
-    }
-    float sums[width];
-    store(sums, even + odd);
-    for (std::size_t half = width / 2; half > 0; half /= 2) {
-        for (std::size_t i = 0; i < half; ++i) {
-            sums[i] += sums[i + half];
+        for (std::size_t i = 0; i < parts; ++i) {
+            sums[i] = sums[i] + load<lanes>(one + x + i * lanes) * load<lanes>(other + x + i * lanes);
         }
     }
-    return sums[0];
+    if (x < size) {
+        for (std::size_t i = 0; i < parts / 2; ++i) {
+            sums[i] = sums[i] + load<lanes>(one + x + i * lanes) * load<lanes>(other + x + i * lanes);
+        }
+    }
+    float pairs[width];
+    for (std::size_t i = 0; i < parts / 2; ++i) {
+        store(pairs + i * lanes, sums[i] + sums[i + parts / 2]);
+    }
+    for (std::size_t half = width / 2; half > 0; half /= 2) {
+        for (std::size_t i = 0; i < half; ++i) {
+            pairs[i] += pairs[i + half];
+        }
+    }
+    return pairs[0];
 }
 
 // A row of the matrix, padded with zeros; `space` is used if it has to be copied.
@@ -126,34 +142,36 @@ PARASPHERE_INLINE const float* padded_row(const float* row, std::size_t dim, flo
     return space;
 }
 
-template <std::size_t registers>
-PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factors, std::size_t n, std::size_t x,
-                                   float* sum) {
-    Lanes sums[registers];
+template <std::size_t lanes, std::size_t registers>
+PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factors, std::size_t n, float* sum,
+                                   std::size_t x) {
+    Lanes<lanes> sums[registers];
     for (std::size_t i = 0; i < registers; ++i) {
-        sums[i] = load(sum + x + i * width);
+        sums[i] = load<lanes>(sum + x + i * lanes);
     }
     for (std::size_t row = 0; row < n; ++row) {
         const float* const from = rows[row] + x;
         const float factor = factors[row];
         for (std::size_t i = 0; i < registers; ++i) {
-            sums[i] = sums[i] + factor * load(from + i * width);
+            sums[i] = sums[i] + factor * load<lanes>(from + i * lanes);
         }
     }
     for (std::size_t i = 0; i < registers; ++i) {
-        store(sum + x + i * width, sums[i]);
+        store(sum + x + i * lanes, sums[i]);
     }
 }
 
 // Add rows times factors, in their order, to the sum.
+template <std::size_t lanes>
 PARASPHERE_INLINE void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim,
                                 float* sum) {
+    constexpr std::size_t several = lanes < width ? 8 : 4;
     std::size_t x = 0;
-    for (; x + 4 * width <= dim; x += 4 * width) {
-        add_columns<4>(rows, factors, n, x, sum);
+    for (; x + several * lanes <= dim; x += several * lanes) {
+        add_columns<lanes, several>(rows, factors, n, sum, x);
     }
-    for (; x + width <= dim; x += width) {
-        add_columns<1>(rows, factors, n, x, sum);
+    for (; x + lanes <= dim; x += lanes) {
+        add_columns<lanes, 1>(rows, factors, n, sum, x);
     }
     if (x == dim) {
         return;
@@ -171,12 +189,12 @@ struct Layout {
     std::size_t column;
 };
 
-template <std::size_t rows>
+template <std::size_t lanes, std::size_t rows>
 PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float* right, std::size_t right_step,
                                      std::size_t inner, float* product, std::size_t product_step) {
-    Lanes sums[rows] = {};
+    Lanes<lanes> sums[rows] = {};
     for (std::size_t k = 0; k < inner; ++k) {
-        const Lanes numbers = load(right + k * right_step);
+        const Lanes<lanes> numbers = load<lanes>(right + k * right_step);
         for (std::size_t i = 0; i < rows; ++i) {
             sums[i] = sums[i] + left[i * lies.row + k * lies.column] * numbers;
         }
@@ -186,20 +204,20 @@ PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float
     }
 }
 
-// The product of two matrices, each entry summed in the order of `inner`. The columns, and the room for rows, are
-// padded.
+// The product of two matrices, each entry summed in the order of `inner`. The number of columns is padded.
+template <std::size_t lanes>
 PARASPHERE_INLINE void multiply(const float* left, Layout lies, std::size_t rows, const float* right,
                                 std::size_t right_step, std::size_t inner, float* product, std::size_t columns) {
-    constexpr std::size_t some = 8;
-    for (std::size_t x = 0; x < columns; x += width) {
+    constexpr std::size_t several = 8;
+    for (std::size_t x = 0; x < columns; x += lanes) {
         std::size_t row = 0;
-        for (; row + some <= rows; row += some) {
-            multiply_rows<some>(left + row * lies.row, lies, right + x, right_step, inner,
-                                product + row * columns + x, columns);
+        for (; row + several <= rows; row += several) {
+            multiply_rows<lanes, several>(left + row * lies.row, lies, right + x, right_step, inner,
+                                          product + row * columns + x, columns);
         }
         for (; row < rows; ++row) {
-            multiply_rows<1>(left + row * lies.row, lies, right + x, right_step, inner, product + row * columns + x,
-                             columns);
+            multiply_rows<lanes, 1>(left + row * lies.row, lies, right + x, right_step, inner,
+                                    product + row * columns + x, columns);
         }
     }
 }
@@ -487,7 +505,7 @@ PARASPHERE_INLINE void prefetch(const Model& model, std::int32_t word) {
 }
 
 // Find the posterior direction of the context of a piece; return the length of eta.
-template <typename Model>
+template <std::size_t lanes, typename Model>
 PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk, std::size_t p) {
     const double kappa = model.numbers[at_kappa];
     const auto kappa0 = static_cast<float>(model.numbers[at_kappa0]);
@@ -502,8 +520,8 @@ PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk
         desk.rows[i] = model.row(word);
         desk.factors[i] = static_cast<float>(kappa * static_cast<double>(model.weight(word)));
     }
-    add_rows(desk.rows.data(), desk.factors.data(), n, model.dim(), eta);
-    const float length = std::sqrt(dot(eta, eta, batch.stride)) + tiny;
+    add_rows<lanes>(desk.rows.data(), desk.factors.data(), n, model.dim(), eta);
+    const float length = std::sqrt(dot<lanes>(eta, eta, batch.stride)) + tiny;
     const float inverse = 1.0F / length;
     for (std::size_t x = 0; x < batch.stride; ++x) {
         eta[x] *= inverse;
@@ -512,11 +530,12 @@ PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk
 }
 
 // Compute the masses of the drawn words for the pieces of a group, relative to that of the largest of each piece.
+template <std::size_t lanes>
 PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::int32_t* drawn, const float* log_q,
                                    std::size_t dim, std::size_t columns) {
     const std::size_t m = batch.n_drawn;
     float* const masses = desk.masses.data();
-    multiply(desk.noise.data(), {batch.stride, 1}, m, desk.transposed.data(), columns, dim, masses, columns);
+    multiply<lanes>(desk.noise.data(), {batch.stride, 1}, m, desk.transposed.data(), columns, dim, masses, columns);
     float* const tops = desk.tops.data();
     float* const others = desk.others.data();
     std::fill_n(tops, columns, -1e30F);
@@ -540,7 +559,7 @@ PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::in
 
 // Compute the loss of the target words of a piece, and the gradients of their logits; return the total of what the
 // masses of the drawn words are multiplied with.
-template <typename Model>
+template <std::size_t lanes, typename Model>
 PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, const float* log_q, std::size_t p,
                                  double top, double others) {
     const double kappa = model.numbers[at_kappa];
@@ -552,7 +571,7 @@ PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, c
         const std::int32_t word = batch.words[i];
         const float* const row = model.row(word);
         const double scale = kappa * static_cast<double>(model.weight(word));
-        const float along = dot(direction, padded_row(row, model.dim(), desk.row.data()), batch.stride);
+        const float along = dot<lanes>(direction, padded_row(row, model.dim(), desk.row.data()), batch.stride);
         const double logit = scale * static_cast<double>(along) - static_cast<double>(log_q[word]) - top;
         const double mass = std::exp(std::min(logit, 80.0));
         const double sum = mass + others;
@@ -567,12 +586,13 @@ PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, c
     if (batch.learn) {
         float* const pulled = batch.pulled.row(p, batch.stride);
         std::fill_n(pulled, batch.stride, 0.0F);
-        add_rows(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim(), pulled);
+        add_rows<lanes>(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim(), pulled);
     }
     return total;
 }
 
 // Turn the gradient with respect to a direction into that with respect to eta.
+template <std::size_t lanes>
 PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_drawn, double kappa0, float length,
                             std::size_t p) {
     const std::size_t stride = batch.stride;
@@ -581,20 +601,20 @@ PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_draw
     for (std::size_t x = 0; x < stride; ++x) {
         pulled[x] += by_drawn[x];
     }
-    const float along = dot(pulled, direction, stride);
+    const float along = dot<lanes>(pulled, direction, stride);
     const float inverse = 1.0F / length;
     for (std::size_t x = 0; x < stride; ++x) {
         pulled[x] = (pulled[x] - along * direction[x]) * inverse;
     }
-    batch.squares.data()[p] = dot(pulled, pulled, stride);
-    const double by_prior = kappa0 * static_cast<double>(dot(desk.mean.data(), pulled, stride));
+    batch.squares.data()[p] = dot<lanes>(pulled, pulled, stride);
+    const double by_prior = kappa0 * static_cast<double>(dot<lanes>(desk.mean.data(), pulled, stride));
     // pulled is orthogonal to eta: what the context adds to the slope of kappa is minus what the prior adds.
     batch.slopes[p] = {static_cast<double>(along) - by_prior, by_prior};
 }
 
 // Predict the pieces of a group with the words drawn for them; if `learn`, write the gradients too.
-template <typename Model>
-PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk, const float* log_q,
+template <std::size_t lanes, typename Model>
+PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, const float* log_q,
                                    std::size_t group) {
     const std::size_t lo = batch.group_begin(group);
     const std::size_t n = batch.group_begin(group + 1) - lo;
@@ -613,7 +633,7 @@ PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk,
                 prefetch(model, batch.words[i]);
             }
         }
-        lengths[k] = point(batch, model, desk, lo + k);
+        lengths[k] = point<lanes>(batch, model, desk, lo + k);
         const float* const direction = batch.directions.row(lo + k, stride);
         for (std::size_t x = 0; x < dim; ++x) {
             transposed[x * columns + k] = direction[x];
@@ -634,7 +654,7 @@ PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk,
             noise[x] = scale * row[x];
         }
     }
-    weigh_drawn(batch, desk, drawn, log_q, dim, columns);
+    weigh_drawn<lanes>(batch, desk, drawn, log_q, dim, columns);
     float* const totals = desk.totals.data();
     std::fill_n(totals, columns, 0.0F);
     for (std::size_t k = 0; k < n; ++k) {
@@ -643,7 +663,7 @@ PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk,
                 prefetch(model, batch.words[i]);
             }
         }
-        totals[k] = static_cast<float>(predict(batch, model, desk, log_q, lo + k,
+        totals[k] = static_cast<float>(predict<lanes>(batch, model, desk, log_q, lo + k,
                                                static_cast<double>(desk.tops.data()[k]),
                                                static_cast<double>(desk.others.data()[k])));
     }
@@ -656,38 +676,14 @@ PARASPHERE_INLINE void work_on_any(Batch& batch, const Model& model, Desk& desk,
         for (std::size_t c = 0; c < columns; ++c) {
             row[c] *= totals[c];
         }
-        batch.drawn_squares.data()[group * batch.n_drawn + j] = dot(row, row, columns);
+        batch.drawn_squares.data()[group * batch.n_drawn + j] = dot<lanes>(row, row, columns);
     }
-    multiply(masses, {columns, 1}, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
+    multiply<lanes>(masses, {columns, 1}, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
              batch.by_drawn.row(group * batch.n_drawn, stride), stride);
-    multiply(masses, {1, columns}, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
+    multiply<lanes>(masses, {1, columns}, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
     for (std::size_t k = 0; k < n; ++k) {
-        turn(batch, desk, desk.mixed.row(k, stride), model.numbers[at_kappa0], lengths[k], lo + k);
+        turn<lanes>(batch, desk, desk.mixed.row(k, stride), model.numbers[at_kappa0], lengths[k], lo + k);
     }
-}
-
-PARASPHERE_VECTORISED
-void work_on(Batch& batch, const Parameters<true>& model, Desk& desk, const float* log_q, std::size_t group) {
-    work_on_any(batch, model, desk, log_q, group);
-}
-
-PARASPHERE_VECTORISED
-void work_on(Batch& batch, const Parameters<false>& model, Desk& desk, const float* log_q, std::size_t group) {
-    work_on_any(batch, model, desk, log_q, group);
-}
-
-template <typename Model>
-void work(Batch& batch, const Model& model, const Array<const float>& log_q, std::size_t threads,
-          Interrupts& interrupts) {
-    std::vector<Desk> desks;
-    for (std::size_t worker = 0; worker < std::min(threads, batch.n_groups); ++worker) {
-        desks.emplace_back(batch, model.mean.all());
-    }
-    const std::size_t group = batch.pieces.size() / batch.n_groups + 1;
-    const std::size_t amount = group * (batch.n_drawn + batch.words.size() / batch.pieces.size()) * batch.stride / 8;
-    share(batch.n_groups, threads, amount, interrupts, [&](std::size_t number, std::size_t worker) {
-        work_on(batch, model, desks[worker], log_q.data(), number);
-    });
 }
 
 // ---- learning ------------------------------------------------------------------------------------------------------
@@ -706,7 +702,8 @@ struct Occurrences {
         std::vector<std::uint32_t> numbers(n);
         std::vector<std::uint32_t> counts;
         const auto number_of = [&](std::int32_t word) {
-            std::size_t slot = static_cast<std::size_t>((static_cast<std::uint64_t>(word) * 0x9E3779B97F4A7C15) >> shift);
+            const std::uint64_t mixed = static_cast<std::uint64_t>(word) * 0x9E3779B97F4A7C15;
+            auto slot = static_cast<std::size_t>(mixed >> shift);
             while (slots[slot] >= 0 && words[static_cast<std::size_t>(slots[slot])] != word) {
                 slot = (slot + 1) & (room - 1);
             }
@@ -770,6 +767,7 @@ struct MovingDesk {
 };
 
 // Move the row and weight of a word, which has the given places in the batch and among the drawn words.
+template <std::size_t lanes>
 PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
                                  const std::vector<std::uint32_t>& owners, std::span<const std::uint32_t> places,
                                  std::int32_t word, MovingDesk& desk) {
@@ -803,10 +801,10 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& mod
     }
     float* const gradient = desk.gradient.data();
     std::fill_n(gradient, stride, 0.0F);
-    add_rows(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
+    add_rows<lanes>(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
 
     float* const row = model.matrix.data() + w * dim;
-    const float along = dot(gradient, padded_row(row, dim, desk.row.data()), stride);
+    const float along = dot<lanes>(gradient, padded_row(row, dim, desk.row.data()), stride);
     if (step.weigh) {
         const float slope = along + step.pull * count * std::log(model.weights[w] / prior.weights[w]);
         model.weight_squares[w] += slope * slope / std::max(count, 1.0F);
@@ -825,14 +823,14 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& mod
             moved[x] += held * start[x];
         }
     }
-    const float scale = 1.0F / std::sqrt(dot(moved, moved, stride));
+    const float scale = 1.0F / std::sqrt(dot<lanes>(moved, moved, stride));
     for (std::size_t x = 0; x < dim; ++x) {
         row[x] = scale * moved[x];
     }
 }
 
-PARASPHERE_VECTORISED
-void move_words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
+template <std::size_t lanes>
+PARASPHERE_INLINE void move_words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
                 const std::vector<std::uint32_t>& owners, const Occurrences& occurrences, std::size_t lo,
                 std::size_t hi, MovingDesk& desk) {
     constexpr std::size_t ahead = 4;
@@ -852,13 +850,13 @@ void move_words(const Batch& batch, const Parameters<true>& model, const Prior& 
                 }
             }
         }
-        move_word(batch, model, prior, step, owners, occurrences.of(t), occurrences.words[t], desk);
+        move_word<lanes>(batch, model, prior, step, owners, occurrences.of(t), occurrences.words[t], desk);
     }
 }
 
 // Move the mean direction against the sum of the gradients with respect to eta.
-PARASPHERE_VECTORISED
-void move_mean(const Batch& batch, const Parameters<true>& model, float rate) {
+template <std::size_t lanes>
+PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters<true>& model, float rate) {
     const std::size_t dim = model.dim();
     const std::size_t stride = batch.stride;
     const Floats gradient = Desk::zeros(stride);
@@ -870,15 +868,80 @@ void move_mean(const Batch& batch, const Parameters<true>& model, float rate) {
             gradient.data()[x] += pulled[x];
         }
     }
-    const float along = dot(gradient.data(), mean.data(), stride);
+    const float along = dot<lanes>(gradient.data(), mean.data(), stride);
     const float size = 0.01F * rate * static_cast<float>(model.numbers[at_kappa0]);
     for (std::size_t x = 0; x < stride; ++x) {
         mean.data()[x] -= size * (gradient.data()[x] - along * mean.data()[x]);
     }
-    const float length = std::sqrt(dot(mean.data(), mean.data(), stride));
+    const float length = std::sqrt(dot<lanes>(mean.data(), mean.data(), stride));
     for (std::size_t x = 0; x < dim; ++x) {
         model.mean[x] = mean.data()[x] / length;
     }
+}
+
+// ---- one copy of the loops per kind of processor -------------------------------------------------------------------
+
+// All compute the same bits. They are chosen by hand, since each takes vectors of its own.
+struct Loops {
+    void (*judge)(Batch&, const Parameters<false>&, Desk&, const float*, std::size_t);
+    void (*learn)(Batch&, const Parameters<true>&, Desk&, const float*, std::size_t);
+    void (*move_words)(const Batch&, const Parameters<true>&, const Prior&, Step, const std::vector<std::uint32_t>&,
+                       const Occurrences&, std::size_t, std::size_t, MovingDesk&);
+    void (*move_mean)(const Batch&, const Parameters<true>&, float);
+};
+
+#define PARASPHERE_LEVEL(name, lanes, target)                                                                         \
+    struct name {                                                                                                     \
+        target static void judge(Batch& batch, const Parameters<false>& model, Desk& desk, const float* log_q,        \
+                                 std::size_t group) {                                                                 \
+            work_on<lanes>(batch, model, desk, log_q, group);                                                         \
+        }                                                                                                             \
+        target static void learn(Batch& batch, const Parameters<true>& model, Desk& desk, const float* log_q,         \
+                                 std::size_t group) {                                                                 \
+            work_on<lanes>(batch, model, desk, log_q, group);                                                         \
+        }                                                                                                             \
+        target static void words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,    \
+                                 const std::vector<std::uint32_t>& owners, const Occurrences& occurrences,            \
+                                 std::size_t lo, std::size_t hi, MovingDesk& desk) {                                  \
+            move_words<lanes>(batch, model, prior, step, owners, occurrences, lo, hi, desk);                          \
+        }                                                                                                             \
+        target static void mean(const Batch& batch, const Parameters<true>& model, float rate) {                      \
+            move_mean<lanes>(batch, model, rate);                                                                     \
+        }                                                                                                             \
+        static constexpr Loops loops{judge, learn, words, mean};                                                      \
+    }
+
+PARASPHERE_LEVEL(Any, 4, );
+#if defined(__x86_64__) && defined(__GNUC__)
+PARASPHERE_LEVEL(Avx2, 8, __attribute__((target("avx2"))));
+PARASPHERE_LEVEL(Avx512, 16, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))));
+#endif
+
+const Loops& loops() {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+        return Avx512::loops;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return Avx2::loops;
+    }
+#endif
+    return Any::loops;
+}
+
+template <typename Model, typename Work>
+void work(Work&& on_group, Batch& batch, const Model& model, const Array<const float>& log_q, std::size_t threads,
+          Interrupts& interrupts) {
+    std::vector<Desk> desks;
+    for (std::size_t worker = 0; worker < std::min(threads, batch.n_groups); ++worker) {
+        desks.emplace_back(batch, model.mean.all());
+    }
+    const std::size_t group = batch.pieces.size() / batch.n_groups + 1;
+    const std::size_t amount = group * (batch.n_drawn + batch.words.size() / batch.pieces.size()) * batch.stride / 8;
+    share(batch.n_groups, threads, amount, interrupts, [&](std::size_t number, std::size_t worker) {
+        on_group(batch, model, desks[worker], log_q.data(), number);
+    });
 }
 
 struct Loss {
@@ -913,7 +976,7 @@ nb::tuple learn(nb::handle given_pieces, nb::handle given_some, nb::handle given
     {
         const nb::gil_scoped_release released;
         Interrupts interrupts;
-        work(batch, model, log_q, threads, interrupts);
+        work(loops().learn, batch, model, log_q, threads, interrupts);
         if (rate > 0) {
             const Step step{static_cast<float>(rate), static_cast<float>(prior.pull), weigh};
             const Occurrences occurrences(batch);
@@ -925,11 +988,12 @@ nb::tuple learn(nb::handle given_pieces, nb::handle given_some, nb::handle given
                 desks.emplace_back(batch.stride);
             }
             const std::size_t amount = together * batch.stride * (1 + occurrences.places.size() / count);
-            share((count + together - 1) / together, threads, amount, interrupts, [&](std::size_t i, std::size_t worker) {
-                move_words(batch, model, prior, step, owners, occurrences, i * together,
-                           std::min((i + 1) * together, count), desks[worker]);
+            const std::size_t parts = (count + together - 1) / together;
+            share(parts, threads, amount, interrupts, [&](std::size_t i, std::size_t worker) {
+                loops().move_words(batch, model, prior, step, owners, occurrences, i * together,
+                                   std::min((i + 1) * together, count), desks[worker]);
             });
-            move_mean(batch, model, step.rate);
+            loops().move_mean(batch, model, step.rate);
         }
     }
     const Loss loss = summed(batch);
@@ -947,7 +1011,7 @@ nb::tuple judge(nb::handle given_pieces, nb::handle given_some, nb::handle given
     {
         const nb::gil_scoped_release released;
         Interrupts interrupts;
-        work(batch, model, log_q, threads, interrupts);
+        work(loops().judge, batch, model, log_q, threads, interrupts);
     }
     const Loss loss = summed(batch);
     return nb::make_tuple(loss.sum, loss.count);
