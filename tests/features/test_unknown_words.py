@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere import CoverageWarning, ParasphereError, SphericalParagraphModel, VectorsError, WordVectors
-from parasphere.compiled.rows import HASHED
+from parasphere.text import HASHED
 from parasphere.features import Reader
 from parasphere.text import Lookup, Tokenizer
 

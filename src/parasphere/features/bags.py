@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import storage
-from ..compiled import check_layouts, fitting
 from ..errors import ParasphereError, StoreError
-from ..storage import storable
+from ..storage import check_layouts, storable
 from .scatter import Scatter
 
 KIND = "bags"
@@ -23,7 +22,6 @@ _LAYOUTS = {
     "squared_weights": "f8[docs]",
 }  # fmt: skip
 _COLUMNS = tuple(_LAYOUTS)
-_fit = fitting(**_LAYOUTS)
 
 
 @storable(KIND)
@@ -75,8 +73,6 @@ class Bags:
     scatter: Scatter | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if _fit(self.sums, self.lengths, self.squared_norms, self.unknown, self.squared_weights):
-            return
         for name in _COLUMNS:
             given: Any = getattr(self, name)
             array = np.array(self.lengths) if given is None else np.asanyarray(given)

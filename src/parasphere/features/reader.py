@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..compiled import check_layouts
-from ..compiled.rows import HASHED, add_hashed, count_ids, sum_rows
+from .._kernels import add_hashed, count_ids, sum_rows
 from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError
-from ..storage import storable
-from ..text import AnyTokenizer, Lookup, Tokenizer, string_buffers
+from ..storage import check_layouts, storable
+from ..text import HASHED, AnyTokenizer, Lookup, Tokenizer, string_buffers
 from ..vectors import WordVectors
 from ..vectors.stored import checked_weight
 from .bags import Bags

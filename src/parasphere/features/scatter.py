@@ -6,7 +6,7 @@ subject differ along these axes by chance. Let C be the covariance of words with
 the covariance ``C / l`` around the direction of its text, so that after ``C^(-1/2)`` it errs equally in all directions,
 and differences between texts count for as much as they stand out from that error.
 
-Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.compiled.exact`): the
+Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.features.exact`): the
 scatter of a corpus has the same bits whether it is read at once or in parts.
 """
 
@@ -17,10 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import check_layouts
-from ..compiled.exact import Exact, exact_products
 from ..errors import ParasphereError
-from ..storage import storable
+from ..storage import check_layouts, storable
+from .exact import Exact, exact_products
 
 Floats = NDArray[np.float64]
 # Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..compiled import check_layouts
 from ..errors import CorpusError, ParasphereError
 from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
-from ..storage import check_types, storable
+from ..storage import check_layouts, check_types, storable
 from . import equations
 from .equations import Method, Prior
 from .statistics import CorpusStatistics, FirstKappa, Partition, solved_kappa

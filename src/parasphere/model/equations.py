@@ -30,12 +30,11 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import check_layouts
-from ..compiled.rows import project, unit_combinations, weighted_sum
+from .._kernels import project, unit_combinations, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import bessel, vmf
 from ..sphere.bessel import Array, apply, order_of
-from ..storage import check_types, storable
+from ..storage import check_layouts, check_types, storable
 from .solver import numbers_of, solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper

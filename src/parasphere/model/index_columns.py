@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..compiled import check_layouts
 from ..errors import ParasphereError, StoreError
-from ..storage import WRONG_FACTS, Arrays
+from ..storage import WRONG_FACTS, Arrays, check_layouts
 from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
 from .lexical import Lexical
 

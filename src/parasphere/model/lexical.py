@@ -20,9 +20,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..compiled import check_layouts
+from .._kernels import add_word_scores
 from ..corpus import strings
 from ..errors import ParasphereError
+from ..storage import check_layouts
 from ..text import (
     AnyTokenizer,
     DividingTokenizer,
@@ -34,7 +35,6 @@ from ..text import (
     distinct_words,
     string_buffers,
 )
-from .search_loops import add_word_scores
 
 K1, B = 1.5, 0.75  # the usual constants of BM25
 MOST_COUNTS = 2**16 - 1  # of a word in a document; more have no effect on a score
@@ -91,7 +91,7 @@ class Lexical:
     def __post_init__(self) -> None:
         for name in ("starts", "documents", "counts", "lengths"):
             array = getattr(self, name).view()
-            array.flags.writeable = False  # as mapped ones are: the loops are compiled once
+            array.flags.writeable = False  # as mapped ones are
             object.__setattr__(self, name, array)
         check_layouts(vars(self), {"starts": "i8[words+1]", "documents": "i4[n]", "counts": "u2[n]",
                                    "lengths": "i4[docs]"}, {"words": len(self.words)})  # fmt: skip

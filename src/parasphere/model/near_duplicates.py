@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..compiled import compiled, guarded
+from .._kernels import find_pairs, find_rare
 from ..corpus import blocks
 from ..text import AnyTokenizer, Tokenizer
 from .lexical import Lexical, lexical_tokenizer
 
 THRESHOLD = 0.6  # copies with a fifth of their words changed are above it, other neighbours below (see above)
-SLACK = 1 - 1e-5  # bounds are computed in float32
 ROOM = 1 << 16  # pairs that are found at a time, at least
 
 
@@ -121,69 +120,3 @@ class Holders(NamedTuple):
     begins: NDArray[np.int64]
     documents: NDArray[np.int32]
     reach: NDArray[np.float32]
-
-
-@guarded(starts="i8[docs+1]", values="f8[n]", rare="i8[docs]", reach="f4[n]")
-@compiled
-def find_rare(starts: Any, values: Any, threshold: Any, rare: Any, reach: Any) -> None:
-    """Write where the rare words of each document begin, and the length of its vector up to each word."""
-    for doc in range(rare.shape[0]):
-        squares = 0.0
-        rare[doc] = starts[doc + 1]
-        for at in range(starts[doc], starts[doc + 1]):
-            squares += values[at] ** 2
-            reach[at] = np.sqrt(squares)
-            if reach[at] >= threshold * SLACK and rare[doc] > at:
-                rare[doc] = at
-
-
-@guarded(
-    starts="i8[docs+1]", words="i4[n]", values="f8[n]", rare="i8[docs]", reach="f4[n]", pairs="i8[room,2]",
-    holders={"begins": "i8[words+1]", "documents": "i4[m]", "reach": "f4[m]"}, cosines="f8[room]",
-)  # fmt: skip
-@compiled
-def find_pairs(
-    starts: Any, words: Any, values: Any, rare: Any, reach: Any, holders: Any, threshold: Any, first: Any,
-    pairs: Any, cosines: Any,
-) -> Any:  # fmt: skip
-    """Find the pairs of documents from ``first`` on with earlier ones; return where there was no room, and the number.
-
-    The first five arrays are compressed rows, frequent words first, and what :func:`find_rare` writes.
-    """
-    begins, documents, reaches = holders
-    seen = np.full(rare.shape[0], -1, np.int32)
-    least = threshold * SLACK
-    count = 0
-    for doc in range(first, rare.shape[0]):
-        if count + doc > cosines.shape[0]:
-            return doc, count
-        for i in range(starts[doc + 1] - 1, rare[doc] - 1, -1):  # the rarest word first
-            for at in range(begins[words[i]], begins[words[i] + 1]):
-                if reach[i] * reaches[at] < least:  # so it is for all that follow, and for words that are less rare
-                    break
-                other = documents[at]
-                if other >= doc or seen[other] == doc:
-                    continue
-                seen[other] = doc
-                cosine = _cosine(starts, words, values, doc, other)
-                if cosine >= threshold * (1 - 1e-9):
-                    pairs[count, 0] = other
-                    pairs[count, 1] = doc
-                    cosines[count] = min(cosine, 1.0)
-                    count += 1
-    return rare.shape[0], count
-
-
-@compiled
-def _cosine(starts: Any, words: Any, values: Any, one: Any, other: Any) -> Any:
-    i, j, total = starts[one], starts[other], 0.0
-    while i < starts[one + 1] and j < starts[other + 1]:
-        if words[i] == words[j]:
-            total += values[i] * values[j]
-            i += 1
-            j += 1
-        elif words[i] < words[j]:
-            i += 1
-        else:
-            j += 1
-    return total

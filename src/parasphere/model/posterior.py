@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.rows import map_shifted_rows, unit_combinations
+from .._kernels import map_shifted_rows, unit_combinations
 from ..features import Bags
 from ..sphere import vmf
 from . import equations

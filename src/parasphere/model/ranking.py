@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import add_word_scores, keep_best, word_scores
 from .lexical import Asked, Lexical
-from .search_loops import add_word_scores, keep_best, word_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import check_layouts
-from ..compiled.exact import Exact, exact_mean_sum, exact_sum
 from ..errors import ParasphereError
 from ..features import Bags, Reader, Scatter
+from ..features.exact import Exact, exact_mean_sum, exact_sum
 from ..sphere.bessel import Array
-from ..storage import check_types, storable
+from ..storage import check_layouts, check_types, storable
 from . import equations
 from .equations import Prior
 

@@ -3,8 +3,8 @@
 The layout is that of UMAP (McInnes, Healy and Melville, 2018). Each document has edges to its nearest neighbours, by
 cosine, with weights that fall with distance; places on the plane are found by gradient descent, in which edges attract
 and random pairs repel. The similarity on the plane is 1 / (1 + a d^2), without UMAP's other exponent, which is 1.1 and
-costs most of the time. It is made here, in three loops that are compiled once, because umap-learn compiles for minutes
-before its first map; it draws its random numbers itself, so that a seed gives the same map on every machine of a kind.
+costs most of the time. It is made here, in compiled loops, because umap-learn compiles for minutes before its first
+map; it draws its random numbers itself, so that a seed gives the same map on every machine of a kind.
 """
 
 import math
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..compiled import compiled, guarded
+from .._kernels import attract_and_repel, nearest_in_cells
 from ..errors import ParasphereError
-from ..topics.neighbours import enter_best, nearest, of_unit_length
+from ..topics.neighbours import nearest, of_unit_length
 from .scene import median
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,6 @@ AXES = 50  # principal axes in which neighbours are looked for, if there are mor
 EXACT = 12_000  # documents up to which all pairs are compared
 CELL, CELLS = 400, 6  # documents per cell, and cells that are searched for the neighbours of a document, beyond that
 CURVE = 1.036  # 1 / (1 + a d^2) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
-REPELLED = 5  # random documents that each attraction is balanced with
 
 
 def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
@@ -153,7 +152,7 @@ def _in_cells(rows: Rows, k: int, seed: int) -> NDArray[np.int64]:
     order = np.argsort(cells[:, 0], kind="stable")
     ends = np.searchsorted(cells[order, 0], np.arange(len(centres) + 1))
     places = np.empty((n, k), np.int64)
-    _nearest_in_cells(rows, cells, order, ends, places)
+    nearest_in_cells(rows, cells, order, ends, places)
     return places
 
 
@@ -170,7 +169,7 @@ def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
     heads, tails = graph.row[strong].astype(np.int64), graph.col[strong].astype(np.int64)
     every = graph.data.max() / graph.data[strong]  # rounds between two uses of an edge
     points = np.ascontiguousarray(start, np.float64)
-    _attract_and_repel(points, heads, tails, every, rounds, CURVE, seed + 1)
+    attract_and_repel(points, heads, tails, every, rounds, CURVE, seed + 1)
     points = _drawn_in(points)
     return np.asarray(points - (points.max(axis=0) + points.min(axis=0)) / 2)
 
@@ -184,64 +183,3 @@ def _drawn_in(points: Floats) -> Floats:
     unit = np.maximum(high - low, 1e-12) / 20
     below, above = np.maximum(low - points, 0), np.maximum(points - high, 0)
     return np.asarray(np.clip(points, low, high) + unit * (np.log1p(above / unit) - np.log1p(below / unit)))
-
-
-@guarded(rows="f4[n,dim]", cells="i8[n,few]", order="i8[n]", ends="i8[m]", places="i8[n,k]")
-@compiled(fastmath=True)
-def _nearest_in_cells(rows: Any, cells: Any, order: Any, ends: Any, places: Any) -> None:
-    """Write the nearest rows of each row among the members of its cells, nearest first; itself if there are fewer."""
-    n, dim = rows.shape
-    k = places.shape[1]
-    best = np.empty(k, np.float32)
-    for i in range(n):
-        best[:] = least = np.float32(-2.0)
-        places[i] = i
-        for cell in cells[i]:
-            for place in range(ends[cell], ends[cell + 1]):
-                j = order[place]
-                score = np.float32(0.0)
-                for d in range(dim):
-                    score += rows[i, d] * rows[j, d]
-                if score > least:
-                    least = enter_best(score, j, best, places[i])
-
-
-@compiled(forceinline=True)
-def _clipped(x: Any) -> Any:
-    return min(4.0, max(-4.0, x))
-
-
-@guarded(points="f8[n,2]", heads="i8[edges]", tails="i8[edges]", every="f8[edges]")
-@compiled
-def _attract_and_repel(points: Any, heads: Any, tails: Any, every: Any, rounds: Any, a: Any, seed: Any) -> None:
-    """Move places along UMAP's gradient, edge by edge, with steps that shrink to 0."""
-    n = points.shape[0]
-    due = every.copy()
-    state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-    for turn in range(rounds):
-        step = 1.0 - turn / rounds
-        for edge in range(heads.shape[0]):
-            if due[edge] > turn:
-                continue
-            due[edge] += every[edge]
-            i, j = heads[edge], tails[edge]
-            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
-            square = dx * dx + dy * dy
-            pull = -2.0 * a / (a * square + 1.0)
-            gx, gy = step * _clipped(pull * dx), step * _clipped(pull * dy)
-            points[i, 0] += gx
-            points[i, 1] += gy
-            points[j, 0] -= gx
-            points[j, 1] -= gy
-            for _ in range(REPELLED):
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                other = np.int64((state >> np.uint64(11)) % np.uint64(n))
-                if other == i:
-                    continue
-                dx, dy = points[i, 0] - points[other, 0], points[i, 1] - points[other, 1]
-                square = dx * dx + dy * dy
-                push = 2.0 / ((0.001 + square) * (a * square + 1.0))
-                points[i, 0] += step * _clipped(push * dx)
-                points[i, 1] += step * _clipped(push * dy)

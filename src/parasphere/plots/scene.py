@@ -3,12 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled, guarded
+from .._kernels import push_apart
 from ..printable import visible
 
 Floats = NDArray[np.float64]
@@ -147,29 +147,9 @@ def apart(centres: Floats, sizes: Floats, low: Floats, high: Floats) -> Floats:
     sizes = np.ascontiguousarray(sizes, np.float64)
     for _ in range(300):
         centres = np.ascontiguousarray(np.clip(centres, low + sizes / 2, high - sizes / 2), np.float64)
-        if not _push(centres, sizes):
+        if not push_apart(centres, sizes):
             break
     return centres
-
-
-@guarded(centres="f8[k,2]", sizes="f8[k,2]")
-@compiled
-def _push(centres: Any, sizes: Any) -> Any:
-    """Push each pair of boxes that overlap apart, in place; return whether there was one."""
-    moved = False
-    for i in range(centres.shape[0]):
-        for j in range(i):
-            across = centres[i, 0] - centres[j, 0]
-            along = centres[i, 1] - centres[j, 1]
-            wide = (sizes[i, 0] + sizes[j, 0]) / 2 - abs(across)
-            high = (sizes[i, 1] + sizes[j, 1]) / 2 - abs(along)
-            if wide > 0 and high > 0:
-                axis, overlap, away = (0, wide, across) if wide <= high else (1, high, along)
-                step = math.copysign(overlap / 2 + 0.5, away)
-                centres[i, axis] += step
-                centres[j, axis] -= step
-                moved = True
-    return moved
 
 
 def uncovered(centres: Floats, sizes: Floats) -> NDArray[np.bool_]:

@@ -26,26 +26,28 @@ order at a time. With ``q = A/kappa`` the recurrence ``I_{v-1} = (2 v/kappa) I_v
 
 which is stable in this direction and finite at ``kappa = 0``; and ``I_v / kappa**v`` is divided by ``q_{v-1}``.
 
-The formulas are written once, with operators only. `apply` runs a float or a tensor through them as they stand, and a
-numpy array through the same lines compiled; a float, and numpy arrays of any length and layout, get the same bits.
+The formulas are written with operators only. `apply` runs a float through them as they stand, and an
+array through the same operations in C++, src/kernels/bessel.hpp; a float, and numpy arrays of any length and layout,
+get the same bits.
 Nothing is checked here: concentrations must lie in [0, 1e150] and lengths in [0, 1), in float64.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
-from ..compiled import compiled
+from .._kernels import apply_formula
 
 Array: TypeAlias = Any
-"""A Python scalar or an array of numpy, torch or cupy; what comes back is of the same kind."""
+"""A Python scalar or an array; what comes back is of the same kind."""
 
 _LIFT: Final = 24  # orders that low dimensions are raised by, in two flights of 12
 _TERMS: Final = 16  # of the Debye series: the rest is below 1e-16 from order 24 on
@@ -148,18 +150,17 @@ def order_of(dim: int) -> Order:
 
 
 def _sqrt(x: Array) -> Array:
-    return math.sqrt(x) if isinstance(x, float) else array_namespace(x).sqrt(x)
+    return math.sqrt(x) if isinstance(x, float) else np.sqrt(x)
 
 
 def _log(x: Array) -> Array:
-    return math.log(x) if isinstance(x, float) else array_namespace(x).log(x)
+    return math.log(x) if isinstance(x, float) else np.log(x)
 
 
 def _polynomial(c: tuple[float, ...], p: Array) -> Array:
     """Evaluate a polynomial of degree 18, highest power first.
 
-    Written out, because a loop over a tuple keeps the compiler from using SIMD, and in groups of four
-    powers, because one long chain keeps the processor waiting.
+    In groups of four powers, because one long chain keeps the processor waiting.
     """
     p2 = p * p
     p4 = p2 * p2
@@ -312,41 +313,16 @@ def concentration(length: Array, order: Order) -> Array:
 # From formulas to functions of arrays
 
 Formula: TypeAlias = Callable[[Array, Order], Array]
-_Loop: TypeAlias = Callable[[Array, Order, Array], None]
-_FEW = 4  # so few numbers are no slower in Python than in compiled code, and need no compilation
+_FEW = 4  # so few numbers are no slower in Python than in compiled code
 
 
-@functools.cache
-def register_formulas() -> None:
-    """Let numba compile the formulas above as they stand, each inlined where it is called."""
-    from numba.extending import overload, register_jitable
-
-    options: Any = {"error_model": "numpy", "forceinline": True}  # no check on divisions: they would stop SIMD
-    overload(_sqrt, jit_options=options)(lambda x: lambda x: math.sqrt(x))  # noqa: ARG005
-    overload(_log, jit_options=options)(lambda x: lambda x: math.log(x))  # noqa: ARG005
-    formulas = (
-        *(_polynomial, _down, _down_slope, _down_product, _lengths, quotient, mean_length, shortfall),
-        *(mean_length_slope, log_excess, log_partition, entropy, banerjee, _newton, concentration),
-    )
-    for formula in formulas:
-        register_jitable(**options)(formula)
-
-
-@functools.cache
-def _compiled(formula: Formula) -> _Loop:
-    """Compile a loop over a formula on first use; later processes read it from numba's cache."""
-    register_formulas()
-
-    def loop(x: Array, order: Order, out: Array) -> None:
-        if order.raised:  # asked here, the compiler need not ask it for every element
-            for i in range(x.size):
-                out[i] = formula(x[i], order)
-        else:
-            for i in range(x.size):
-                out[i] = formula(x[i], order)
-
-    fast: _Loop = compiled(error_model="numpy")(loop)
-    return fast
+@functools.lru_cache(maxsize=256)
+def packed_order(dim: int) -> NDArray[np.float64]:
+    """Return the constants of a dimension as compiled code takes them, in one array."""
+    dims, v, raised, log_area, *polynomials = order_of(dim)
+    packed = np.array([dims, v, float(raised), log_area, *itertools.chain(*polynomials)])
+    packed.flags.writeable = False
+    return packed
 
 
 def apply(formula: Formula, x: Array, order: Order) -> Array:
@@ -357,5 +333,5 @@ def apply(formula: Formula, x: Array, order: Order) -> Array:
     if flat.size <= _FEW:
         return np.array([formula(value, order) for value in flat.tolist()], np.float64).reshape(x.shape)
     out = np.empty_like(flat)
-    _compiled(formula)(flat, order, out)
+    apply_formula(formula.__name__, flat, packed_order(int(order.dim)), out)
     return out.reshape(x.shape)

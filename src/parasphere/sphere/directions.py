@@ -7,12 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..compiled import compiled, guarded
-from ..compiled.memory import address, prefetch
+from .._kernels import csr_products, csr_sums
 
 Floats = NDArray[np.float64]
-
-AHEAD = 8  # entries whose directions are prefetched
 
 
 def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
@@ -49,7 +46,7 @@ def cosines(rows: Any, directions: Floats) -> Floats:
     if rows.shape[1] != len(directions):
         raise ValueError(f"rows of {rows.shape[1]} numbers have no cosine with directions of {len(directions)}")
     products = np.empty((rows.shape[0], directions.shape[1]))
-    _csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), products)
+    csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), products)
     return products
 
 
@@ -58,52 +55,8 @@ def weighted_sums(rows: Any, weights: Floats) -> Floats:
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows.T @ weights)
     sums = np.zeros((rows.shape[1], weights.shape[1]))
-    _csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), sums)
+    csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), sums)
     return sums
-
-
-@guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", directions="f8[dim,k]", out="f8[n,k]")
-@compiled
-def _csr_products(ends: Any, columns: Any, data: Any, directions: Any, out: Any) -> None:
-    """Multiply a CSR matrix by a dense one, prefetching its rows: those of rare columns are not in the cache."""
-    k = directions.shape[1]
-    first, width = address(directions), 8 * k
-    for i in range(out.shape[0]):
-        for j in range(k):
-            out[i, j] = 0.0
-        for p in range(ends[i], ends[i + 1]):
-            if p + AHEAD < columns.shape[0]:
-                coming = first + width * np.int64(columns[p + AHEAD])
-                for byte in range(0, width, 64):
-                    prefetch(coming + byte)
-            value, column = data[p], columns[p]
-            for j in range(k):
-                out[i, j] += value * directions[column, j]
-
-
-@guarded(ends="i[n+1]", columns="i[entries]", data="f8[entries]", weights="f8[n,k]", out="f8[dim,k]")
-@compiled
-def _csr_sums(ends: Any, columns: Any, data: Any, weights: Any, out: Any) -> None:
-    """Add the product of a transposed CSR matrix with a dense one to ``out``, skipping weights of 0.
-
-    In high dimensions nearly all responsibilities are 0.
-    """
-    k = weights.shape[1]
-    used = np.empty(k, np.int64)
-    for i in range(weights.shape[0]):
-        count = 0
-        for j in range(k):
-            if weights[i, j] != 0.0:
-                used[count] = j
-                count += 1
-        for p in range(ends[i], ends[i + 1]):
-            value, column = data[p], columns[p]
-            if count == k:  # a loop without indirection can use SIMD
-                for j in range(k):
-                    out[column, j] += value * weights[i, j]
-            else:
-                for place in range(count):
-                    out[column, used[place]] += value * weights[i, used[place]]
 
 
 def normalised(columns: Floats) -> tuple[Floats, Floats]:

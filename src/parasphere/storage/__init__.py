@@ -9,6 +9,7 @@ from .checkpoint import Checkpoint, checkpoints_kept
 from .estimators import Saved, packed, storable, unpacked
 from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
+from .layouts import LayoutError, check_layouts
 from .output import replacing, write_file
 from .tensors import Arrays, Tensors, map_tensors
 from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
@@ -21,10 +22,12 @@ __all__ = [
     "Arrays",
     "ByteReader",
     "Checkpoint",
+    "LayoutError",
     "Note",
     "Saved",
     "Tensors",
     "ahead",
+    "check_layouts",
     "check_target",
     "check_types",
     "checkpoints_kept",

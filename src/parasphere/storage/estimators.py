@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..compiled import check_layouts
 from ..errors import ParasphereError, StoreError
 from .facts import WRONG_FACTS, check_types
 from .folder import load, save
+from .layouts import check_layouts
 from .tensors import Arrays
 
 Facts = dict[str, Any]
@@ -67,7 +67,7 @@ class Saved:
     The parameters and all learned attributes, whose names end with an underscore, are saved.
 
     What is loaded is checked. Subclasses declare what is valid by the annotations of parameters and attributes, and by
-    ``_layouts``, the layouts of arrays (:mod:`parasphere.compiled.layout`). Axes may be named after an integer among
+    ``_layouts``, the layouts of arrays (:mod:`parasphere.storage.layouts`). Axes may be named after an integer among
     the parameters and attributes, or after a size of an attribute (``words``, ``rows`` and ``dim``). The numbers of
     ``_positive`` must be above 0, those of ``_not_negative`` must not be below 0. Parameters named in ``_left_out`` are
     saved only if they are a name or path; otherwise the loaded estimator has their default.

@@ -9,8 +9,10 @@ from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
+from .word_table import HASHED
 
 __all__ = [
+    "HASHED",
     "PIECE",
     "STOP",
     "AnyTokenizer",

@@ -11,7 +11,7 @@ from .dividing import PIECE, DividingTokenizer
 from .phrases import join_phrases, phrase_table
 from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, split_texts, string_buffers
-from .vocabulary import Vocabulary, table_of
+from .vocabulary import Vocabulary
 from .word_table import WordTable, ids_of_words
 
 
@@ -52,9 +52,9 @@ class Lookup:
         words = self.tokenizer if self._divides is None else self._divides.words
         self._folding = words.folding if isinstance(words, Tokenizer) else None
         if isinstance(words, Tokenizer) and words.stop_words:
-            self._table, self._names = _with_stop_words(vocabulary, words.stop_words)
+            self._table = _with_stop_words(vocabulary, words.stop_words)
         else:
-            self._table, self._names = vocabulary.table, vocabulary.rows
+            self._table = vocabulary.table
         self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
 
     def ids(self, texts: pa.Array) -> WordIds:
@@ -125,29 +125,28 @@ class Lookup:
         data, offsets = string_buffers(composed(texts))
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        count = ids_of_texts(data, offsets, folding, self._table, self._names, self.hashing, ids, ends)
+        count = ids_of_texts(data, offsets, folding, self._table, self.hashing, ids, ends)
         return WordIds(ids[:count], ends)
 
     def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
         data, offsets = string_buffers(lists.flatten())
         ids = np.empty(len(offsets) - 1, np.int32)
         # Tokens are taken as they are: a stop word among them stays.
-        ids_of_words(data, offsets, self.vocabulary.table, self.vocabulary.rows, self.hashing, ids)
+        ids_of_words(data, offsets, self.vocabulary.table, self.hashing, ids)
         begins = np.asarray(lists.offsets)
         return WordIds(ids, begins[1:] - begins[0])
 
 
-def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> tuple[WordTable, NDArray[np.int32]]:
-    """Return the table of a vocabulary extended by the stop words, and the id of each row, which is STOP for those."""
-    data, offsets = string_buffers(pa.array(sorted(stop_words), pa.large_string()))
-    n_words, size = len(vocabulary), vocabulary.offsets[-1]
-    table, repeats = table_of(
+def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> WordTable:
+    """Return the table of a vocabulary and of the stop words, whose ids are STOP."""
+    words = sorted(stop_words)
+    rows, found = np.arange(len(vocabulary), dtype=np.int32), vocabulary.get_many(words)
+    rows[found[found >= 0]] = STOP
+    others = [word for word, row in zip(words, found.tolist(), strict=True) if row < 0]
+    data, offsets = string_buffers(pa.array(others, pa.large_string()))
+    size = vocabulary.offsets[-1]
+    return WordTable(
         np.concatenate([vocabulary.data[:size], data[: offsets[-1]]]),
         np.concatenate([vocabulary.offsets, size + offsets[1:]]),
+        np.concatenate([rows, np.full(len(others), STOP, np.int32)]),
     )
-    if (repeats[:n_words] >= 0).any():
-        vocabulary.table  # noqa: B018  (raises, and names the word)
-    stop = repeats[n_words:]  # the rows of the stop words that the vocabulary has
-    names = np.concatenate([vocabulary.rows, np.full(len(stop), STOP, np.int32)])
-    names[stop[stop >= 0]] = STOP
-    return table, names

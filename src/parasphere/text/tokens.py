@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from ..corpus import one_text, strings
 from ..errors import CorpusError
 from ..storage import check_types, storable
-from .scanning import CODE_POINTS, MARK, STOP, Folding, Reached, find_beginnings, learn_texts
+from .scanning import CODE_POINTS, MARK, STOP, Folding, WordCounts, find_beginnings
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
-from .word_table import MAX_WORD_BYTES, WordTable, empty_slots, fill_slots, new_key, unpack_words
 
 
 @storable("tokenizer")
@@ -97,9 +96,8 @@ class Tokenizer:
     @property
     def folding(self) -> Folding:
         """The tables that the compiled scanner reads."""
-        case = np.uint64(0x2020202020202020 if self.lowercase else 0)
-        digits = np.uint64(0x8080808080808080 if self.digits else 0)
-        return Folding(_fold_table(self.lowercase, self.digits, self.english), case, digits, self.min_length)
+        fold = _fold_table(self.lowercase, self.digits, self.english)
+        return Folding(fold, self.lowercase, self.digits, self.min_length)
 
     def _stop_words(self) -> frozenset[str]:
         given = self.stop_words
@@ -146,11 +144,7 @@ class WordCounter:
     def __init__(self, tokenizer: AnyTokenizer | None = None) -> None:
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self._listed: Counter[str] = Counter()
-        self._n_words = 0
-        chunks = np.zeros((1 << 13) + MAX_WORD_BYTES // 8, np.uint64)
-        self._table = WordTable(empty_slots(1 << 12), chunks, np.zeros((1 << 12) + 1, np.int64), new_key())
-        self._lengths = np.zeros(1 << 12, np.int64)
-        self._counts = np.zeros(1 << 12, np.int64)
+        self._counts = WordCounts()
 
     def add(self, texts: pa.Array) -> WordIds:
         """Count the words of a column of texts or token lists; return their ids in the counter's vocabulary.
@@ -166,15 +160,7 @@ class WordCounter:
         data, offsets = string_buffers(composed(texts))
         ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
-        reached = Reached(0, int(offsets[0]), self._n_words, 0)
-        while reached.text < len(texts):
-            reached = learn_texts(
-                data, offsets, reached, self.tokenizer.folding, self._table, self._lengths, self._counts, ids, ends
-            )
-            self._n_words = reached.n_words
-            if reached.text < len(texts):
-                self._grow()
-        ids = ids[: reached.n_ids]
+        ids = ids[: self._counts.add(data, offsets, self.tokenizer.folding, ids, ends)]
         if self.tokenizer.stop_words:
             stop = self.vocabulary().get_many(sorted(self.tokenizer.stop_words))
             ids[np.isin(ids, stop[stop >= 0])] = STOP
@@ -182,16 +168,13 @@ class WordCounter:
 
     def vocabulary(self) -> Vocabulary:
         """Return all words so far, including stop words, in order of first occurrence."""
-        n = self._n_words
-        data = np.empty(int(self._lengths[:n].sum()), np.uint8)
-        offsets = np.empty(n + 1, np.int64)
-        unpack_words(self._table.chunks, self._table.starts, self._lengths[:n], data, offsets)
-        return Vocabulary.from_buffers(data, offsets, trusted=True)
+        return self._vocabulary_and_counts()[0]
 
     def words_and_counts(self) -> tuple[list[str], NDArray[np.int64]]:
         """Return the words without stop words, most frequent first (ties in alphabetical order), and their counts."""
-        words = pa.chunked_array([self.vocabulary().arrow, pa.array(self._listed.keys(), pa.large_string())])
-        counts = np.concatenate([self._counts[: self._n_words], np.fromiter(self._listed.values(), np.int64)])
+        vocabulary, counted = self._vocabulary_and_counts()
+        words = pa.chunked_array([vocabulary.arrow, pa.array(self._listed.keys(), pa.large_string())])
+        counts = np.concatenate([counted, np.fromiter(self._listed.values(), np.int64)])
         table = pa.table({"word": words, "count": counts}).group_by("word").aggregate([("count", "sum")])
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
             stop = pa.array(self.tokenizer.stop_words, pa.large_string())
@@ -199,15 +182,15 @@ class WordCounter:
         table = table.sort_by([("count_sum", "descending"), ("word", "ascending")])
         return table["word"].to_pylist(), table["count_sum"].to_numpy()
 
-    def _grow(self) -> None:
-        capacity, n = 2 * len(self._lengths), self._n_words
-        self._lengths = np.resize(self._lengths, capacity)
-        self._counts = np.concatenate([self._counts, np.zeros(len(self._counts), np.int64)])
-        _, chunks, starts, key = self._table
-        starts = np.concatenate([starts, np.zeros(capacity + 1 - len(starts), np.int64)])
-        chunks = np.concatenate([chunks, np.zeros(len(chunks), np.uint64)])
-        self._table = WordTable(empty_slots(capacity), chunks, starts, key)
-        fill_slots(self._table._replace(starts=starts[: n + 1]), self._lengths[:n], np.empty(n, np.int64))
+    def _vocabulary_and_counts(self) -> tuple[Vocabulary, NDArray[np.int64]]:
+        n = len(self._counts)
+        data, offsets, counts = (
+            np.empty(self._counts.n_bytes, np.uint8),
+            np.empty(n + 1, np.int64),
+            np.empty(n, np.int64),
+        )
+        self._counts.read(data, offsets, counts)
+        return Vocabulary.from_buffers(data, offsets, trusted=True), counts
 
 
 def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray:

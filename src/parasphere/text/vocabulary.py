@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..compiled import check_layouts
 from ..corpus import one_text, strings
 from ..errors import VectorsError
-from ..storage import storable
-from .word_table import WordTable, empty_slots, fill_slots, ids_of_words, new_key, pack_words
+from ..storage import check_layouts, storable
+from .word_table import WordTable, ids_of_words
 
 
 class DuplicateWordError(VectorsError):
@@ -94,7 +93,7 @@ class Vocabulary:
         """Return the indices of several words, (n,), with -1 for each that is absent."""
         data, offsets = _utf8(words)
         ids = np.empty(len(offsets) - 1, np.int32)
-        ids_of_words(data, offsets, self.table, self.rows, False, ids)
+        ids_of_words(data, offsets, self.table, False, ids)
         return ids
 
     def index(self, word: str) -> int:
@@ -103,11 +102,6 @@ class Vocabulary:
         if index < 0:
             raise KeyError(word)
         return index
-
-    @cached_property
-    def rows(self) -> NDArray[np.int32]:
-        """The indices 0, 1, ..., (n_words,)."""
-        return np.arange(len(self), dtype=np.int32)
 
     @cached_property
     def words(self) -> list[str]:
@@ -162,14 +156,8 @@ def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[n
 def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:
     """Return the table of words, and for each row the earlier row with the same word, or -1, (n_words,)."""
     data, offsets = _checked(data, offsets)
-    lengths = np.diff(offsets)
-    chunks = np.empty(int(((lengths + 7) // 8).sum()), np.uint64)
-    starts = np.empty(len(offsets), np.int64)
-    pack_words(data, offsets, chunks, starts)
-    table = WordTable(empty_slots(len(lengths)), chunks, starts, new_key())
-    repeats = np.empty(len(lengths), np.int64)
-    fill_slots(table, lengths, repeats)
-    return table, repeats
+    repeats = np.empty(len(offsets) - 1, np.int64)
+    return WordTable(data, offsets, None, repeats), repeats
 
 
 def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled, guarded
+from .._kernels import largest
 
 Rows = NDArray[np.float32]
 CHUNK = 1024  # rows whose cosines with all landmarks are held at a time
@@ -22,7 +22,7 @@ def nearest(rows: Rows, landmarks: Rows, k: int) -> NDArray[np.int64]:
     places = np.empty((len(rows), min(k, len(landmarks))), np.int64)
     for begin in range(0, len(rows), CHUNK):
         part = slice(begin, begin + CHUNK)
-        _largest(np.ascontiguousarray(rows[part] @ landmarks.T), places[part])
+        largest(np.ascontiguousarray(rows[part] @ landmarks.T), places[part])
     return places
 
 
@@ -45,31 +45,3 @@ def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
     """Return rows scaled to unit length; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1))
-
-
-@compiled
-def enter_best(score: Any, place: Any, best: Any, places: Any) -> Any:
-    """Enter a score above the least of the best, and its place, largest first; return the new least.
-
-    Of equal ones the first stays. Calls are dear beside a comparison, so that callers compare with the least.
-    """
-    at = best.shape[0] - 1
-    while at > 0 and best[at - 1] < score:
-        best[at], places[at] = best[at - 1], places[at - 1]
-        at -= 1
-    best[at], places[at] = score, place
-    return best[-1]
-
-
-@guarded(scores="f4[n,m]", places="i8[n,k]")
-@compiled
-def _largest(scores: Any, places: Any) -> None:
-    """Write the places of the largest scores of each row, largest first; of equal ones the first."""
-    k = places.shape[1]
-    best = np.empty(k, np.float32)
-    for i in range(scores.shape[0]):
-        best[:] = least = np.float32(-np.inf)
-        places[i] = 0
-        for j in range(scores.shape[1]):
-            if scores[i, j] > least:
-                least = enter_best(scores[i, j], j, best, places[i])

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from ..compiled import check_layouts
 from ..errors import CorpusError, ParasphereError
-from ..storage import check_types, storable
+from ..storage import check_layouts, check_types, storable
 from ..text import AnyTokenizer, Vocabulary, count_matrix, count_words
 
 Floats = NDArray[np.float64]

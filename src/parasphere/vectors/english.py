@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import storage
-from ..compiled import check_layouts
 from ..errors import StoreError, VectorsError
 from ..places import ENGLISH
+from ..storage import check_layouts
 from ..text import Vocabulary
 from .stored import StoredVectors
 

@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import storage
-from ..compiled import compiled, guarded
+from .. import _kernels, storage
 from ..errors import ParasphereError, StoreError, VectorsError
 from ..storage import check_types
 from ..text import Vocabulary
@@ -18,7 +17,6 @@ from .table import Skipped, VectorTable
 
 KIND = "word-vectors"
 FACTS = {"name": str, "fingerprint": str, "unknown_weight": float}
-_UNIT = 1e-3  # how far the squared length of a unit row may be from 1
 
 
 class StoredVectors:
@@ -53,7 +51,7 @@ class StoredVectors:
     def from_table(cls, table: VectorTable, name: str) -> Self:
         """Make word vectors of a table, whose rows are normalised in place."""
         norms = np.empty(len(table.matrix))
-        _normalise(table.matrix, norms)
+        _kernels.normalise(table.matrix, norms)
         return cls(table.vocabulary, table.matrix, norms, name=name, skipped=table.skipped)
 
     @property
@@ -136,7 +134,7 @@ def _check_saved_rows(arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def _check_unit(rows: NDArray[np.float32], name: str) -> None:
-    bad = int(_first_not_unit(rows))
+    bad = _kernels.first_not_unit(rows)
     if bad >= 0:
         with np.errstate(all="ignore"):
             length = float(np.linalg.norm(rows[bad].astype(np.float64)))
@@ -169,29 +167,3 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-@guarded(matrix="f4[n,dim]")
-@compiled(fastmath={"reassoc"})  # a sum in any order: several terms at a time
-def _first_not_unit(matrix: Any) -> Any:
-    """Return the first row whose length is not about 1, or -1."""
-    for row in range(matrix.shape[0]):
-        total = np.float32(0.0)
-        for column in range(matrix.shape[1]):
-            total += matrix[row, column] * matrix[row, column]
-        if not abs(total - np.float32(1.0)) <= np.float32(_UNIT):
-            return row
-    return -1
-
-
-@guarded(matrix="f4[n,dim]", norms="f8[n]")
-@compiled
-def _normalise(matrix: Any, norms: Any) -> None:
-    """Scale the rows (n, dim) to unit length in place, in float64; their lengths are written to ``norms``."""
-    for row in range(matrix.shape[0]):
-        total = 0.0
-        for value in matrix[row]:
-            total += np.float64(value) ** 2
-        norms[row] = np.sqrt(total)
-        for column in range(matrix.shape[1]):
-            matrix[row, column] = np.float64(matrix[row, column]) / norms[row]

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import compiled
-from .layout import guarded
+from .._kernels import add_bits, add_bounded, carry_digits, find_powers, split_rows
 
 BITS = 32  # of a limb
 MASK = (1 << BITS) - 1
@@ -106,7 +105,7 @@ def exact_sum(numbers: NDArray[np.floating[Any]]) -> Exact:
     numbers = np.ascontiguousarray(numbers, np.float64)
     flat = numbers.reshape(len(numbers), math.prod(numbers.shape[1:]))
     limbs = np.zeros((ANY[1], flat.shape[1]), np.int64)
-    _add_bits(flat.view(np.int64), limbs)
+    add_bits(flat.view(np.int64), limbs)
     return Exact(limbs.reshape(ANY[1], *numbers.shape[1:]), ANY[0])
 
 
@@ -136,7 +135,7 @@ def exact_mean_sum(
     for begin in range(0, len(rows), MOST_ROWS):
         part = slice(begin, begin + MOST_ROWS)
         fine, finer = np.zeros((2, rows.shape[1]), np.int64)
-        _add_bounded(rows[part], factors[part], shares[part], common, within[part], fine, finer)
+        add_bounded(rows[part], factors[part], shares[part], common, within[part], fine, finer)
         total = total.plus_integers(fine, -FINE).plus_integers(finer, -FINER)
     return total
 
@@ -152,7 +151,7 @@ def exact_products(rows: NDArray[Any], factors: NDArray[np.float64]) -> Exact:
     """
     n, dim = rows.shape
     powers = np.empty(n, np.int64)
-    _find_powers(rows, factors, powers)
+    find_powers(rows, factors, powers)
     order = np.argsort(powers, kind="stable")
     halves, total = np.empty((PRODUCT_ROWS, 2 * dim)), Exact.zero(PRODUCTS, (dim, dim))
     begin = int(np.searchsorted(powers, NOTHING, side="right", sorter=order))  # rows of zeros come first
@@ -164,7 +163,7 @@ def exact_products(rows: NDArray[Any], factors: NDArray[np.float64]) -> Exact:
         for at in range(begin, end, PRODUCT_ROWS):
             chosen = order[at : min(at + PRODUCT_ROWS, end)]
             part = halves[: len(chosen)]
-            _split(rows, factors, chosen, 2.0 ** (HALF - power), part)
+            split_rows(rows, factors, chosen, 2.0 ** (HALF - power), part)
             sums += (part[:, :dim].T @ part).astype(np.int64)
         upper, mixed = sums[:, :dim], sums[:, dim:]
         total = total.plus_integers(upper, 2 * power - 2 * HALF)
@@ -173,120 +172,6 @@ def exact_products(rows: NDArray[Any], factors: NDArray[np.float64]) -> Exact:
     return total
 
 
-@compiled
-def _carry_digits(limbs: Any) -> None:
-    """Bring all digits but the highest into [0, 2^32)."""
-    for place in range(limbs.shape[0] - 1):
-        for i in range(limbs.shape[1]):
-            limbs[place + 1, i] += limbs[place, i] >> 32
-            limbs[place, i] &= 0xFFFFFFFF
-
-
-_carry = guarded(limbs="i8[limbs,n]")(_carry_digits)
-
-
 def _carried(limbs: NDArray[np.int64]) -> NDArray[np.int64]:
-    _carry(limbs.reshape(len(limbs), -1))
+    carry_digits(limbs.reshape(len(limbs), -1))
     return limbs
-
-
-@guarded(bits="i8[n,m]", limbs="i8[66,m]")
-@compiled
-def _add_bits(bits: Any, limbs: Any) -> None:
-    """Add float64 numbers, given as their bits, to sums in the layout ``ANY``."""
-    for i in range(bits.shape[0]):
-        for j in range(bits.shape[1]):
-            exponent = (bits[i, j] >> 52) & 0x7FF
-            digits = bits[i, j] & 0xFFFFFFFFFFFFF
-            if exponent:
-                digits |= 1 << 52
-            else:
-                exponent = 1
-            at = exponent - 1075 + 1088
-            place, shift = at >> 5, at & 31
-            if place > 63:
-                raise ValueError("numbers must be finite, and below 2^1012, to be summed")
-            low, high = (digits & 0xFFFFFFFF) << shift, (digits >> 32) << shift
-            sign = 1 if bits[i, j] >= 0 else -1
-            limbs[place, j] += sign * (low & 0xFFFFFFFF)
-            limbs[place + 1, j] += sign * ((low >> 32) + (high & 0xFFFFFFFF))
-            limbs[place + 2, j] += sign * (high >> 32)
-        if i & 0xFFFFFFF == 0xFFFFFFF:  # before the digits overflow
-            _carry_digits(limbs)
-    _carry_digits(limbs)
-
-
-@guarded(
-    rows="f[n,dim]", factors="f8[n]", shares="f8[n]", common="f8[dim]", within="b1[n]", fine="i8[dim]", finer="i8[dim]"
-)
-@compiled
-def _add_bounded(rows: Any, factors: Any, shares: Any, common: Any, within: Any, fine: Any, finer: Any) -> None:
-    """Add the entries of :func:`exact_mean_sum` to integers, in units of 2^-38 and 2^-76; clip all but those within."""
-    dim = rows.shape[1]
-    large, small = 1.5 * 2.0**14, 1.5 * 2.0**-24  # their last bits are 2^-38 and 2^-76
-    upper, lower, entries = np.empty(dim, np.float64), np.empty(dim, np.float64), np.empty(dim, np.float64)
-    for begin in range(0, rows.shape[0], 2048):
-        upper[:] = 0.0
-        lower[:] = 0.0
-        i, end = begin, min(begin + 2048, rows.shape[0])
-        while i < end:
-            factor, share = factors[i], shares[i]
-            if i + 1 < end and within[i] and within[i + 1]:  # two at once: sums are read and written half as often
-                other, its_share = factors[i + 1], shares[i + 1]
-                for j in range(dim):
-                    one = share * common[j] + factor * rows[i, j]
-                    two = its_share * common[j] + other * rows[i + 1, j]
-                    rounded_one, rounded_two = (one + large) - large, (two + large) - large
-                    upper[j] += rounded_one + rounded_two
-                    lower[j] += (((one - rounded_one) + small) - small) + (((two - rounded_two) + small) - small)
-                i += 2
-                continue
-            # Two short loops: one with all arrays would not be vectorised, and nor would min and max.
-            for j in range(dim):
-                entry = share * common[j] + factor * rows[i, j]
-                entry = entry if entry < 1.0 else 1.0
-                entries[j] = entry if entry > -1.0 else -1.0
-            for j in range(dim):
-                rounded = (entries[j] + large) - large
-                upper[j] += rounded
-                lower[j] += ((entries[j] - rounded) + small) - small
-            i += 1
-        for j in range(dim):
-            fine[j] += np.int64(upper[j] * 2.0**38)
-            finer[j] += np.int64(lower[j] * 2.0**76)
-
-
-@guarded(rows="f[n,dim]", factors="f8[n]", powers="i8[n]")
-@compiled
-def _find_powers(rows: Any, factors: Any, powers: Any) -> None:
-    """Write the least even power of two, from -32 to 32, above the entries of each row times the root of its factor."""
-    for i in range(rows.shape[0]):
-        largest = 0.0
-        for j in range(rows.shape[1]):
-            size = abs(np.float64(rows[i, j]))
-            largest = size if size > largest else largest
-        largest *= factors[i] ** 0.5
-        power, bound = -32 if largest > 0.0 else -34, 2.0**-32
-        while bound <= largest and power < 32:  # even powers only, so that there are few
-            power, bound = power + 2, 4.0 * bound
-        powers[i] = power
-
-
-@guarded(rows="f[n,dim]", factors="f8[n]", chosen="i8[m]", halves="f8[m,*]")
-@compiled
-def _split(rows: Any, factors: Any, chosen: Any, scale: Any, halves: Any) -> None:
-    """Write the two halves of each chosen row, times the root of its factor and ``scale``, as integers."""
-    dim = rows.shape[1]
-    large = 1.5 * 2.0**52  # the last bit of which is 1
-    if halves.shape[1] != 2 * dim:
-        raise ValueError("the halves of rows are twice as wide as the rows")
-    for k in range(chosen.shape[0]):
-        i = chosen[k]
-        if i < 0 or i >= rows.shape[0]:
-            raise ValueError("a chosen row is beyond the last")
-        factor = factors[i] ** 0.5
-        for j in range(dim):
-            entry = (factor * rows[i, j]) * scale
-            high = (entry + large) - large
-            halves[k, j] = high
-            halves[k, dim + j] = ((entry - high) * 2097152.0 + large) - large

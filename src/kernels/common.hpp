@@ -1,0 +1,291 @@
+// What all kernels share: arrays that are checked at the door, the macro of vectorised functions, and how long loops
+// let Python's other threads run and stop for Ctrl-C.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+// Functions marked with this are compiled once per level of x86-64, and the best that the processor has is chosen when
+// the library is loaded. Additions keep their order, so that all of them compute the same bits.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define PARASPHERE_VECTORISED \
+    __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define PARASPHERE_VECTORISED
+#endif
+
+namespace parasphere {
+
+namespace nb = nanobind;
+
+// The name of an argument, for `def`. None is let through to the kernel, which says what is wrong with it.
+inline auto argument(const char* name) { return nb::arg(name).none(); }
+
+// Raise a ValueError whose message is the parts, one after another.
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+    std::ostringstream message;
+    (message << ... << parts);
+    throw nb::value_error(message.str().c_str());
+}
+
+// The name that numpy gives to a type.
+template <typename T>
+constexpr const char* type_name() {
+    using Number = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Number, bool>) {
+        return "bool";
+    } else if constexpr (std::is_same_v<Number, float>) {
+        return "float32";
+    } else if constexpr (std::is_same_v<Number, double>) {
+        return "float64";
+    } else if constexpr (std::is_signed_v<Number>) {
+        return sizeof(Number) == 1 ? "int8" : sizeof(Number) == 2 ? "int16" : sizeof(Number) == 4 ? "int32" : "int64";
+    } else {
+        return sizeof(Number) == 1   ? "uint8"
+               : sizeof(Number) == 2 ? "uint16"
+               : sizeof(Number) == 4 ? "uint32"
+                                     : "uint64";
+    }
+}
+
+// The memory of a Python object, held until this is destroyed, for which the lock of Python is needed.
+class Buffer {
+public:
+    Buffer(nb::handle given, const char* name) {
+        if (PyObject_GetBuffer(given.ptr(), &view_, PyBUF_FULL_RO) != 0) {
+            PyErr_Clear();
+            refuse(name, " must be an array, not ", kind_of(given));
+        }
+        held_ = true;
+    }
+    Buffer(Buffer&& other) noexcept : view_(other.view_), held_(std::exchange(other.held_, false)) {}
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    Buffer& operator=(Buffer&&) = delete;
+    ~Buffer() {
+        if (held_) {
+            PyBuffer_Release(&view_);
+        }
+    }
+
+    const Py_buffer& view() const { return view_; }
+
+    template <typename T>
+    bool holds() const {
+        using Number = std::remove_const_t<T>;
+        if (view_.itemsize != static_cast<Py_ssize_t>(sizeof(Number))) {
+            return false;
+        }
+        const char* format = view_.format == nullptr ? "B" : view_.format;
+        if (*format == '@' || *format == '=' || (*format == '<' && native_is_little)) {
+            ++format;
+        }
+        if (format[0] == '\0' || format[1] != '\0') {
+            return false;
+        }
+        const std::string_view kinds = std::is_same_v<Number, bool>        ? "?"
+                                       : std::is_floating_point_v<Number> ? "fd"
+                                       : std::is_signed_v<Number>         ? "bhilq"
+                                                                           : "BHILQ";
+        return kinds.find(format[0]) != std::string_view::npos;
+    }
+
+    // What the object is, for messages: "float64 of shape (3, 2)", or the name of its format.
+    std::string description() const {
+        const char* kind = holds<bool>()            ? "bool"
+                           : holds<float>()         ? "float32"
+                           : holds<double>()        ? "float64"
+                           : holds<std::int8_t>()   ? "int8"
+                           : holds<std::int16_t>()  ? "int16"
+                           : holds<std::int32_t>()  ? "int32"
+                           : holds<std::int64_t>()  ? "int64"
+                           : holds<std::uint8_t>()  ? "uint8"
+                           : holds<std::uint16_t>() ? "uint16"
+                           : holds<std::uint32_t>() ? "uint32"
+                           : holds<std::uint64_t>() ? "uint64"
+                                                    : nullptr;
+        std::ostringstream text;
+        if (kind == nullptr) {
+            text << "an array of format '" << (view_.format == nullptr ? "" : view_.format) << "'";
+        } else {
+            text << kind;
+        }
+        text << " of shape (";
+        for (int axis = 0; axis < view_.ndim; ++axis) {
+            text << (axis > 0 ? ", " : "") << view_.shape[axis];
+        }
+        text << ")";
+        return text.str();
+    }
+
+private:
+    static constexpr bool native_is_little = std::endian::native == std::endian::little;
+
+    static std::string kind_of(nb::handle given) {
+        if (given.is_none()) {
+            return "None";
+        }
+        return "a " + std::string(nb::str(given.type().attr("__name__")).c_str());
+    }
+
+    Py_buffer view_{};
+    bool held_ = false;
+};
+
+// A contiguous array of N axes. Making one checks the type, the number of axes, the order in memory, and, if T is not
+// const, that it may be written to. Sizes are for the kernel to check: see expect_size.
+template <typename T, std::size_t N = 1>
+class Array {
+public:
+    Array(nb::handle given, const char* name) : Array(Buffer(given, name), name) {}
+
+    Array(Buffer&& buffer, const char* name, const char* due = type_name<T>()) : buffer_(std::move(buffer)), name_(name) {
+        const Py_buffer& view = buffer_.view();
+        if (!buffer_.holds<T>() || view.ndim != static_cast<int>(N)) {
+            refuse(name, " must be ", due, " with ", N, N == 1 ? " axis" : " axes", ", not ", buffer_.description());
+        }
+        if (!PyBuffer_IsContiguous(&view, 'C')) {
+            refuse(name, " must be contiguous in C order; np.ascontiguousarray makes it so");
+        }
+        if (reinterpret_cast<std::uintptr_t>(view.buf) % alignof(T) != 0) {
+            refuse(name, " must be aligned in memory; a copy of the array is");
+        }
+        if (!std::is_const_v<T> && view.readonly) {
+            refuse(name, " is written to, and must not be read-only");
+        }
+        for (std::size_t axis = 0; axis < N; ++axis) {
+            shape_[axis] = static_cast<std::size_t>(view.shape[axis]);
+        }
+        data_ = static_cast<T*>(view.buf);
+    }
+
+    using Entry = T;
+
+    const char* name() const { return name_; }
+    T* data() const { return data_; }
+    std::size_t size(std::size_t axis) const { return shape_[axis]; }
+    // The number of all entries.
+    std::size_t count() const {
+        std::size_t product = 1;
+        for (const std::size_t size : shape_) {
+            product *= size;
+        }
+        return product;
+    }
+    std::span<T> all() const { return {data_, count()}; }
+    T& operator[](std::size_t i) const
+        requires(N == 1)
+    {
+        return data_[i];
+    }
+    std::span<T> row(std::size_t i) const
+        requires(N == 2)
+    {
+        return {data_ + i * shape_[1], shape_[1]};
+    }
+
+    // Raise unless an axis has this size, which is, say, "one per document".
+    void expect_size(std::size_t axis, std::size_t due, const char* why) const {
+        if (shape_[axis] != due) {
+            refuse(name_, " must have size ", due, N == 1 ? "" : " along axis " + std::to_string(axis), " (", why,
+                   "), not ", shape_[axis]);
+        }
+    }
+
+private:
+    Buffer buffer_;
+    const char* name_;
+    T* data_ = nullptr;
+    std::array<std::size_t, N> shape_{};
+};
+
+// An array that may be None.
+template <typename T, std::size_t N = 1>
+std::optional<Array<T, N>> array_or_none(nb::handle given, const char* name) {
+    if (given.is_none()) {
+        return std::nullopt;
+    }
+    return std::optional<Array<T, N>>(std::in_place, given, name);
+}
+
+// Call a function with an array of float32 or float64, whichever is given. Const is as in `Float`, which is either
+// `float` or `const float`.
+template <typename Float, std::size_t N, typename Function>
+auto with_floats(nb::handle given, const char* name, Function&& function) {
+    using Double = std::conditional_t<std::is_const_v<Float>, const double, double>;
+    Buffer buffer(given, name);
+    if (buffer.holds<double>()) {
+        return function(Array<Double, N>(std::move(buffer), name));
+    }
+    return function(Array<Float, N>(std::move(buffer), name, "float32 or float64"));
+}
+
+// Ask for the cache line at an address, which is not read: any address will do.
+inline void prefetch(const void* place) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(place);
+#else
+    static_cast<void>(place);
+#endif
+}
+
+// While one of these is alive, other threads of Python may run, provided that there is enough to do: for a short text,
+// taking the lock again might take longer than the work. `work` is about one per nanosecond.
+class Unlocked {
+public:
+    explicit Unlocked(std::size_t work) {
+        if (work >= 20'000) {
+            released_.emplace();
+        }
+    }
+
+private:
+    std::optional<nb::gil_scoped_release> released_;
+};
+
+// Lets a long loop stop for Ctrl-C: it calls `worked` as often as it likes, and that throws if there was a signal.
+// To be made per call of a kernel, and used by one thread.
+class Interrupts {
+public:
+    // `amount` is about one per nanosecond.
+    void worked(std::size_t amount) {
+        since_look_ += amount;
+        if (since_look_ >= 1'000'000) {
+            look();
+        }
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void look() {
+        since_look_ = 0;
+        const auto now = Clock::now();
+        if (now - last_ < std::chrono::milliseconds(100)) {
+            return;
+        }
+        last_ = now;
+        nb::gil_scoped_acquire locked;
+        if (PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+    }
+
+    std::size_t since_look_ = 0;
+    Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace parasphere

@@ -1,0 +1,36 @@
+// The extension module parasphere._kernels: each family of loops binds its own functions.
+#include <nanobind/nanobind.h>
+
+namespace parasphere {
+
+void bind_directions(nanobind::module_& kernels);
+void bind_duplicates(nanobind::module_& kernels);
+void bind_exact(nanobind::module_& kernels);
+void bind_layout(nanobind::module_& kernels);
+void bind_learning(nanobind::module_& kernels);
+void bind_neighbours(nanobind::module_& kernels);
+void bind_pieces(nanobind::module_& kernels);
+void bind_ranking(nanobind::module_& kernels);
+void bind_rows(nanobind::module_& kernels);
+void bind_scanning(nanobind::module_& kernels);
+void bind_solver(nanobind::module_& kernels);
+void bind_vector_files(nanobind::module_& kernels);
+void bind_words(nanobind::module_& kernels);
+
+}  // namespace parasphere
+
+NB_MODULE(_kernels, kernels) {
+    parasphere::bind_directions(kernels);
+    parasphere::bind_duplicates(kernels);
+    parasphere::bind_exact(kernels);
+    parasphere::bind_layout(kernels);
+    parasphere::bind_learning(kernels);
+    parasphere::bind_neighbours(kernels);
+    parasphere::bind_pieces(kernels);
+    parasphere::bind_ranking(kernels);
+    parasphere::bind_rows(kernels);
+    parasphere::bind_scanning(kernels);
+    parasphere::bind_solver(kernels);
+    parasphere::bind_vector_files(kernels);
+    parasphere::bind_words(kernels);
+}

@@ -1,0 +1,245 @@
+// Search: scores of the words that queries and documents share (BM25), and the best documents so far.
+//
+// The postings of an index come from a file, which may be damaged.
+#include "best.hpp"
+#include "common.hpp"
+#include "indices.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace parasphere {
+namespace {
+
+// A field of a tuple, which has to have so many.
+nb::handle field(const nb::tuple& given, std::size_t place, std::size_t size, const char* names) {
+    if (given.size() != size) {
+        refuse("a tuple of ", size, " arrays is due (", names, "), not of ", given.size());
+    }
+    return given[place];
+}
+
+// The documents of each word, in ascending order, and how often they have it.
+struct Postings {
+    explicit Postings(const nb::tuple& given)
+        : starts(field(given, 0, 4, names), "starts"),
+          documents(field(given, 1, 4, names), "documents"),
+          counts(field(given, 2, 4, names), "counts"),
+          flatness(field(given, 3, 4, names), "flatness") {
+        if (starts.count() == 0) {
+            refuse("starts must have one number more than there are words, and hence at least one");
+        }
+        counts.expect_size(0, documents.count(), "one per posting");
+    }
+
+    // The places of the postings of a word.
+    Range of(std::int32_t word) const {
+        return range_at(starts, index_below(starts.count() - 1, word, "words"), documents.count());
+    }
+
+    static constexpr const char* names = "starts, documents, counts, flatness";
+    Array<const std::int64_t> starts;
+    Array<const std::int32_t> documents;
+    Array<const std::uint16_t> counts;
+    Array<const float> flatness;
+};
+
+// The words of each query, and their weights.
+struct Asked {
+    explicit Asked(const nb::tuple& given)
+        : ends(field(given, 0, 3, names), "ends"),
+          words(field(given, 1, 3, names), "words"),
+          weights(field(given, 2, 3, names), "weights") {
+        weights.expect_size(0, words.count(), "one per asked word");
+    }
+
+    // The places of the words of a query.
+    Range of(std::size_t query) const {
+        return range_within(words.count(), query == 0 ? 0 : ends[query - 1], ends[query], "ends");
+    }
+
+    static constexpr const char* names = "ends, words, weights";
+    Array<const std::int64_t> ends;
+    Array<const std::int32_t> words;
+    Array<const double> weights;
+};
+
+// What a word counts for in a document: less than `most`, however often it occurs.
+template <typename Float>
+Float saturated(Float count, Float flatness, Float most) {
+    const Float due = count + flatness;
+    if (due == 0) {
+        refuse("counts must be above 0 where flatness is 0");
+    }
+    return most * count / due;
+}
+
+void add_word_scores(const nb::tuple& given_asked, const nb::tuple& given_postings, double most, double scale,
+                     std::int64_t begin, nb::handle given_cursors, nb::handle given_scores, std::int64_t end) {
+    const Postings postings(given_postings);
+    const Asked asked(given_asked);
+    const Array<std::int64_t> cursors(given_cursors, "cursors");
+    const Array<float, 2> scores(given_scores, "scores");
+    cursors.expect_size(0, asked.words.count(), "one per asked word");
+    scores.expect_size(0, asked.ends.count(), "one row per query");
+    if (begin < 0) {
+        refuse("begin must be at least 0, not ", begin);
+    }
+    // Documents from `begin` on up to `limit` have a flatness and a column of scores.
+    std::int64_t limit = std::min(end, static_cast<std::int64_t>(postings.flatness.count()));
+    if (limit > begin) {
+        limit = begin + std::min(limit - begin, static_cast<std::int64_t>(scores.size(1)));
+    }
+
+    std::size_t work = 0;
+    for (const std::int32_t word : asked.words.all()) {
+        work += postings.of(word).size();
+    }
+    const Unlocked unlocked(work);
+    Interrupts interrupts;
+    const float most_single = static_cast<float>(most);
+    for (std::size_t query = 0; query < asked.ends.count(); ++query) {
+        const std::span<float> row = scores.row(query);
+        const Range own = asked.of(query);
+        for (std::size_t i = own.begin; i < own.end; ++i) {
+            const auto weight = static_cast<float>(scale * asked.weights[i]);
+            const std::size_t last = postings.of(asked.words[i]).end;
+            const std::size_t from = index_below(postings.documents.count() + 1, cursors[i], "cursors");
+            std::size_t at = from;
+            for (; at < last; ++at) {
+                const std::int32_t doc = postings.documents[at];
+                if (doc >= limit) {
+                    break;
+                }
+                if (doc < begin) {
+                    refuse("documents of a word must rise, and its cursor be that of the first from ", begin,
+                           " on, but document ", doc, " comes next");
+                }
+                const float value = saturated(static_cast<float>(postings.counts[at]),
+                                              postings.flatness[static_cast<std::size_t>(doc)], most_single);
+                row[static_cast<std::size_t>(doc - begin)] += weight * value;
+            }
+            interrupts.worked(2 * (at - from) + 1);
+            cursors[i] = static_cast<std::int64_t>(at);
+        }
+    }
+}
+
+void word_scores(const nb::tuple& given_asked, const nb::tuple& given_postings, double most, nb::handle given_positions,
+                 nb::handle given_scores) {
+    const Postings postings(given_postings);
+    const Asked asked(given_asked);
+    const Array<const std::int64_t, 2> positions(given_positions, "positions");
+    const Array<double, 2> scores(given_scores, "scores");
+    positions.expect_size(0, asked.ends.count(), "one row per query");
+    scores.expect_size(0, positions.size(0), "one row per query");
+    scores.expect_size(1, positions.size(1), "one column per position");
+    const std::size_t documents = postings.flatness.count();
+
+    const Unlocked unlocked(100 * positions.size(1) * asked.words.count() + positions.count());
+    Interrupts interrupts;
+    for (std::size_t query = 0; query < asked.ends.count(); ++query) {
+        const std::span<double> row = scores.row(query);
+        std::fill(row.begin(), row.end(), 0.0);
+        const Range own = asked.of(query);
+        for (std::size_t i = own.begin; i < own.end; ++i) {
+            const double weight = asked.weights[i];
+            const Range held = postings.of(asked.words[i]);
+            const std::span<const std::int32_t> holders = postings.documents.all().subspan(held.begin, held.size());
+            for (std::size_t column = 0; column < row.size(); ++column) {
+                interrupts.worked(100);
+                const std::size_t doc = index_below(documents, positions.row(query)[column], "positions");
+                const auto found = std::lower_bound(holders.begin(), holders.end(), static_cast<std::int64_t>(doc));
+                if (found != holders.end() && *found == static_cast<std::int64_t>(doc)) {
+                    const std::size_t at = held.begin + static_cast<std::size_t>(found - holders.begin());
+                    row[column] += weight * saturated(static_cast<double>(postings.counts[at]),
+                                                      static_cast<double>(postings.flatness[doc]), most);
+                }
+            }
+        }
+    }
+}
+
+// A document with its score. The best so far are a heap with the worst of them first.
+struct Ranked {
+    float score;
+    std::int64_t position;
+    // The later of two equal ones is worse. Without branches: what they do cannot be foretold.
+    bool worse_than(const Ranked& other) const {
+        const int below = score < other.score, equal = score == other.score, later = position > other.position;
+        return (below | (equal & later)) != 0;
+    }
+};
+
+// Put a document in the place of the worst of a heap.
+void replace_worst(std::span<float> heap, std::span<std::int64_t> places, const Ranked& entered) {
+    std::size_t at = 0;
+    while (2 * at + 1 < heap.size()) {
+        std::size_t child = 2 * at + 1;
+        if (child + 1 < heap.size()) {
+            const Ranked one{heap[child], places[child]}, other{heap[child + 1], places[child + 1]};
+            child += other.worse_than(one) ? 1 : 0;
+        }
+        const Ranked worst{heap[child], places[child]};
+        if (!worst.worse_than(entered)) {
+            break;
+        }
+        heap[at] = worst.score;
+        places[at] = worst.position;
+        at = child;
+    }
+    heap[at] = entered.score;
+    places[at] = entered.position;
+}
+
+void keep_best(nb::handle given_scores, std::int64_t size, std::int64_t begin, nb::handle given_best,
+               nb::handle given_positions) {
+    const Array<const float, 2> scores(given_scores, "scores");
+    const Array<float, 2> best(given_best, "best");
+    const Array<std::int64_t, 2> positions(given_positions, "positions");
+    best.expect_size(0, scores.size(0), "one row per row of scores");
+    positions.expect_size(0, best.size(0), "one row per row of scores");
+    positions.expect_size(1, best.size(1), "one per score of best");
+    if (size < 0 || static_cast<std::uint64_t>(size) > scores.size(1)) {
+        refuse("size must be from 0 to the ", scores.size(1), " scores of a row, not ", size);
+    }
+    if (begin < 0 || begin > INT64_MAX - size) {
+        refuse("begin must be the position of a document, not ", begin);
+    }
+    if (best.size(1) == 0) {
+        return;
+    }
+
+    const Unlocked unlocked(scores.count());
+    Interrupts interrupts;
+    for (std::size_t query = 0; query < scores.size(0); ++query) {
+        const std::span<const float> row = scores.row(query).first(static_cast<std::size_t>(size));
+        const std::span<float> heap = best.row(query);
+        const std::span<std::int64_t> own = positions.row(query);
+        const bool empty = heap[0] == -std::numeric_limits<float>::infinity();
+        each_above(row, empty ? dense(heap.size()) : 0, heap[0], [heap, own, row, begin](std::size_t i) {
+            replace_worst(heap, own, {row[i], begin + static_cast<std::int64_t>(i)});
+            return heap[0];
+        });
+        interrupts.worked(10 * row.size());
+    }
+}
+
+}  // namespace
+
+void bind_ranking(nb::module_& kernels) {
+    kernels.def("add_word_scores", add_word_scores, nb::arg("asked"), nb::arg("postings"), nb::arg("most"),
+                nb::arg("scale"), nb::arg("begin"), argument("cursors"), argument("scores"), nb::arg("end"),
+                "Add the scores of words, times ``scale``, to those of documents from ``begin`` to ``end``.\n\n"
+                "``cursors`` has the first posting of each word that is not before ``begin``, and is moved beyond "
+                "these documents.");
+    kernels.def("word_scores", word_scores, nb::arg("asked"), nb::arg("postings"), nb::arg("most"),
+                argument("positions"), argument("scores"),
+                "Write the scores of the words of some documents per query, in float64, (n_queries, k).");
+    kernels.def("keep_best", keep_best, argument("scores"), nb::arg("size"), nb::arg("begin"), argument("best"),
+                argument("positions"),
+                "Update the best documents of each query, a heap with the worst of them first, by the first ``size`` "
+                "scores.");
+}
+
+}  // namespace parasphere

@@ -1,0 +1,197 @@
+// Tables of words, and whole words to ids.
+#include "words.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+namespace parasphere {
+namespace {
+
+HashKey random_key() {
+    std::random_device device;
+    const auto draw = [&] { return (static_cast<std::uint64_t>(device()) << 32) ^ device(); };
+    return {draw(), draw()};
+}
+
+// The least capacity that leaves more than a third of the slots empty, which keeps searches short.
+std::size_t capacity_for(std::size_t n_words) { return std::bit_ceil(std::max<std::size_t>(16, n_words + n_words / 2 + 1)); }
+
+// A word of any length, as chunks.
+Word chunked(std::span<const std::uint8_t> text, HashKey key, std::vector<std::uint64_t>& chunks) {
+    chunks.assign(chunks_of(text.size()), 0);
+    std::memcpy(chunks.data(), text.data(), text.size());
+    return {chunks.data(), text.size(), hash_word(chunks.data(), text.size(), key)};
+}
+
+}  // namespace
+
+WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(1) {}
+
+void WordTable::put(std::uint64_t hash, std::size_t place) {
+    std::size_t at = hash & mask_;
+    while (slots_[at] != 0) {
+        at = (at + 1) & mask_;
+    }
+    slots_[at] = (hash & ~low_half) | place;
+}
+
+std::int32_t WordTable::enter(const Word& word) {
+    const std::size_t row = places_.size(), place = entries_.size();
+    if (place + 1 + chunks_of(word.length) > low_half || word.length > low_half ||
+        row >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+        refuse("a table of words holds at most 2^31 words of 32 GiB together");
+    }
+    if (3 * (row + 1) > 2 * slots_.size()) {
+        rehash(2 * slots_.size());
+    }
+    entries_.push_back(static_cast<std::uint64_t>(word.length) << 32 | row);
+    entries_.insert(entries_.end(), word.chunks, word.chunks + chunks_of(word.length));
+    places_.push_back(static_cast<std::uint32_t>(place));
+    put(word.hash, place);
+    return static_cast<std::int32_t>(row);
+}
+
+void WordTable::reserve(std::size_t n_words, std::size_t n_chunks) {
+    places_.reserve(n_words);
+    entries_.reserve(1 + n_words + n_chunks);
+    if (capacity_for(n_words) > slots_.size()) {
+        rehash(capacity_for(n_words));
+    }
+}
+
+void WordTable::rehash(std::size_t capacity) {
+    slots_.assign(capacity, 0);
+    mask_ = capacity - 1;
+    for (std::size_t row = 0; row < places_.size(); ++row) {
+        put(hash_word(chunks(row), length(row), key_), places_[row]);
+    }
+}
+
+void WordTable::set_id(std::size_t row, std::int32_t id) {
+    std::uint64_t& entry = entries_[places_[row]];
+    entry = (entry & ~low_half) | static_cast<std::uint32_t>(id);
+}
+
+std::size_t WordTable::longest_search() const {
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at < slots_.size(); ++at) {
+        if (slots_[at] != 0) {
+            const std::uint64_t* entry = &entries_[slots_[at] & low_half];
+            const std::size_t home = hash_word(entry + 1, entry[0] >> 32, key_) & mask_;
+            longest = std::max(longest, ((at - home) & mask_) + 1);
+        }
+    }
+    return longest;
+}
+
+namespace {
+
+void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets, nb::handle given_ids,
+                nb::handle given_repeats) {
+    const Texts words(given_data, given_offsets);
+    const auto ids = array_or_none<const std::int32_t>(given_ids, "ids");
+    const auto repeats = array_or_none<std::int64_t>(given_repeats, "repeats");
+    if (ids) {
+        ids->expect_size(0, words.count(), "one per word");
+    }
+    if (repeats) {
+        repeats->expect_size(0, words.count(), "one per word");
+    }
+    new (self) WordTable();
+    try {
+        const Unlocked unlocked(words.count() * 50);
+        Interrupts interrupts;
+        self->reserve(words.count(), words.bytes() / 8 + words.count());
+        std::vector<std::uint64_t> chunks;
+        std::vector<std::int64_t> rows;  // of the words among all that are given, if some are repeated
+        for (std::size_t i = 0; i < words.count(); ++i) {
+            const std::span<const std::uint8_t> text = words[i];
+            if (text.empty()) {
+                refuse("words must not be empty, but word ", i, " is");
+            }
+            const Word word = chunked(text, self->key(), chunks);
+            std::int32_t found = unknown_id;
+            const bool repeated = self->find(word, found);
+            if (repeats) {
+                (*repeats)[i] = repeated ? rows[static_cast<std::size_t>(found)] : -1;
+            }
+            if (!repeated) {
+                self->enter(word);
+                rows.push_back(static_cast<std::int64_t>(i));
+            }
+            interrupts.worked(50);
+        }
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const auto given = static_cast<std::size_t>(rows[row]);
+            self->set_id(row, ids ? (*ids)[given] : static_cast<std::int32_t>(given));
+        }
+    } catch (...) {
+        self->~WordTable();
+        throw;
+    }
+}
+
+// The words of a table and their ids, from which an equal one can be made.
+nb::tuple reduced(nb::handle self) {
+    const auto& table = nb::cast<const WordTable&>(self);
+    std::vector<std::uint8_t> data;
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int32_t> ids;
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        const std::size_t at = data.size();
+        data.resize(at + table.length(row));
+        std::memcpy(data.data() + at, table.chunks(row), table.length(row));
+        offsets.push_back(static_cast<std::int64_t>(data.size()));
+        ids.push_back(table.id(row));
+    }
+    const nb::object from = nb::module_::import_("numpy").attr("frombuffer");
+    const auto packed = [&](const auto& numbers, const char* type) {
+        return from(nb::bytes(numbers.data(), numbers.size() * sizeof(numbers[0])), type);
+    };
+    return nb::make_tuple(self.type(),
+                          nb::make_tuple(packed(data, "u1"), packed(offsets, "i8"), packed(ids, "i4")));
+}
+
+void ids_of_words(nb::handle given_data, nb::handle given_offsets, const WordTable& table, bool hashing,
+                  nb::handle given_ids) {
+    const Texts words(given_data, given_offsets);
+    const Array<std::int32_t> ids(given_ids, "ids");
+    ids.expect_size(0, words.count(), "one per word");
+    const Unlocked unlocked(words.count() * 50);
+    Interrupts interrupts;
+    ChunkedWord chunked;
+    for (std::size_t i = 0; i < words.count(); ++i) {
+        const std::span<const std::uint8_t> text = words[i];
+        std::int32_t id = unknown_id;
+        if (!text.empty() && text.size() <= max_word_bytes) {
+            const Word word = chunked.of(text.data(), text.size(), table.key());
+            if (!table.find(word, id) && hashing) {
+                id = hashed_id(word.chunks, word.length);
+            }
+        }
+        ids[i] = id;
+        interrupts.worked(50);
+    }
+}
+
+}  // namespace
+
+void bind_words(nb::module_& kernels) {
+    nb::class_<WordTable>(kernels, "WordTable",
+                          "A hash table of words, given as UTF-8 bytes and offsets (Arrow's layout).\n\n"
+                          "A word is found by its place among them, or by its entry of ``ids``, (n_words,), if that is\n"
+                          "not None. To ``repeats``, (n_words,), the earlier place of the same word is written, or -1.")
+        .def("__init__", make_table, argument("data"), argument("offsets"), argument("ids") = nb::none(),
+             argument("repeats") = nb::none())
+        .def("__len__", &WordTable::size)
+        .def("__reduce__", reduced)
+        .def_prop_ro("longest_search", &WordTable::longest_search,
+                     "How many slots the longest search for a word of the table visits.");
+    kernels.def("ids_of_words", ids_of_words, argument("data"), argument("offsets"), nb::arg("table"),
+                nb::arg("hashing"), argument("ids"),
+                "Look up whole words (Arrow's layout), one id each.\n\n"
+                "Unknown words have the id -1 or, with ``hashing``, one of their own of -3 or less.");
+}
+
+}  // namespace parasphere

@@ -1,0 +1,208 @@
+// A hash table of words.
+//
+// A word is held as chunks: its UTF-8 bytes, eight per little-endian uint64, the last chunk padded with zeros. Most
+// words fit one chunk, so that comparing two words is comparing two integers, and a hash costs one multiplication.
+//
+// The table is one of open addressing. A slot holds half of a word's hash and the place of its entry: its id, its
+// length, and then its chunks. Slots are small, and stay in the cache; an entry is only looked at if the half of the
+// hash is right, and then the words themselves are compared. The hash depends on a random key, so that nobody can choose
+// words that all hash alike, which would make every search as long as the table.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
+#endif
+
+#include "common.hpp"
+
+namespace parasphere {
+
+static_assert(std::endian::native == std::endian::little, "chunks are read as they lie in memory");
+
+constexpr std::size_t max_word_bytes = 1024;  // a longer run of letters is counted as unknown and never looked up
+constexpr std::int32_t unknown_id = -1;       // of a word that the table lacks
+constexpr std::int32_t hashed_id_limit = -3;  // the highest id of such a word that tells it from others
+
+// What the words of texts are made of, and what they are looked up by.
+struct Word {
+    const std::uint64_t* chunks;
+    std::size_t length;  // in bytes
+    std::uint64_t hash;
+};
+
+inline std::size_t chunks_of(std::size_t length) { return length / 8 + (length % 8 != 0); }
+
+inline std::uint64_t read_eight(const std::uint8_t* place) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, place, 8);
+    return eight;
+}
+
+// Multiply, and fold the 128 bits of the product to 64.
+inline std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
+#if defined(__SIZEOF_INT128__)
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(one) * other;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#elif defined(_MSC_VER) && defined(_M_X64)
+    std::uint64_t high = 0;
+    const std::uint64_t low = _umul128(one, other, &high);
+    return low ^ high;
+#else
+    const std::uint64_t mask = 0xFFFFFFFF;
+    const std::uint64_t a = one >> 32, b = one & mask, c = other >> 32, d = other & mask;
+    const std::uint64_t low = b * d, left = a * d, right = b * c;
+    const std::uint64_t middle = (low >> 32) + (left & mask) + (right & mask);
+    const std::uint64_t high = a * c + (left >> 32) + (right >> 32) + (middle >> 32);
+    return ((middle << 32) | (low & mask)) ^ high;
+#endif
+}
+
+struct HashKey {
+    std::uint64_t one;
+    std::uint64_t other;
+};
+
+// Hash a word by the two halves of a key. Each chunk, hidden by one half, is multiplied with what came before, hidden by
+// the other; all 128 bits of the product count, so that no part of a chunk is without effect.
+inline std::uint64_t hash_word(const std::uint64_t* chunks, std::size_t length, HashKey key) {
+    std::uint64_t hash = length;
+    for (std::size_t k = 0; k < chunks_of(length); ++k) {
+        hash = folded_product(chunks[k] ^ key.one, hash ^ key.other);
+    }
+    return hash;
+}
+
+// The id of an unknown word: its hash, which is the same everywhere, since vectors depend on it. Nobody gains by making
+// such words collide.
+inline std::int32_t hashed_id(const std::uint64_t* chunks, std::size_t length) {
+    constexpr HashKey common{0x9E3779B97F4A7C15u, 0xD1B54A32D192ED03u};
+    const std::uint64_t thirty_bits = hash_word(chunks, length, common) & ((1u << 30) - 1);
+    return hashed_id_limit - static_cast<std::int32_t>(thirty_bits);
+}
+
+class WordTable {
+public:
+    WordTable();
+
+    HashKey key() const { return key_; }
+    std::size_t size() const { return places_.size(); }
+
+    // Ask for the slot of a word that will soon be looked up, and then for its entry.
+    void announce(std::uint64_t hash) const { prefetch(&slots_[hash & mask_]); }
+    void announce_entry(std::uint64_t hash) const {
+        const std::uint64_t slot = slots_[hash & mask_];
+        if (slot >> 32 == hash >> 32) {
+            prefetch(&entries_[slot & low_half]);
+        }
+    }
+
+    // The id of a word, if the table has it.
+    bool find(const Word& word, std::int32_t& id) const {
+        std::size_t at = word.hash & mask_;
+        for (std::uint64_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
+            if (slot >> 32 == word.hash >> 32 && is_at(word, slot & low_half)) {
+                id = static_cast<std::int32_t>(entries_[slot & low_half] & low_half);
+                return true;
+            }
+            at = (at + 1) & mask_;
+        }
+        return false;
+    }
+
+    // Enter a word that the table lacks. Its id is its row: the number of words before it.
+    std::int32_t enter(const Word& word);
+
+    // Make room for a number of words, which saves growing step by step.
+    void reserve(std::size_t n_words, std::size_t n_chunks);
+
+    // Give a row another id.
+    void set_id(std::size_t row, std::int32_t id);
+    std::int32_t id(std::size_t row) const { return static_cast<std::int32_t>(entries_[places_[row]] & low_half); }
+    std::size_t length(std::size_t row) const { return entries_[places_[row]] >> 32; }
+    const std::uint64_t* chunks(std::size_t row) const { return &entries_[places_[row] + 1]; }
+
+    // How many slots the longest search for a word of the table visits.
+    std::size_t longest_search() const;
+
+private:
+    static constexpr std::uint64_t low_half = 0xFFFFFFFF;
+
+    bool is_at(const Word& word, std::size_t place) const {
+        const std::uint64_t* entry = &entries_[place];
+        if (entry[0] >> 32 != word.length || entry[1] != word.chunks[0]) {
+            return false;
+        }
+        for (std::size_t k = 1; 8 * k < word.length; ++k) {
+            if (entry[1 + k] != word.chunks[k]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void put(std::uint64_t hash, std::size_t place);
+    void rehash(std::size_t capacity);
+
+    HashKey key_;
+    std::vector<std::uint64_t> slots_;  // the upper half of a hash, and the place of an entry; 0 if empty
+    std::uint64_t mask_;
+    std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; the first is not used
+    std::vector<std::uint32_t> places_;   // of the entry of each row
+};
+
+// Copies the bytes of a word, of at most `max_word_bytes`, into chunks.
+class ChunkedWord {
+public:
+    Word of(const std::uint8_t* text, std::size_t length, HashKey key) {
+        chunks_[chunks_of(length) - (length > 0)] = 0;
+        std::memcpy(chunks_.data(), text, length);
+        return {chunks_.data(), length, hash_word(chunks_.data(), length, key)};
+    }
+
+private:
+    std::array<std::uint64_t, max_word_bytes / 8> chunks_{};
+};
+
+// Texts or words end to end, as UTF-8 bytes and the offsets at which they begin (Arrow's layout).
+class Texts {
+public:
+    Texts(nb::handle data, nb::handle offsets) : data_(data, "data"), offsets_(offsets, "offsets") {
+        if (offsets_.count() == 0) {
+            refuse("offsets must have one entry more than there are texts, not none");
+        }
+    }
+
+    std::size_t count() const { return offsets_.count() - 1; }
+    // The bytes of all texts together, unless they are damaged.
+    std::size_t bytes() const {
+        const std::int64_t all = offsets_[count()] - offsets_[0];
+        return all < 0 ? 0 : std::min(static_cast<std::size_t>(all), data_.count());
+    }
+    const std::uint8_t* limit() const { return data_.data() + data_.count(); }
+
+    // Raise unless the text lies within the bytes.
+    std::span<const std::uint8_t> operator[](std::size_t i) const {
+        const std::int64_t begin = offsets_[i], end = offsets_[i + 1];
+        if (begin < 0 || end < begin || end > static_cast<std::int64_t>(data_.count())) {
+            refuse("offsets must rise and lie within the ", data_.count(), " bytes of data, but text ", i,
+                   " lies from ", begin, " to ", end);
+        }
+        return {data_.data() + begin, static_cast<std::size_t>(end - begin)};
+    }
+
+private:
+    Array<const std::uint8_t> data_;
+    Array<const std::int64_t> offsets_;
+};
+
+}  // namespace parasphere
