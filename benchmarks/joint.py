@@ -39,7 +39,7 @@ from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVec
 from reproduction import datasets
 from parasphere.text import Lookup, Vocabulary
 from parasphere.vectors.learning import Settings
-from parasphere.vectors.learning_pieces import Cutting, cut
+from parasphere.vectors.learning_steps import Cutting, cut
 from parasphere.vectors.learning_texts import read_texts
 
 DIM, MIN_COUNT, NEGATIVES = 300, 2, 5

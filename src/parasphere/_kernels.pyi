@@ -131,15 +131,15 @@ def ids_of_texts(
 ) -> int: ...
 
 # solver
-_Prior: TypeAlias = tuple[float, float, float, bool, _F8, float]
+_PriorNumbers: TypeAlias = tuple[float, float, float, bool, _F8, float]
 
-def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _Prior, kappa: _F8) -> None: ...
+def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _PriorNumbers, kappa: _F8) -> None: ...
 def unit_offsets(
     sums: _Floats,
     squared: _F8,
     lengths: _F8,
     mean: _F8,
-    prior: _Prior,
+    prior: _PriorNumbers,
     common: float,
     whitening: _F8 | None,
     out: _Floats,

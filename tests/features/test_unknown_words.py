@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere import CoverageWarning, ParasphereError, SphericalParagraphModel, VectorsError, WordVectors
-from parasphere.text import HASHED
 from parasphere.features import Reader
-from parasphere.text import Lookup, Tokenizer
+from parasphere.text import HASHED, Lookup, Tokenizer
 
 RNG = np.random.default_rng(3)
 DIM = 70  # more than the bits of one random number

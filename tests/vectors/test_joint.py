@@ -25,9 +25,7 @@ from parasphere import (
 )
 from parasphere.vectors import default_tokenizer, is_learner, resolve
 from parasphere.vectors.learning import Learning, Settings
-from parasphere.vectors.learning_batch import KAPPA, KAPPA0, Parameters, Prior
-from parasphere.vectors.learning_pieces import Cutting, Pieces, cut
-from parasphere.vectors.learning_steps import Stepper
+from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Pieces, Prior, Stepper, cut
 from parasphere.vectors.learning_texts import known_words, read_texts
 
 TOKENS = Tokenizer(digits=True)

@@ -1,27 +1,24 @@
 """Joint learning of word vectors: words are held out of a text and predicted from the rest of it.
 
 The objective is the leave-out predictive likelihood of the Spherical Paragraph Model, see
-:mod:`parasphere.vectors.learning_batch`. Labels are not used.
+:mod:`parasphere.vectors.learning_steps`. Labels are not used.
 """
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from .. import _kernels
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
 from ..text import Vocabulary, phrase_rows
-from .learning_batch import KAPPA, KAPPA0, SLOPE, Parameters, Prior, draw
-from .learning_pieces import Cutting, Pieces, cut
-from .learning_steps import GROUP, Stepper
+from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Pieces, Prior, Stepper, cut
 from .learning_texts import Texts
 from .wordvectors import WordVectors
 
@@ -117,9 +114,8 @@ class Learning:
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
-        one_each = threadpool_limits(1)  # the bits of a product depend on the number of BLAS's own threads
-        with one_each, closing(self._stepper()) as stepper, np.errstate(over="ignore", invalid="ignore"):  # told below
-            self._run(stepper, checkpoint, verbose)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            self._run(self._stepper(), checkpoint, verbose)
         if checkpoint is not None:
             checkpoint.remove()
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
@@ -211,8 +207,8 @@ class Learning:
             yield begin, mixed[begin : begin + self.batch]
 
     def _drawn(self, n_pieces: int, n_words: int, state: NDArray[np.uint64]) -> NDArray[np.int32]:
-        n_groups = -(-n_pieces // GROUP)
-        drawn: NDArray[np.int32] = draw(self.table, n_groups * n_words, state).reshape(n_groups, n_words)
+        drawn = np.empty((-(-n_pieces // GROUP), n_words), np.int32)
+        _kernels.draw(self.table, state, drawn.reshape(-1))
         return drawn
 
     def _settle(

@@ -1,46 +1,71 @@
-"""Steps of joint learning: a batch of pieces at a time, shared by threads.
+"""Steps of joint learning: words of a text are predicted from the direction of the others, a batch of pieces at a time.
+
+For a piece of a text, cut at random into context words and target words, the SPM posterior of the context has the
+direction d of ``eta = kappa0 mu0 + kappa sum a_c w_c``, and a word v follows with the probability
+
+    p(v | d) = exp(kappa a_v d.w_v) / sum over u of exp(kappa a_u d.w_u).
+
+The sum over the vocabulary is estimated from words drawn with probability q, each term divided by its q. A weight and
+its row enter only as their product ``a w``: of the gradient with respect to it, the part along w moves the logarithm of
+a, and the rest moves w along the sphere. Each row moves once per batch of pieces, with a step length of its own, as in
+Adagrad.
 
 A batch is divided into groups of 16 pieces, which share the words drawn to estimate the sum over the vocabulary: the
 work of a group is three products of matrices. Groups draw words of their own, since the noise of the gradient is set by
 how many words are drawn per piece, not by how many are drawn per group.
 
 Threads share the groups of a batch, and then the rows that it moves: each row is moved by one thread, its terms in a
-fixed order. So the same seed gives the same bits with any number of threads.
+fixed order. So the same seed gives the same bits with any number of threads. The loops are in src/kernels/learning.cpp.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_blas as _  # noqa: F401  (loaded here, so that its threads can be limited)
 
-from .learning_batch import (
-    KAPPA,
-    KAPPA0,
-    SLOPE,
-    SLOPE0,
-    SQUARE,
-    SQUARE0,
-    Batch,
-    Parameters,
-    Prior,
-    chain,
-    lay_out,
-    move,
-    work_on,
-)
-from .learning_pieces import Pieces
+from .. import _kernels
 
 GROUP = 16  # pieces that share the words drawn
+KAPPA, KAPPA0, SLOPE, SQUARE, SLOPE0, SQUARE0 = range(6)  # indices into ``numbers``
 
 
-def concentrate(numbers: NDArray[np.float64], slopes: NDArray[np.float64], size: float) -> None:
-    """Move the logarithms of both concentrations by about ``size`` at most, against their recent gradients."""
-    for gradient, value, slope, square in zip(slopes, (KAPPA, KAPPA0), (SLOPE, SLOPE0), (SQUARE, SQUARE0), strict=True):
-        numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
-        numbers[square] = 0.99 * numbers[square] + 0.01 * gradient**2
-        numbers[value] *= np.exp(-size * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
+class Cutting(NamedTuple):
+    """How documents are cut: they are shuffled and cut into pieces of at most ``context + targets`` words.
+
+    A ``share`` of each piece (at least one word, at most ``targets``) is held out.
+    """
+
+    context: int
+    targets: int
+    share: float
+
+
+class Pieces(NamedTuple):
+    """Pieces of texts, one after the other; the held-out words of each come last."""
+
+    words: Any  # (n_words,) int32
+    begins: Any  # (n_pieces + 1,) int64, where each piece begins and ends
+    middles: Any  # (n_pieces,) int64, where the held-out words of each begin
+
+
+class Parameters(NamedTuple):
+    """The parameters that are learned; ``squares`` are the sums of squares of Adagrad."""
+
+    matrix: Any  # (n_vocabulary, dim) float32, unit rows w
+    squares: Any  # (n_vocabulary,) float32
+    weights: Any  # (n_vocabulary,) float32, the weights a of the words
+    weight_squares: Any  # (n_vocabulary,) float32
+    mean: Any  # (dim,) float32, the mean direction mu0
+    numbers: Any  # (6,) float64, kappa, kappa0 and their running gradients
+
+
+class Prior(NamedTuple):
+    """The vMF prior of each row around its start, and that of the logarithm of its weight."""
+
+    rows: Any  # (n_vocabulary, dim) float32, the mean directions
+    strengths: Any  # (n_vocabulary,) float32, the concentrations, divided by how often the word is seen per epoch
+    weights: Any  # (n_vocabulary,) float32, what the weights are pulled towards
+    pull: float  # how strongly, per occurrence
 
 
 class Stepper:
@@ -53,14 +78,11 @@ class Stepper:
     log_q : (n_vocabulary,) float32
         The logarithms of the probabilities with which words are drawn.
     threads : int, default=1
-        How many threads share the work, the calling one among them; :meth:`close` ends the others.
+        Number of threads that share the work.
     """
 
     def __init__(self, parameters: Parameters, prior: Prior, log_q: NDArray[np.float32], threads: int = 1) -> None:
         self.parameters, self.prior, self.log_q, self.threads = parameters, prior, log_q, threads
-        self._others = ThreadPoolExecutor(max(1, threads - 1))  # they start with their first work
-        self._heads = np.full(len(parameters.matrix), -1, np.int32)
-        self._by_drawn = np.empty((0, 0, parameters.matrix.shape[1]), np.float32)
 
     def learn(
         self,
@@ -91,43 +113,56 @@ class Stepper:
         loss, count : float and int
             Minus the log-probability of the held-out words, summed, and their number.
         """
-        parameters = self.parameters
-        batch = Batch(*lay_out(*pieces, some, parameters.matrix.shape[1]))
-        if self._by_drawn.shape[:2] != drawn.shape:
-            self._by_drawn = np.empty((*drawn.shape, parameters.matrix.shape[1]), np.float32)
-        by_drawn, squares = self._by_drawn, np.empty(drawn.shape, np.float32)
-        fixed = batch, parameters, self.log_q
-        self._share(lambda i, n: work_on(*fixed, drawn, i, n, by_drawn, squares, True))
-        if rate > 0:
-            links, touched = chain(batch.words, drawn.reshape(-1), self._heads)
-            flat = by_drawn.reshape(-1, by_drawn.shape[2]), squares.reshape(-1), links, touched, self._heads
-            fixed_too, rows = (batch, parameters, self.prior, rate, weigh, *flat), len(touched)
-            self._share(lambda i, n: move(*fixed_too, i * rows // n, (i + 1) * rows // n))
-            gradient = batch.pulled.sum(axis=0)
-            mean = parameters.mean
-            mean -= 0.01 * rate * parameters.numbers[KAPPA0] * (gradient - (gradient @ mean) * mean)
-            mean /= np.linalg.norm(mean)
-        concentrate(parameters.numbers, batch.slopes.mean(axis=0), size)
-        return _summed(batch)
+        loss, count, *slopes = _kernels.learn(
+            pieces, some, drawn, self.log_q, self.parameters, self.prior, rate, weigh, self.threads
+        )
+        concentrate(self.parameters.numbers, np.array(slopes), size)
+        return loss, count
 
     def judge(self, pieces: Pieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
         """Return the loss of some of the pieces, and how many words were held out."""
-        batch = Batch(*lay_out(*pieces, some, self.parameters.matrix.shape[1]))
-        unused = np.empty((1, 1, 1), np.float32), np.empty((1, 1), np.float32)
-        self._share(lambda i, n: work_on(batch, self.parameters, self.log_q, drawn, i, n, *unused, False))
-        return _summed(batch)
-
-    def close(self) -> None:
-        """End the threads."""
-        self._others.shutdown()
-
-    def _share(self, work: Callable[[int, int], None]) -> None:
-        """Do the i-th of n parts of the work in each of n threads, the first in the calling one."""
-        others = [self._others.submit(work, i, self.threads) for i in range(1, self.threads)]
-        work(0, self.threads)
-        for other in others:
-            other.result()
+        return _kernels.judge(pieces, some, drawn, self.log_q, self.parameters, self.threads)
 
 
-def _summed(batch: Batch) -> tuple[float, int]:
-    return float(batch.losses.sum()), int((batch.begins[1:] - batch.middles).sum())
+def concentrate(numbers: NDArray[np.float64], slopes: NDArray[np.float64], size: float) -> None:
+    """Move the logarithms of both concentrations by about ``size`` at most, against their recent gradients."""
+    for gradient, value, slope, square in zip(slopes, (KAPPA, KAPPA0), (SLOPE, SLOPE0), (SQUARE, SQUARE0), strict=True):
+        numbers[slope] = 0.9 * numbers[slope] + 0.1 * gradient
+        numbers[square] = 0.99 * numbers[square] + 0.01 * gradient**2
+        numbers[value] *= np.exp(-size * numbers[slope] / np.sqrt(numbers[square] + 1e-12))
+
+
+def cut(
+    ids: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    order: NDArray[np.int64],
+    keep: NDArray[np.float32],
+    how: Cutting,
+    state: NDArray[np.uint64],
+) -> Pieces:
+    """Leave out words of each text at random, shuffle the others, and cut them into pieces of at least two words.
+
+    Parameters
+    ----------
+    ids, ends : (n_words,) int32 and (n_docs + 1,) int64
+        Documents as word ids, and where each begins and ends.
+    order : (n,) int64
+        The documents to cut.
+    keep : (n_vocabulary,) float32
+        The probability that an occurrence of a word is used.
+    how : Cutting
+        The lengths of pieces.
+    state : (1,) uint64
+        The state of the random numbers, which changes.
+
+    Examples
+    --------
+    >>> ids, ends, state = np.arange(5, dtype=np.int32), np.array([0, 3, 5]), np.array([1], np.uint64)
+    >>> pieces = cut(ids, ends, np.arange(2), np.ones(5, np.float32), Cutting(2, 1, 0.2), state)
+    >>> pieces.begins, pieces.middles, sorted(pieces.words[:3].tolist())
+    (array([0, 3, 5]), array([2, 4]), [0, 1, 2])
+    """
+    room = int((ends[order + 1] - ends[order]).sum())
+    words, begins, middles = np.empty(room, np.int32), np.empty(room // 2 + 1, np.int64), np.empty(room // 2, np.int64)
+    n_words, n = _kernels.cut(ids, ends, order, keep, *how, state, words, begins, middles)
+    return Pieces(words[:n_words], begins[: n + 1], middles[:n])
