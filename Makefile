@@ -1,4 +1,5 @@
 # `make demo` and `make test` need only Python 3.11+ and make; each installs what it needs into .venv.
+SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
@@ -100,15 +101,35 @@ sbom: .venv/installed-release ## what is vendored and installed, into build/sbom
 clean: ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
-# One environment; each stamp file adds an extra to it, again whenever pyproject.toml changes.
+# One environment; each stamp file adds an extra to it, again whenever pyproject.toml or a kernel changes. The kernels are
+# built without isolation, so that what has been built is not built again; with a compiler from PyPI where there is none.
+COMPILER := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++)
+ifeq ($(COMPILER),)
+export CXX := $(abspath .venv/zig-c++)
+endif
+INSTALL := $(BIN)/python -m pip install --quiet
+EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable --editable
+KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(INSTALL) --upgrade pip
 
-.venv/installed-reproduction: pyproject.toml reproduction/pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable . --editable reproduction
+.venv/build-tools: pyproject.toml | .venv/bin/python
+	$(INSTALL) --requirement <($(BIN)/python scripts/build_tools.py)
+ifeq ($(COMPILER),)
+	@echo "No C++ compiler was found: the kernels are built by clang from PyPI (ziglang), which takes some minutes."
+	$(INSTALL) ziglang
+	@printf '#!/bin/sh\nexec "%s" -m ziglang c++ "$$@"\n' '$(abspath $(BIN)/python)' > .venv/zig-c++
+	@chmod +x .venv/zig-c++
+endif
 	@touch $@
 
-.venv/installed-%: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+.venv/installed-reproduction: pyproject.toml reproduction/pyproject.toml $(KERNELS) | .venv/build-tools
+	$(EDITABLE) .
+	$(INSTALL) --editable reproduction
+	@touch $@
+
+.venv/installed-%: pyproject.toml $(KERNELS) | .venv/build-tools
+	$(EDITABLE) ".[$*]"
 	@touch $@

@@ -24,7 +24,7 @@ os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".p
 # Encoders that somebody trained here are none of the tests' business.
 os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cache" / "data")
 
-# The first call of a compiled function may compile it: a deadline would measure that, not the test.
+# A deadline would measure how busy the machine is.
 settings.register_profile("parasphere", deadline=None)
 settings.load_profile("parasphere")
 

@@ -36,7 +36,7 @@ def test_there_is_one_version() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = {"numpy", "numba", "pyarrow", "pandas", "rich", "scipy", "sklearn", "typer"}
+    heavy = {"numpy", "pyarrow", "pandas", "rich", "scipy", "sklearn", "typer"}
     code = f"import parasphere, sys; dir(parasphere); print(sorted({heavy!r} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 

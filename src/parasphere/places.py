@@ -13,7 +13,7 @@ _warned: set[Path] = set()
 
 
 class CacheWarning(ParasphereWarning):
-    """A cache cannot be used: parsed vectors or compiled code are only kept in memory."""
+    """A cache cannot be used: parsed vectors are only kept in memory."""
 
 
 def cache_folder() -> Path:
@@ -38,8 +38,8 @@ def warn_of_cache(folder: Path, error: Exception) -> None:
     if root not in _warned:
         _warned.add(root)
         warnings.warn(
-            f"the cache {root} cannot be used ({error}): what is parsed or compiled is not kept for later runs. Set "
-            "PARASPHERE_CACHE to a writable folder (or NUMBA_CACHE_DIR, for compiled code only).",
+            f"the cache {root} cannot be used ({error}): what is parsed is not kept for later runs. Set "
+            "PARASPHERE_CACHE to a writable folder.",
             CacheWarning,
             stacklevel=3,
         )

@@ -78,47 +78,16 @@ def demo(picture: options.Picture = Path("map.png")) -> None:
 
 
 @app.command()
-def warmup(as_json: options.AsJson = False) -> None:
-    """Compile the code once, and store it in the cache.
-
-    Later processes start in seconds. In a container, run it when the image is
-    built, on the kind of processor that the image will run on (code for another
-    processor is compiled again). The cache may be on a read-only file system.
-
-    \b
-    Examples:
-        parasphere warmup
-
-    \b
-    In a Dockerfile:
-        ENV PARASPHERE_CACHE=/opt/parasphere
-        RUN pip install parasphere && parasphere warmup
-    """
-    from .warmup import warm_up
-
-    facts = warm_up()
-    say(facts, as_json, f"{facts['compiled_bytes'] / 1e6:.1f} MB of compiled code in {facts['compiled']}")
-
-
-@app.command()
-def doctor(
-    warm: Annotated[bool, Option("--warmup", help="Compile everything first, as 'parasphere warmup' does.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Say what is installed, cached and compiled, and try it; the exit code is 1 if something is wrong.
+def doctor(as_json: options.AsJson = False) -> None:
+    """Say what is installed and cached, and try it; the exit code is 1 if something is wrong.
 
     \b
     Examples:
         parasphere doctor
-        parasphere doctor --warmup
         parasphere doctor --json
     """
     from .diagnosis import examine, show
 
-    if warm:
-        from .warmup import warm_up
-
-        warm_up()
     facts = examine()
     if as_json:
         print_json(facts)

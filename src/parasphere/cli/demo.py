@@ -28,7 +28,7 @@ def show(out: Console, picture: Path) -> None:
     """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel()
-    _learn(model, corpus.texts[:100])  # loads the vectors, and compiles in the first run
+    _learn(model, corpus.texts[:100])  # loads the vectors
     start = time.perf_counter()
     posterior = _learn(model, corpus.texts)
     seconds = time.perf_counter() - start

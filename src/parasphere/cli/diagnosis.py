@@ -1,4 +1,4 @@
-"""``parasphere doctor``: what is installed, cached and compiled, and whether it works."""
+"""``parasphere doctor``: what is installed and cached, and whether it works."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ class Requirement(NamedTuple):
 
 
 def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the facts about this installation; nothing is changed, except that code may be compiled and cached.
+    """Return the facts about this installation; nothing is changed.
 
     ``lines`` are the requirements of the package; None is those of its metadata.
     """
@@ -49,23 +49,8 @@ def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
         "cache": cache_facts(),
     }
     facts["trial"] = _trial(problems)
-    facts["compiled"] = compiled_code()
     facts["problems"] = problems
     return facts
-
-
-def compiled_code() -> dict[str, Any]:
-    """Return where compiled code is kept, and how much of it."""
-    from ..compiled.codecache import folders
-
-    sources = Path(__file__).parents[1].rglob("__init__.py")
-    kept = sorted({folder for source in sources for folder in folders(source) if any(folder.glob("*.nbc"))})
-    files = [path for folder in kept for path in folder.glob("*.nb[ci]")]
-    return {
-        "folder": os.path.commonpath(kept) if kept else None,
-        "functions": sum(path.suffix == ".nbi" for path in files),
-        "bytes": sum(path.stat().st_size for path in files),
-    }
 
 
 def show(out: Console, facts: dict[str, Any]) -> None:
@@ -80,11 +65,9 @@ def show(out: Console, facts: dict[str, Any]) -> None:
     absent = [extra for extra in facts["extras"] if extra not in present]
     if absent:
         table.add_row("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')")
-    cache, code, trial = facts["cache"], facts["compiled"], facts["trial"]
+    cache, trial = facts["cache"], facts["trial"]
     kept = "can be written" if cache["writable"] else "cannot be written: nothing is kept for later runs"
     table.add_row(styled(("cache", "bold")), f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}")
-    where = f"{code['functions']} functions, {code['bytes'] / 1e6:.1f} MB in {code['folder']}"
-    table.add_row(styled(("compiled", "bold")), where if code["folder"] else "nothing yet: see 'parasphere warmup'")
     if trial:
         table.add_row(
             styled(("a small model", "bold")),

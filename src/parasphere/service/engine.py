@@ -126,7 +126,7 @@ class Engine:
         ]
 
     def warm(self) -> None:
-        """Compute everything once, so that no client waits for what is compiled or built on first use."""
+        """Compute everything once, so that no client waits for what is built on first use."""
         self.vectors(_EXAMPLES)
         calls: list[Callable[[], object]] = [
             lambda: self.directions(_EXAMPLES), lambda: self.certainty(_EXAMPLES),

@@ -1,0 +1,9 @@
+"""Print what building the kernels needs, one requirement per line: those of pyproject.toml, and cmake and ninja if missing."""
+
+import shutil
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+print(*project["build-system"]["requires"], sep="\n")
+print(*(tool for tool in ("cmake", "ninja") if shutil.which(tool) is None), sep="\n")
