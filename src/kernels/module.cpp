@@ -26,6 +26,7 @@ NB_MODULE(_kernels, kernels) {
     parasphere::bind_layout(kernels);
     parasphere::bind_learning(kernels);
     parasphere::bind_neighbours(kernels);
+    parasphere::bind_phrases(kernels);
     parasphere::bind_pieces(kernels);
     parasphere::bind_ranking(kernels);
     parasphere::bind_rows(kernels);

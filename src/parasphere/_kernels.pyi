@@ -64,6 +64,11 @@ def judge(
 # neighbours
 def largest(scores: _F4, places: _I8) -> None: ...
 
+# phrases
+class PhraseTable:
+    def __init__(self, parents: _I8, words: _I4, entries: _I4) -> None: ...
+    def join(self, ids: _I4, ends: _I8, begins: _I8 | None = None) -> int: ...
+
 # pieces
 def cut(
     ids: _I4,

@@ -4,7 +4,7 @@ from .counts import count_matrix, count_rows, count_words
 from .distinct import distinct_words
 from .dividing import PIECE, DividingTokenizer
 from .lookup import Lookup
-from .phrases import find_phrases, join_phrases, phrase_rows, phrase_table
+from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
@@ -30,7 +30,6 @@ __all__ = [
     "distinct_words",
     "find_phrases",
     "first_rows",
-    "join_phrases",
     "phrase_rows",
     "phrase_table",
     "share_without_spaces",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..corpus import strings
 from .dividing import PIECE, DividingTokenizer
-from .phrases import join_phrases, phrase_table
+from .phrases import phrase_table
 from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, split_texts, string_buffers
 from .vocabulary import Vocabulary

@@ -7,25 +7,13 @@ were removed before, so that phrases do extend across them. Tokens that are give
 The table is a trie. A node is a run of words; the first nodes are the words themselves, by their rows.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled, guarded
-from .runs import EMPTY, RunTable, slot_of
+from .._kernels import PhraseTable
 from .vocabulary import Vocabulary
 
 SPACE = 32  # the byte
-
-
-class PhraseTable(NamedTuple):
-    """The trie of phrases: the fields of a :class:`~parasphere.text.runs.RunTable`, and what its nodes spell."""
-
-    slots: NDArray[np.int64]
-    multiplier: np.uint64
-    shift: np.uint64
-    entries: NDArray[np.int32]  # (n_nodes,): the row that a node spells, or -1 if no entry does
 
 
 def phrase_rows(vocabulary: Vocabulary) -> NDArray[np.int64]:
@@ -54,48 +42,13 @@ def phrase_table(vocabulary: Vocabulary) -> PhraseTable | None:
         for word in rest:
             if (node, word) not in children:
                 children[node, word] = len(entries)
-                entries.append(EMPTY)
+                entries.append(-1)
             node = children[node, word]
         entries[node] = row
     if not children:
         return None
-    runs = np.array([node * len(vocabulary) + word for node, word in children], np.int64)
-    return PhraseTable(*RunTable.of(runs, len(vocabulary)), np.array(entries, np.int32))
-
-
-@guarded(ids="i4[n]", ends="i8[texts]", slots="i8[capacity,2]", entries="i4[nodes]", begins="i8[*]")
-@compiled
-def join_phrases(
-    ids: Any, ends: Any, n_words: Any, slots: Any, multiplier: Any, shift: Any, entries: Any, begins: Any
-) -> Any:
-    """Replace words by phrases, in ``ids`` and ``ends`` (see :class:`WordIds`); return how many units are left.
-
-    ``n_words`` is the size of the vocabulary; then follow the fields of a :class:`PhraseTable`. The place of the first
-    word of each unit is written to ``begins``, unless that is empty.
-    """
-    count, begin = 0, 0
-    for text in range(ends.shape[0]):
-        end = ends[text]
-        i = begin
-        while i < end:
-            best, after = ids[i], i + 1
-            node, k = np.int64(ids[i]), i + 1
-            while node >= 0 and k < end and ids[k] >= 0:
-                slot = slot_of(node * n_words + ids[k], slots, multiplier, shift)
-                if slots[slot, 0] == EMPTY:
-                    break
-                node = slots[slot, 1]
-                k += 1
-                if entries[node] >= 0:
-                    best, after = entries[node], k
-            if begins.shape[0]:
-                begins[count] = i
-            ids[count] = best
-            count += 1
-            i = after
-        begin = end
-        ends[text] = count
-    return count
+    parents, last = np.array(list(children), np.int64).T
+    return PhraseTable(np.ascontiguousarray(parents), last.astype(np.int32), np.array(entries, np.int32))
 
 
 def find_phrases(
@@ -146,7 +99,7 @@ def find_phrases(
             table = phrase_table(Vocabulary(units))
             assert table is not None
             joined, ends_now = ids.copy(), ends.copy()
-            joined = joined[: join_phrases(joined, ends_now, len(units), *table, np.empty(0, np.int64))]
+            joined = joined[: table.join(joined, ends_now)]
     return units[len(words) :]
 
 

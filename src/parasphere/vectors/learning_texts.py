@@ -121,7 +121,7 @@ def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -
     if table is None:
         return texts
     ids, ends = texts.ids.copy(), texts.ends.copy()
-    ids = ids[: text.join_phrases(ids, ends[1:], len(words), *table, np.empty(0, np.int64))]
+    ids = ids[: table.join(ids, ends[1:])]
     return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
 
 
