@@ -30,15 +30,23 @@ endif
 # Tests start many processes; unless byte code is kept, each of them compiles the library again.
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
-.PHONY: help demo test lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
+.PHONY: help demo test test-all lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
 demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seconds
 	$(BIN)/parasphere demo
 
-test: .venv/installed-test ## all tests and docstring examples
-	$(ALONE) $(BIN)/pytest -n auto
+# The modules of extras, whose docstring examples need these.
+EXTRAS := $(foreach package,dask explorer service,src/parasphere/$(package))
+
+test: .venv/installed-test ## the library's own tests and docstring examples, in minutes
+	$(ALONE) $(BIN)/pytest -n auto --ignore=tests/integration $(foreach package,$(EXTRAS),--ignore=$(package))
+
+test-all: .venv/installed-test-all .venv/installed-reproduction ## all other tests: with other libraries, a browser, a cluster, a service, the site and the experiments
+	$(ALONE) $(BIN)/pytest -n auto tests/integration $(EXTRAS)
+	$(ALONE) $(BIN)/pytest -n auto tests/test_estimators.py -k TaughtVectors
+	cd reproduction && $(ALONE) ../$(BIN)/pytest -n auto
 
 lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
 	$(BIN)/ruff check .
@@ -65,7 +73,7 @@ docs: .venv/installed-docs ## the site, into build/site, without a network; warn
 docs-serve: .venv/installed-docs ## the site, rebuilt while pages are written
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-coverage: .venv/installed-test .venv/installed-release ## which lines the tests do not run, into build/coverage
+coverage: .venv/installed-test-all .venv/installed-release ## which lines the tests do not run, into build/coverage
 	$(ALONE) $(BIN)/coverage run -m pytest -n auto
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet -d build/coverage

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 RESOLUTIONS = {"highest": "wheel", "lowest-direct": "sdist"}
 NEVER_WHEELS = ("jieba", "unidic-lite")
 QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
-QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "polars", "pytest", "pytest-xdist")  # of the extra `test`
+QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "pytest", "pytest-xdist")  # of the extra `test`
 
 
 def main() -> None:

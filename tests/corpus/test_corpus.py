@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -46,8 +45,6 @@ TEXT_CONTAINERS = {
     "pandas object": lambda texts: pd.Series(texts, dtype=object),
     "pandas category": lambda texts: pd.Series(texts, dtype="category"),
     "pandas index": pd.Index,
-    "polars": pl.Series,
-    "polars categorical": lambda texts: pl.Series(texts, dtype=pl.Categorical),
     "arrow string": pa.array,
     "arrow large": lambda texts: pa.array(texts, pa.large_string()),
     "arrow view": lambda texts: pa.array(texts, pa.string_view()),
@@ -60,7 +57,6 @@ TEXT_CONTAINERS = {
     "arrow reader": lambda texts: pa.table({"n": range(len(texts)), "text": texts}).to_reader(2),
     "pandas frame": lambda texts: pd.DataFrame({"n": range(len(texts)), "text": texts}),
     "pandas frame of one column": lambda texts: pd.DataFrame(texts),
-    "polars frame": lambda texts: pl.DataFrame({"n": range(len(texts)), "text": texts}),
     "stream of a table": lambda texts: Capsule(pa.table({"n": range(len(texts)), "text": texts})),
     "stream of a column": lambda texts: Capsule(pa.chunked_array([texts])),
     "array interchange": lambda texts: ArrayCapsule(pa.array(texts)),
@@ -101,7 +97,6 @@ TOKEN_CONTAINERS = {
     "arrays": lambda lists: [np.array(tokens, str) for tokens in lists],
     "object arrays": lambda lists: (np.array(tokens, object) for tokens in lists),
     "pandas": pd.Series,
-    "polars": pl.Series,
     "arrow list": pa.array,
     "arrow large list": lambda lists: pa.array(lists, pa.large_list(pa.string())),
     "arrow list view": lambda lists: pa.array(lists, pa.list_view(pa.string())),
@@ -133,7 +128,6 @@ def test_fixed_size_lists_are_token_lists():
         iter([]),
         np.array([]),
         pd.Series([]),
-        pl.Series([]),
         pa.array([], pa.float64()),
         pa.chunked_array([], pa.string()),
         pa.table({"text": []}),
@@ -224,7 +218,7 @@ def test_a_block_knows_its_kind():
     assert next(blocks([["a"]])).tokenised
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, lambda d: pa.table(d).to_reader(2)])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pa.table, lambda d: pa.table(d).to_reader(2)])
 def test_labels_and_ids_from_columns(frame):
     data = {"body": ["a", "b", "c"], "y": [1, 0, 1], "name": ["i", "ii", "iii"]}
     options = {"text": "body", "label": "y", "id": "name", "block_bytes": 1}
@@ -239,7 +233,6 @@ def test_labels_and_ids_from_columns(frame):
         ["x", None, "y"],
         np.array(["x", None, "y"], object),
         pd.Series(["x", None, "y"]),
-        pl.Series(["x", None, "y"], dtype=pl.Categorical),
         pa.chunked_array([["x"], [None, "y"]]),
     ],
     ids=lambda labels: type(labels).__name__,
@@ -295,7 +288,6 @@ BAD = {
     "pandas object missing": (pd.Series(["a", None, "b"], dtype=object), r"document 1 .*is None"),
     "pandas object": (pd.Series(["a", 7, "b"], dtype=object), r"document 1 .*of type int"),
     "pandas ints": (pd.Series([1, 2]), r"document 0 .*int64.*no text"),
-    "polars missing": (pl.Series(["a", "b", None]), r"document 2 .*null"),
     "arrow null": (pa.chunked_array([["a", "b", "c"], ["d", None]]), r"document 4 .*null"),
     "arrow only nulls": (pa.nulls(2), r"document 0 .*null"),
     "arrow binary": (pa.array([b"a"]), r"document 0 .*binary.*cast"),
@@ -335,7 +327,7 @@ def test_bad_options_get_a_sentence(options, sentence):
         list(blocks(["a", "b"], **options))
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, lambda d: pa.table(d).to_reader()])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pa.table, lambda d: pa.table(d).to_reader()])
 def test_a_missing_label_column_lists_those_there_are(frame):
     with pytest.raises(CorpusError, match='no column "y"; its columns are "text", "z"'):
         list(blocks(frame({"text": ["a"], "z": [1]}), label="y"))

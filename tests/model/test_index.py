@@ -139,28 +139,6 @@ def test_parts_can_be_left_out(model: SphericalParagraphModel, index: Index, tmp
     assert [m.score for m in lists.search(QUERIES[0])] == [m.score for m in index.search(QUERIES[0])]
 
 
-def test_approximate_search_finds_nearly_the_same(model: SphericalParagraphModel, tmp_path: Path) -> None:
-    pytest.importorskip("usearch")
-    texts = [" ".join(RNG.choice(WORDS, 12)) for _ in range(3000)]
-    index = model.index(texts)
-    for weight in (0.0, None, 1.0):
-        exact = index.search(texts[:50], 10, weight=weight)
-        found = index.search(texts[:50], 10, weight=weight, exact=False)
-        kept = [len(set(one) & set(other)) for one, other in zip(exact, found, strict=True)]
-        assert np.mean(kept) >= 9.5
-        assert all(len({match.position for match in matches}) == 10 for matches in found)
-    index.save(tmp_path / "index")
-    assert index.graph is not None
-    loaded = Index.load(tmp_path / "index")
-    assert loaded.graph is not None
-    assert np.array_equal(loaded.graph.data, index.graph.data)
-    assert loaded.search(texts[:50], exact=False)[0] == index.search(texts[:50], exact=False)[0]
-    loaded.remove("0")
-    assert loaded.graph is None
-    assert len(loaded.search(texts[0], 5000, exact=False)) == 2999
-    assert model.index([]).search("unheard", exact=False) == []
-
-
 def test_a_later_fit_does_not_change_an_index(index: Index) -> None:
     model = SphericalParagraphModel(VECTORS, tokenizer=Tokenizer(), tol=1e-4).fit(TEXTS)
     index = model.index(TEXTS)

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from numpy.typing import NDArray
@@ -391,9 +390,6 @@ def test_tables_come_out(fitted: SphericalParagraphModel) -> None:
     assert list(table.columns) == names
     # Before 1.9, scikit-learn kept the index of data frames only.
     assert table.index[0] == (100 if parse_version(sklearn.__version__) >= parse_version("1.9") else 0)
-    assert np.array_equal(table.to_numpy(), plain)
-    table = clone(fitted).set_output(transform="polars").fit(TEXTS).transform(pl.Series(TEXTS))
-    assert isinstance(table, pl.DataFrame)
     assert np.array_equal(table.to_numpy(), plain)
 
 

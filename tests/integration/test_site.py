@@ -15,7 +15,7 @@ import pytest
 
 import parasphere
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ELSEWHERE = ("http:", "https:", "mailto:", "//")
 
 

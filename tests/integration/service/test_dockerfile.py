@@ -8,7 +8,7 @@ from pathlib import Path
 
 from serving import Saved, process
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
