@@ -38,9 +38,9 @@ COOLING = 2  # epochs in which the rate falls to zero once the held-out likeliho
 SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
 SMALLEST = 0.01  # weight to start with: the logarithm of none can be moved
 # The sums of squares of Adagrad begin as if some occurrences of each word had been seen: without them the first steps,
-# of one noisy gradient each, would be the longest. Known words begin as if SEEN words of text had been read, but at
+# of one noisy gradient each, would be the longest. Known words begin as if READ words of text had been read, but at
 # most MOST epochs; others as if a quarter of an epoch had.
-KNOWN, SEEN, MOST = 10.0, 6e5, 4.0
+KNOWN, READ, MOST = 10.0, 6e5, 4.0
 NEW, EPOCH = 1.0, 0.25
 SQUARE = 100.0  # per occurrence; of weights:
 KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
@@ -307,7 +307,7 @@ def first_state(
         weights = np.where(known, given, np.median(given[known]))
         weights /= max(float(texts.counts @ weights) / texts.counts.sum(), 1e-12)
         weights = np.maximum(weights, SMALLEST).astype(np.float32)
-    epochs = min(SEEN / max(float(seen.sum()), 1.0), MOST)
+    epochs = min(READ / max(float(seen.sum()), 1.0), MOST)
     occurrences = np.where(known, KNOWN + epochs * seen, NEW + EPOCH * seen)
     return Start(
         first_vectors(texts.words, start, dim, seed),
