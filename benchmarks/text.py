@@ -28,7 +28,7 @@ from tokenizers.pre_tokenizers import Split
 
 from parasphere import WordVectors, count_matrix, datasets
 from parasphere import Tokenizer as Words
-from parasphere.compiled.rows import sum_rows
+from parasphere._kernels import sum_rows
 from parasphere.features import Reader
 from parasphere.places import GLOVE
 from parasphere.text import string_buffers

@@ -9,6 +9,7 @@ void bind_exact(nanobind::module_& kernels);
 void bind_layout(nanobind::module_& kernels);
 void bind_learning(nanobind::module_& kernels);
 void bind_neighbours(nanobind::module_& kernels);
+void bind_phrases(nanobind::module_& kernels);
 void bind_pieces(nanobind::module_& kernels);
 void bind_ranking(nanobind::module_& kernels);
 void bind_rows(nanobind::module_& kernels);

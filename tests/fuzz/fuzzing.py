@@ -39,7 +39,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parasphere import Tokenizer, WordVectors, storage
-from parasphere.compiled.rows import sum_rows
+from parasphere._kernels import sum_rows
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, CoverageWarning, ParasphereError, StoreError, VectorsError
 from parasphere.features import Reader

@@ -10,7 +10,7 @@ from typer import Option
 from .. import __version__
 from ..errors import MissingExtraError
 from . import options
-from .common import Commands, complain, out, print_json, quiet, say, shown_warnings
+from .common import Commands, complain, out, print_json, quiet, shown_warnings
 from .explore import add_explore_commands
 from .fitting import add_fit_command
 from .model import add_model_commands

@@ -84,7 +84,7 @@ class Lookup:
         if self._phrases is None:
             return words, None
         begins = np.empty(len(words.ids), np.int64)
-        count = join_phrases(words.ids, words.ends, len(self.vocabulary), *self._phrases, begins)
+        count = self._phrases.join(words.ids, words.ends, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
 
     def _with_pieces(self, texts: pa.Array, found: WordIds) -> WordIds:
