@@ -1,4 +1,4 @@
-"""Print what building the kernels needs, a requirement per line: those of pyproject.toml, and cmake and ninja if missing."""
+"""Print what building the kernels needs, one requirement per line; cmake and ninja only where they are missing."""
 
 import shutil
 import tomllib

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from .._kernels import project, unit_combinations, weighted_sum
 from ..errors import ParasphereError
-from ..sphere import bessel, vmf
+from ..sphere import vmf
 from ..sphere.bessel import Array, apply, order_of
 from ..storage import check_layouts, check_types, storable
 from .solver import numbers_of, solve_each
@@ -117,7 +117,7 @@ def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) 
 def e_step(documents: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:
     """Return the posterior for given word concentrations ``kappa``, (n_docs,)."""
     concentration = concentrations(documents, kappa, prior)
-    ratio = apply(bessel.quotient, concentration, order_of(dim))
+    ratio = apply("quotient", concentration, order_of(dim))
     pull = ratio * (prior.concentration * documents.along + kappa * documents.squared_norms)
     return Step(concentration, ratio, pull)
 
@@ -152,8 +152,8 @@ def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
 def evidence(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
     """Return the exact log-evidence of each document, (n_docs,); 0 for one without words."""
     order = order_of(dim)
-    whole = apply(bessel.log_partition, concentration, order) - float(vmf.log_partition(prior.concentration, dim))
-    return whole - documents.lengths * apply(bessel.log_partition, kappa, order)
+    whole = apply("log_partition", concentration, order) - float(vmf.log_partition(prior.concentration, dim))
+    return whole - documents.lengths * apply("log_partition", kappa, order)
 
 
 def objective(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:

@@ -25,4 +25,4 @@ class Numbers(NamedTuple):
 def numbers_of(prior: Any, dim: int) -> Numbers:
     """Return the numbers of a :class:`parasphere.model.equations.Prior`."""
     numbers = float(prior.concentration), float(prior.strength), float(prior.cosine)
-    return Numbers(*numbers, prior.method == "newton", bessel.packed_order(dim), vmf.longest(dim))
+    return Numbers(*numbers, prior.method == "newton", bessel.order_of(dim), vmf.longest(dim))

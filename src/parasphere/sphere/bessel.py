@@ -26,8 +26,7 @@ order at a time. With ``q = A/kappa`` the recurrence ``I_{v-1} = (2 v/kappa) I_v
 
 which is stable in this direction and finite at ``kappa = 0``; and ``I_v / kappa**v`` is divided by ``q_{v-1}``.
 
-The formulas are written with operators only. `apply` runs a float through them as they stand, and an
-array through the same operations in C++, src/kernels/bessel.hpp; a float, and numpy arrays of any length and layout,
+The formulas are in src/kernels/bessel.hpp; `apply` calls them by name. A float, and arrays of any length and layout,
 get the same bits.
 Nothing is checked here: concentrations must lie in [0, 1e150] and lengths in [0, 1), in float64.
 """
@@ -35,10 +34,8 @@ Nothing is checked here: concentrations must lie in [0, 1e150] and lengths in [0
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -49,6 +46,21 @@ from .._kernels import apply_formula
 Array: TypeAlias = Any
 """A Python scalar or an array; what comes back is of the same kind."""
 
+Order: TypeAlias = NDArray[np.float64]
+"""The constants of a dimension: see `order_of`."""
+
+Formula: TypeAlias = Literal[
+    "quotient",  # A / kappa, which is finite at 0
+    "mean_length",  # A
+    "shortfall",  # 1 - A
+    "mean_length_slope",  # A'
+    "log_excess",  # Phi - kappa, which stays small where both are large
+    "log_partition",  # Phi
+    "entropy",  # Phi - kappa A
+    "banerjee",  # of a mean length: the inverse of A but for a few percent, after Banerjee and others (2005)
+    "concentration",  # of a mean length: the inverse of A
+]
+
 _LIFT: Final = 24  # orders that low dimensions are raised by, in two flights of 12
 _TERMS: Final = 16  # of the Debye series: the rest is below 1e-16 from order 24 on
 _DEGREE: Final = 18  # of the polynomials that stand in for the series on 0 <= p <= 1
@@ -58,18 +70,6 @@ _DEGREE: Final = 18  # of the polynomials that stand in for the series on 0 <= p
 # Constants of an order
 
 _Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-
-
-class Order(NamedTuple):
-    """What the formulas need to know of a dimension; polynomials have their highest power first."""
-
-    dim: float
-    v: float  # the order that the series is evaluated at
-    raised: bool  # whether that lies _LIFT above dim/2 - 1
-    log_area: float  # of the sphere, which is Phi(0)
-    series: tuple[float, ...]  # L(p) - L(1)
-    series_slope: tuple[float, ...]  # G(p) = 1/2 + p L'(p)
-    series_bend: tuple[float, ...]  # p G'(p)
 
 
 @functools.cache
@@ -127,7 +127,12 @@ def _shortened(coefficients: _Matrix) -> _Matrix:
 
 @functools.lru_cache(maxsize=256)
 def order_of(dim: int) -> Order:
-    """Compute the constants of a dimension, at least 2."""
+    """Return the constants of a dimension, at least 2, in one array.
+
+    They are: the dimension; the order v that the series is evaluated at, and 1 if that lies 24 above dim/2 - 1, else 0;
+    the logarithm of the area of the sphere, Phi(0); and the coefficients, highest power first, of the polynomials
+    L(p) - L(1), G(p) = 1/2 + p L'(p), and p G'(p).
+    """
     raised = dim < 2 * _LIFT + 2
     v = dim / 2 - 1 + raised * _LIFT
     slope = np.zeros(3 * _TERMS + 1)  # of p L'(p), rising powers
@@ -141,197 +146,19 @@ def order_of(dim: int) -> Order:
     series_slope[0] += 0.5
     series_bend = _shortened(slope * powers)
     log_area = math.log(2) + dim / 2 * math.log(math.pi) - math.lgamma(dim / 2)
-    polynomials = (tuple(rising[::-1].tolist()) for rising in (series, series_slope, series_bend))
-    return Order(float(dim), v, raised, log_area, *polynomials)
-
-
-# ---------------------------------------------------------------------------------------------------
-# The formulas: one element or one tensor at a time, no branch on the values
-
-
-def _sqrt(x: Array) -> Array:
-    return math.sqrt(x) if isinstance(x, float) else np.sqrt(x)
-
-
-def _log(x: Array) -> Array:
-    return math.log(x) if isinstance(x, float) else np.log(x)
-
-
-def _polynomial(c: tuple[float, ...], p: Array) -> Array:
-    """Evaluate a polynomial of degree 18, highest power first.
-
-    In groups of four powers, because one long chain keeps the processor waiting.
-    """
-    p2 = p * p
-    p4 = p2 * p2
-    total = c[0] * p2 + (c[1] * p + c[2])
-    total = total * p4 + ((c[3] * p + c[4]) * p2 + (c[5] * p + c[6]))
-    total = total * p4 + ((c[7] * p + c[8]) * p2 + (c[9] * p + c[10]))
-    total = total * p4 + ((c[11] * p + c[12]) * p2 + (c[13] * p + c[14]))
-    return total * p4 + ((c[15] * p + c[16]) * p2 + (c[17] * p + c[18]))
-
-
-def _down(kappa: Array, top: float, quotient: Array, rest: Array) -> tuple[Array, Array]:
-    """Bring ``A/kappa`` and ``1 - A`` down by 12 orders from ``top``."""
-    square = kappa * kappa
-    for j in range(12):
-        twice = 2.0 * (top - j)
-        quotient = 1.0 / (twice + square * quotient)
-        rest = (twice - kappa * rest) * quotient
-    return quotient, rest
-
-
-def _down_slope(kappa: Array, top: float, quotient: Array, slope: Array) -> tuple[Array, Array]:
-    """Bring ``A/kappa`` and ``A'`` down by 12 orders from ``top``."""
-    square = kappa * kappa
-    for j in range(12):
-        twice = 2.0 * (top - j)
-        quotient = 1.0 / (twice + square * quotient)
-        slope = (twice - square * slope) * quotient * quotient
-    return quotient, slope
-
-
-def _down_product(kappa: Array, top: float, quotient: Array, product: Array, scale: Array) -> tuple[Array, Array]:
-    """Bring ``A/kappa`` down by 12 orders from ``top``; multiply what was passed, scaled to stay near 1."""
-    square = kappa * kappa
-    for j in range(12):
-        twice = 2.0 * (top - j)
-        quotient = 1.0 / (twice + square * quotient)
-        product = product * (twice * quotient * scale)
-    return quotient, product
-
-
-def _lengths(kappa: Array, order: Order) -> tuple[Array, Array]:
-    """``A/kappa`` and ``1 - A``, each without cancellation."""
-    v = order.v
-    h = _sqrt(v * v + kappa * kappa)
-    inverse = 1.0 / h
-    correction = _polynomial(order.series_slope, v * inverse) * inverse * inverse
-    leading = 1.0 / (h + v)
-    quotient = leading - correction
-    rest = v * (v / (h + kappa) + 1.0) * leading + kappa * correction
-    if order.raised:
-        quotient, rest = _down(kappa, v, quotient, rest)
-        quotient, rest = _down(kappa, v - 12, quotient, rest)
-    return quotient, rest
-
-
-def quotient(kappa: Array, order: Order) -> Array:
-    """Return ``A/kappa``, which is finite at 0."""
-    ratio, _ = _lengths(kappa, order)
-    return ratio
-
-
-def mean_length(kappa: Array, order: Order) -> Array:
-    """Return ``A``, the mean length."""
-    quotient, rest = _lengths(kappa, order)
-    length = kappa * quotient
-    # Two roundings of the same number: near 1 the one from 1 - A is right to the last bit.
-    return length + length * ((1.0 - rest) - length)
-
-
-def shortfall(kappa: Array, order: Order) -> Array:
-    """Return ``1 - A``."""
-    _, rest = _lengths(kappa, order)
-    return rest
-
-
-def mean_length_slope(kappa: Array, order: Order) -> Array:
-    """Return ``A'``, the slope of the mean length."""
-    v = order.v
-    h = _sqrt(v * v + kappa * kappa)
-    inverse = 1.0 / h
-    p = v * inverse
-    leading = 1.0 / (h + v)
-    cosine = kappa * inverse  # cosine**2 = 1 - p**2
-    g = _polynomial(order.series_slope, p)
-    bend = _polynomial(order.series_bend, p)
-    slope = p * leading + ((1.0 - 2.0 * p * p) * g + cosine * cosine * bend) * inverse * inverse
-    if order.raised:
-        quotient = leading - g * inverse * inverse
-        quotient, slope = _down_slope(kappa, v, quotient, slope)
-        quotient, slope = _down_slope(kappa, v - 12, quotient, slope)
-    return slope
-
-
-def log_excess(kappa: Array, order: Order) -> Array:
-    """Return ``Phi - kappa``, which stays small where both are large."""
-    v = order.v
-    h = _sqrt(v * v + kappa * kappa)
-    inverse = 1.0 / h
-    p = v * inverse
-    leading = 1.0 / (h + v)
-    growth = kappa * kappa * leading  # h - v
-    log_h = _log(h / v)
-    excess = _polynomial(order.series, p) - v * _log(0.5 + 0.5 * h / v) - 0.5 * log_h
-    if order.raised:
-        quotient = leading - _polynomial(order.series_slope, p) * inverse * inverse
-        quotient, product = _down_product(kappa, v, quotient, 1.0, h / v)
-        quotient, product = _down_product(kappa, v - 12, quotient, product, h / v)
-        excess = excess + _LIFT * log_h - _log(product)
-    return order.log_area + (excess - v * (growth + kappa) / (h + kappa))
-
-
-def log_partition(kappa: Array, order: Order) -> Array:
-    """Return ``Phi``."""
-    return kappa + log_excess(kappa, order)
-
-
-def entropy(kappa: Array, order: Order) -> Array:
-    """Return ``Phi - kappa A``."""
-    _, rest = _lengths(kappa, order)
-    return log_excess(kappa, order) + kappa * rest
-
-
-def banerjee(length: Array, order: Order) -> Array:
-    """Return ``B``, the inverse of ``A`` but for a few percent, after Banerjee and others (2005)."""
-    return length * (order.dim - length * length) / ((1.0 - length) * (1.0 + length))
-
-
-def _newton(kappa: Array, target: Array, order: Order) -> Array:
-    """One step towards ``B(A(kappa)) = target``; as a function of kappa the left side is nearly a straight line."""
-    quotient, rest = _lengths(kappa, order)
-    a = kappa * quotient
-    square = a * a
-    y = rest * (1.0 + a)  # 1 - A**2
-    slope = y - (order.dim - 1.0) * quotient
-    miss = target * y - a * (order.dim - square)
-    return kappa + miss * y / ((order.dim + square * (order.dim - 3.0 + square)) * slope)
-
-
-def concentration(length: Array, order: Order) -> Array:
-    """Invert ``A``, by Newton's method on ``B(A(kappa)) = B(length)``."""
-    target = banerjee(length, order)
-    kappa = _newton(target, target, order)
-    kappa = _newton(kappa, target, order)
-    if order.raised:  # Banerjee is 7 % off in dimension 2, 0.3 % in dimension 50
-        kappa = _newton(kappa, target, order)
-    return kappa
+    numbers = np.array([dim, v, raised, log_area])
+    order = np.concatenate([numbers, series[::-1], series_slope[::-1], series_bend[::-1]])
+    order.flags.writeable = False
+    return order
 
 
 # ---------------------------------------------------------------------------------------------------
 # From formulas to functions of arrays
 
-Formula: TypeAlias = Callable[[Array, Order], Array]
-_FEW = 4  # so few numbers are no slower in Python than in compiled code
-
-
-@functools.lru_cache(maxsize=256)
-def packed_order(dim: int) -> NDArray[np.float64]:
-    """Return the constants of a dimension as compiled code takes them, in one array."""
-    dims, v, raised, log_area, *polynomials = order_of(dim)
-    packed = np.array([dims, v, float(raised), log_area, *itertools.chain(*polynomials)])
-    packed.flags.writeable = False
-    return packed
-
 
 def apply(formula: Formula, x: Array, order: Order) -> Array:
-    """Apply a formula to a float or a float64 array."""
-    if not isinstance(x, np.ndarray):
-        return formula(x, order)
-    flat = np.ascontiguousarray(x).reshape(-1)
-    if flat.size <= _FEW:
-        return np.array([formula(value, order) for value in flat.tolist()], np.float64).reshape(x.shape)
+    """Apply a formula to a float or a float64 array of any shape."""
+    flat = np.ascontiguousarray(x, np.float64).reshape(-1)
     out = np.empty_like(flat)
-    apply_formula(formula.__name__, flat, packed_order(int(order.dim)), out)
-    return out.reshape(x.shape)
+    apply_formula(formula, flat, order, out)
+    return out.reshape(x.shape) if isinstance(x, np.ndarray) else float(out[0])

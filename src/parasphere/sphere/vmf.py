@@ -71,7 +71,7 @@ def log_partition(kappa: Array, dim: int) -> Array:
     >>> round(log_partition(1500.0, 300), 6)
     674.039534
     """
-    return _of_kappa(bessel.log_partition, kappa, dim)
+    return _of_kappa("log_partition", kappa, dim)
 
 
 def mean_length(kappa: Array, dim: int) -> Array:
@@ -89,7 +89,7 @@ def mean_length(kappa: Array, dim: int) -> Array:
     >>> mean_length(np.asarray([1.0, 100.0, 10000.0]), 50).round(6)
     array([0.019992, 0.783661, 0.997553])
     """
-    return _of_kappa(bessel.mean_length, kappa, dim)
+    return _of_kappa("mean_length", kappa, dim)
 
 
 def mean_length_slope(kappa: Array, dim: int) -> Array:
@@ -106,16 +106,16 @@ def mean_length_slope(kappa: Array, dim: int) -> Array:
     >>> f"{mean_length_slope(1e8, 50):.12g}"
     '2.44999942425e-15'
     """
-    return _of_kappa(bessel.mean_length_slope, kappa, dim)
+    return _of_kappa("mean_length_slope", kappa, dim)
 
 
 @functools.lru_cache(maxsize=256)
 def longest(dim: int) -> float:
     """Return a mean length, below 1, whose concentration lies beyond MAX_KAPPA."""
-    return 1.0 - 0.5 * float(bessel.shortfall(MAX_KAPPA, bessel.order_of(dim)))
+    return 1.0 - 0.5 * float(bessel.apply("shortfall", MAX_KAPPA, bessel.order_of(dim)))
 
 
-_INVERSES = {"newton": bessel.concentration, "banerjee": bessel.banerjee}
+_INVERSES: dict[str, bessel.Formula] = {"newton": "concentration", "banerjee": "banerjee"}
 
 
 def concentration(mean_length: Array, dim: int, method: Literal["newton", "banerjee"] = "newton") -> Array:
@@ -152,7 +152,7 @@ def concentration(mean_length: Array, dim: int, method: Literal["newton", "baner
         raise ValueError(f"method must be 'newton' or 'banerjee', not {method!r}")
     values = nonnegative(mean_length, "mean_length", most=1.0 + _ROUNDING)
     if isinstance(values, float):
-        value = min(values, longest(int(order.dim)))
+        value = min(values, longest(dim))
         return like(min(bessel.apply(_INVERSES[method], value, order), MAX_KAPPA), mean_length)
     return like(invert(values, dim, method), mean_length)
 
@@ -183,7 +183,7 @@ def log_density(x: Array, mean_direction: Array, kappa: Array) -> Array:
     points, centre, order = two_unit_vectors(x, mean_direction, ("x", "mean_direction"))
     values = nonnegative(kappa, "kappa")
     cosine = np.vecdot(points, centre)
-    return like(values * (cosine - 1.0) - bessel.apply(bessel.log_excess, values, order), x, mean_direction, kappa)
+    return like(values * (cosine - 1.0) - bessel.apply("log_excess", values, order), x, mean_direction, kappa)
 
 
 def entropy(kappa: Array, dim: int) -> Array:
@@ -199,7 +199,7 @@ def entropy(kappa: Array, dim: int) -> Array:
     >>> round(entropy(1e6, 3), 6)
     -10.977633
     """
-    return _of_kappa(bessel.entropy, kappa, dim)
+    return _of_kappa("entropy", kappa, dim)
 
 
 def kl_divergence(mean_direction_p: Array, kappa_p: Array, mean_direction_q: Array, kappa_q: Array) -> Array:
@@ -227,9 +227,9 @@ def kl_divergence(mean_direction_p: Array, kappa_p: Array, mean_direction_q: Arr
     k_p, k_q = nonnegative(kappa_p, "kappa_p"), nonnegative(kappa_q, "kappa_q")
     gap = p - q
     versine = 0.5 * np.vecdot(gap, gap)  # 1 - cosine, and exactly 0 between equal vectors
-    length = bessel.apply(bessel.mean_length, k_p, order)
-    excess = bessel.apply(bessel.log_excess, k_q, order) - bessel.apply(bessel.log_excess, k_p, order)
-    divergence = excess + (k_q - k_p) * bessel.apply(bessel.shortfall, k_p, order) + k_q * length * versine
+    length = bessel.apply("mean_length", k_p, order)
+    excess = bessel.apply("log_excess", k_q, order) - bessel.apply("log_excess", k_p, order)
+    divergence = excess + (k_q - k_p) * bessel.apply("shortfall", k_p, order) + k_q * length * versine
     return like(np.maximum(divergence, 0.0), mean_direction_p, kappa_p, mean_direction_q, kappa_q)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import parasphere
+from parasphere import _kernels
 
 _ROOTS = {"reproduction": Path(__file__).parents[1], "parasphere": Path(parasphere.__file__).parent}
 _HOME = _ROOTS["reproduction"].parents[2]  # the repository, if this is one
@@ -60,6 +61,8 @@ def _hashed(*modules: str) -> str:
 def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
     """Return the source of a module, and the modules of these packages that it imports if it belongs to one."""
     path = _source(name)
+    if name == _kernels.__name__ and path is not None:
+        return path.read_bytes(), ()
     source = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
     return source, tuple(_imports(source, name)) if _root(name) else ()
 
@@ -69,6 +72,8 @@ def _root(name: str) -> Path | None:
 
 
 def _source(name: str) -> Path | None:
+    if name == _kernels.__name__:
+        return Path(_kernels.__file__)
     if (root := _root(name)) is not None:
         plain = root.joinpath(*name.split(".")[1:])
         paths = [plain.with_name(f"{plain.name}.py"), plain / "__init__.py"]
