@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-sys.path.append(str(Path(__file__).parent.parent / "scripts"))  # which some tests import
+HERE = Path(__file__).parent
+sys.path += [str(HERE.parent / "scripts"), str(HERE / "integration")]  # of what some tests import
 
 # Every process that the tests start, and the tests themselves, use a cache of their own.
 os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))

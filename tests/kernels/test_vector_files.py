@@ -41,7 +41,12 @@ def test_what_is_marked_good_is_what_python_reads(text: bytes, dim: int) -> None
         assert (slots[row] == -1) == blank
         assert spans[row].tolist() == [end] * 3 if blank else spans[row][[0, 2]].tolist() == [begin, end]
         if good[row]:
-            word, values = text_row(line, dim)
+            try:
+                word, values = text_row(line, dim)
+            except RowError as fault:  # the loop leaves the words to who reads them
+                assert fault.reason == "not UTF-8"
+                begin = end + 1
+                continue
             assert text[spans[row, 0] : spans[row, 1]] == word
             assert matrix[slots[row]].tobytes() == values.tobytes()
         begin = end + 1
