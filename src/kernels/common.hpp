@@ -233,8 +233,9 @@ auto with_floats(nb::handle given, const char* name, Function&& function) {
     return function(Array<Float, N>(std::move(buffer), name, "float32 or float64"));
 }
 
-// Ask for the cache line at an address, which is not read: any address will do.
-inline void prefetch(const void* place) {
+// Ask for the cache line at an address, which is not read: any address will do. Functions that do nothing else must be
+// inlined as well: the compiler thinks that calls of them have no effect, and leaves them out.
+[[gnu::always_inline]] inline void prefetch(const void* place) {
 #if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(place);
 #else

@@ -209,11 +209,14 @@ public:
     }
 
     // Ask for the row of a word that will be added soon. Nothing is read: any id will do.
-    void announce(std::int32_t id) const {
+    [[gnu::always_inline]] void announce(std::int32_t id) const {
         if (id >= 0) {
             const auto* row = matrix_.data + static_cast<std::size_t>(id) * matrix_.dim;
             for (std::size_t j = 0; j < matrix_.dim; j += 64 / sizeof(float)) {
                 prefetch(row + j);
+            }
+            if (weights_ != nullptr) {
+                prefetch(weights_ + id);
             }
         }
     }

@@ -148,9 +148,25 @@ Encoded utf8(std::uint32_t code) {
     return {{static_cast<std::uint8_t>(0xF0 | code >> 18), tail(12), tail(6), tail(0)}, 4};
 }
 
+// The bits of the first bytes of a chunk, by their number.
+constexpr std::array<std::uint64_t, 9> first_bytes = [] {
+    std::array<std::uint64_t, 9> masks{};
+    for (std::size_t n = 1; n <= 8; ++n) {
+        masks[n] = ~std::uint64_t{0} >> (64 - 8 * n);
+    }
+    return masks;
+}();
+
+// A word that waits to be looked up. One of more than 16 bytes has its chunks elsewhere; one that is too long has none.
+struct Waiting {
+    ShortWord word;
+    const std::uint64_t* chunks;
+
+    Word whole() const { return {word.length <= 16 ? &word.first : chunks, word.length, word.hash}; }
+};
+
 // Finds the words of texts, and passes them on in order, some at a time: while their slots of the table are on their
-// way, further words are scanned. The receiver has two functions: `take(word)`, where a word that is too long has a
-// length beyond `max_word_bytes` and no chunks, and `end_text(text)`.
+// way, further words are scanned. The receiver has two functions, `take(words)` and `end_text(text)`.
 template <typename Receiver>
 class Scanner {
 public:
@@ -159,7 +175,6 @@ public:
 
     // `limit` is where the memory of the text ends, which may be read up to there.
     void scan(std::span<const std::uint8_t> text, const std::uint8_t* limit, std::size_t number) {
-        limit_ = limit;
         const std::uint8_t* const end = text.data() + text.size();
         const std::uint8_t* open = nullptr;  // where a run of letters began that has not ended yet
         bool open_high = false;              // whether it has anything but ASCII so far
@@ -180,11 +195,15 @@ public:
                 run(open, at + last, open_high || (masks.high & ((std::uint64_t{1} << last) - 1)) != 0);
                 open = nullptr;
             }
-            while (ends != 0) {
-                const int first = std::countr_zero(begins), last = std::countr_zero(ends);
-                begins &= begins - 1;
-                ends &= ends - 1;
-                run(at + first, at + last, (masks.high >> first & ((std::uint64_t{1} << (last - first)) - 1)) != 0);
+            if (masks.high == 0 && limit - at >= 64 + 16) {
+                short_runs(at, begins, ends);
+            } else {
+                while (ends != 0) {
+                    const int first = std::countr_zero(begins), last = std::countr_zero(ends);
+                    begins &= begins - 1;
+                    ends &= ends - 1;
+                    run(at + first, at + last, (masks.high >> first & ((std::uint64_t{1} << (last - first)) - 1)) != 0);
+                }
             }
             if (begins != 0) {
                 const int first = std::countr_zero(begins);
@@ -204,20 +223,17 @@ public:
     // Pass on what is left.
     void flush() {
         for (std::size_t k = 0; k < n_words_; ++k) {
-            table_.announce_entry(words_[k].hash);
+            table_.announce_entry(words_[k].word.hash);
         }
-        std::size_t ended = 0;
-        for (std::size_t k = 0; k < n_words_; ++k) {
-            while (ended < n_ended_ && ended_[ended].n_words == k) {
-                receiver_.end_text(ended_[ended++].number);
-            }
-            receiver_.take(words_[k]);
+        std::size_t begin = 0;
+        for (std::size_t ended = 0; ended < n_ended_; ++ended) {
+            receiver_.take({words_.data() + begin, words_.data() + ended_[ended].n_words});
+            receiver_.end_text(ended_[ended].number);
+            begin = ended_[ended].n_words;
         }
-        while (ended < n_ended_) {
-            receiver_.end_text(ended_[ended++].number);
-        }
+        receiver_.take({words_.data() + begin, words_.data() + n_words_});
+        interrupts_.worked(n_words_ * 10);
         n_words_ = n_ended_ = n_chunks_ = 0;
-        interrupts_.worked(together * 20);
     }
 
 private:
@@ -236,51 +252,74 @@ private:
         return masks_of(last.data(), folding_.digits());
     }
 
+    // Take the runs of ASCII that begin and end among 64 bytes, of which 16 more can be read.
+    void short_runs(const std::uint8_t* at, std::uint64_t& begins, std::uint64_t ends) {
+        if (n_words_ + 32 > together) {  // there are at most 32
+            flush();
+        }
+        const HashKey key = key_;
+        const std::uint64_t case_bits = folding_.case_bits();
+        const std::size_t min_length = folding_.min_length();
+        const WordTable::Slots slots = table_.slots();
+        Waiting* next = words_.data() + n_words_;
+        while (ends != 0) {
+            const int first = std::countr_zero(begins), last = std::countr_zero(ends);
+            begins &= begins - 1;
+            ends &= ends - 1;
+            const auto length = static_cast<std::size_t>(last - first);
+            if (length < min_length) {
+                continue;
+            }
+            if (length > 16) {
+                n_words_ = static_cast<std::size_t>(next - words_.data());
+                long_run(at + first, length);
+                next = words_.data() + n_words_;
+                continue;
+            }
+            // Letters and digits differ from their lower case in one bit only.
+            const std::uint8_t* text = at + first;
+            const std::uint64_t has_second = length > 8 ? ~std::uint64_t{0} : 0;
+            const std::uint64_t one = (read_eight(text) | case_bits) & first_bytes[length > 8 ? 8 : length];
+            const std::uint64_t two = (read_eight(text + 8) | case_bits) & first_bytes[length > 8 ? length - 8 : 0];
+            const std::uint64_t hash_of_one = folded_product(one ^ key.one, length ^ key.other);
+            const std::uint64_t hash_of_two = folded_product(two ^ key.one, hash_of_one ^ key.other);
+            const std::uint64_t hash = length > 8 ? hash_of_two : hash_of_one;
+            slots.announce(hash);
+            next->word = {one, two, has_second, length, hash};
+            ++next;
+        }
+        n_words_ = static_cast<std::size_t>(next - words_.data());
+    }
+
     // Take the words of a run of letters: one if it is ASCII.
     void run(const std::uint8_t* begin, const std::uint8_t* end, bool high) {
         const auto length = static_cast<std::size_t>(end - begin);
         if (high) {
             slow_run({begin, length});
-            return;
+        } else if (length >= folding_.min_length()) {
+            long_run(begin, length);
         }
-        if (length < folding_.min_length()) {
-            return;
-        }
-        std::uint64_t* chunks = room();
-        std::uint64_t hash = length;
-        if (length <= 8) {
-            chunks[0] = chunk_at(begin, length);
-            hash = folded_product(chunks[0] ^ key_.one, hash ^ key_.other);
-        } else if (length <= max_word_bytes) {
-            std::size_t k = 0;
-            for (; 8 * k + 8 <= length; ++k) {
-                chunks[k] = read_eight(begin + 8 * k) | folding_.case_bits();
-                hash = folded_product(chunks[k] ^ key_.one, hash ^ key_.other);
-            }
-            if (8 * k < length) {
-                chunks[k] = chunk_at(begin + 8 * k, length - 8 * k);
-                hash = folded_product(chunks[k] ^ key_.one, hash ^ key_.other);
-            }
-        }
-        add({chunks, length, hash});
     }
 
-    // Up to eight bytes of a run of ASCII, folded. Letters and digits differ from their lower case in one bit only.
-    std::uint64_t chunk_at(const std::uint8_t* begin, std::size_t length) const {
-        const std::uint64_t used = ~std::uint64_t{0} >> (64 - 8 * length);
-        if (limit_ - begin >= 8) {
-            return (read_eight(begin) | folding_.case_bits()) & used;
+    // Take a run of ASCII of any length.
+    void long_run(const std::uint8_t* begin, std::size_t length) {
+        std::uint64_t* chunks = room();
+        if (length <= max_word_bytes) {
+            chunks[chunks_of(length) - 1] = 0;
+            std::memcpy(chunks, begin, length);
+            for (std::size_t k = 0; k < chunks_of(length); ++k) {
+                chunks[k] = (chunks[k] | folding_.case_bits()) & first_bytes[std::min<std::size_t>(length - 8 * k, 8)];
+            }
         }
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, begin, length);
-        return (eight | folding_.case_bits()) & used;
+        add(chunks, length);
     }
 
     // Take the words of a run with other characters, one code point at a time.
     void slow_run(std::span<const std::uint8_t> text) {
         std::size_t at = 0;
         while (at < text.size()) {
-            auto* bytes = reinterpret_cast<std::uint8_t*>(room());
+            std::uint64_t* chunks = room();
+            auto* bytes = reinterpret_cast<std::uint8_t*>(chunks);
             std::size_t length = 0, characters = 0;
             while (at < text.size()) {
                 const CodePoint point = text[at] < 0x80 ? CodePoint{text[at], 1} : code_point(text.subspan(at));
@@ -304,13 +343,10 @@ private:
                 ++characters;
             }
             if (length > 0 && characters >= folding_.min_length()) {
-                auto* chunks = reinterpret_cast<std::uint64_t*>(bytes);
                 if (length <= max_word_bytes) {
                     std::memset(bytes + length, 0, 8 * chunks_of(length) - length);
-                    add({chunks, length, hash_word(chunks, length, key_)});
-                } else {
-                    add({chunks, length, 0});
                 }
+                add(chunks, length);
             }
         }
     }
@@ -323,10 +359,13 @@ private:
         return chunks_.data() + n_chunks_;
     }
 
-    void add(const Word& word) {
-        table_.announce(word.hash);
-        words_[n_words_++] = word;
-        n_chunks_ += word.length <= max_word_bytes ? chunks_of(word.length) : 0;
+    void add(const std::uint64_t* chunks, std::size_t length) {
+        const bool known = length <= max_word_bytes;
+        const std::uint64_t hash = known ? hash_word(chunks, length, key_) : 0;
+        table_.slots().announce(hash);
+        const bool two = length > 8;
+        words_[n_words_++] = {{chunks[0], two ? chunks[1] : 0, two ? ~std::uint64_t{0} : 0, length, hash}, chunks};
+        n_chunks_ += known ? chunks_of(length) : 0;
     }
 
     const Folding& folding_;
@@ -334,8 +373,7 @@ private:
     const HashKey key_;
     Receiver& receiver_;
     Interrupts interrupts_;
-    const std::uint8_t* limit_ = nullptr;
-    std::array<Word, together> words_;
+    std::array<Waiting, together> words_;
     std::array<Ended, together> ended_;
     std::array<std::uint64_t, 4 * max_word_bytes / 8> chunks_;
     std::size_t n_words_ = 0, n_ended_ = 0, n_chunks_ = 0;
@@ -369,19 +407,28 @@ class LookUp {
 public:
     LookUp(const WordTable& table, bool hashing, IdsOfTexts& ids) : table_(table), hashing_(hashing), ids_(ids) {}
 
-    void take(const Word& word) {
-        std::int32_t id = unknown_id;
-        if (word.length <= max_word_bytes && !table_.find(word, id) && hashing_) {
-            id = hashed_id(word.chunks, word.length);
-        }
-        if (id != stop_id) {
-            ids_.write(id);
+    void take(std::span<const Waiting> words) {
+        for (const Waiting& one : words) {
+            const std::int32_t id = one.word.length <= 16 ? id_of(one.word, one) : id_of(one.whole(), one);
+            if (id != stop_id) {
+                ids_.write(id);
+            }
         }
     }
 
     void end_text(std::size_t text) { ids_.end_text(text); }
 
 private:
+    template <typename Kind>
+    std::int32_t id_of(const Kind& word, const Waiting& one) const {
+        std::int32_t id = unknown_id;
+        if (word.length <= max_word_bytes && !table_.find(word, id) && hashing_) {
+            const Word whole = one.whole();
+            id = hashed_id(whole.chunks, whole.length);
+        }
+        return id;
+    }
+
     const WordTable& table_;
     const bool hashing_;
     IdsOfTexts& ids_;
@@ -452,17 +499,21 @@ private:
         WordCounts& counts;
         IdsOfTexts& ids;
 
-        void take(const Word& word) {
-            std::int32_t row = unknown_id;
-            if (word.length <= max_word_bytes) {
-                if (!counts.table_.find(word, row)) {
-                    counts.counts_.push_back(0);
-                    row = counts.table_.enter(word);
-                    counts.bytes_ += word.length;
-                }
-                ++counts.counts_[static_cast<std::size_t>(row)];
+        void take(std::span<const Waiting> words) {
+            for (const Waiting& one : words) {
+                ids.write(one.word.length <= max_word_bytes ? row_of(one) : unknown_id);
             }
-            ids.write(row);
+        }
+
+        std::int32_t row_of(const Waiting& one) {
+            std::int32_t row = unknown_id;
+            if (one.word.length <= 16 ? !counts.table_.find(one.word, row) : !counts.table_.find(one.whole(), row)) {
+                counts.counts_.resize(counts.table_.size() + 1);
+                row = counts.table_.enter(one.whole());
+                counts.bytes_ += one.word.length;
+            }
+            ++counts.counts_[static_cast<std::size_t>(row)];
+            return row;
         }
 
         void end_text(std::size_t text) { ids.end_text(text); }

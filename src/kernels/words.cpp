@@ -26,7 +26,7 @@ Word chunked(std::span<const std::uint8_t> text, HashKey key, std::vector<std::u
 
 }  // namespace
 
-WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(1) {}
+WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(2) {}
 
 void WordTable::put(std::uint64_t hash, std::size_t place) {
     std::size_t at = hash & mask_;
@@ -37,7 +37,7 @@ void WordTable::put(std::uint64_t hash, std::size_t place) {
 }
 
 std::int32_t WordTable::enter(const Word& word) {
-    const std::size_t row = places_.size(), place = entries_.size();
+    const std::size_t row = places_.size(), place = entries_.size() - 1;
     if (place + 1 + chunks_of(word.length) > low_half || word.length > low_half ||
         row >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
         refuse("a table of words holds at most 2^31 words of 32 GiB together");
@@ -45,16 +45,18 @@ std::int32_t WordTable::enter(const Word& word) {
     if (3 * (row + 1) > 2 * slots_.size()) {
         rehash(2 * slots_.size());
     }
-    entries_.push_back(static_cast<std::uint64_t>(word.length) << 32 | row);
-    entries_.insert(entries_.end(), word.chunks, word.chunks + chunks_of(word.length));
+    // All that may throw comes first: the table stays whole.
+    entries_.resize(entries_.size() + 1 + chunks_of(word.length));
     places_.push_back(static_cast<std::uint32_t>(place));
+    entries_[place] = static_cast<std::uint64_t>(word.length) << 32 | row;
+    std::copy(word.chunks, word.chunks + chunks_of(word.length), &entries_[place + 1]);
     put(word.hash, place);
     return static_cast<std::int32_t>(row);
 }
 
 void WordTable::reserve(std::size_t n_words, std::size_t n_chunks) {
     places_.reserve(n_words);
-    entries_.reserve(1 + n_words + n_chunks);
+    entries_.reserve(2 + n_words + n_chunks);
     if (capacity_for(n_words) > slots_.size()) {
         rehash(capacity_for(n_words));
     }

@@ -32,10 +32,19 @@ constexpr std::size_t max_word_bytes = 1024;  // a longer run of letters is coun
 constexpr std::int32_t unknown_id = -1;       // of a word that the table lacks
 constexpr std::int32_t hashed_id_limit = -3;  // the highest id of such a word that tells it from others
 
-// What the words of texts are made of, and what they are looked up by.
+// A word that is looked up.
 struct Word {
     const std::uint64_t* chunks;
     std::size_t length;  // in bytes
+    std::uint64_t hash;
+};
+
+// A word of at most 16 bytes: most words are, and two chunks are compared without asking whether there is a second one.
+struct ShortWord {
+    std::uint64_t first;
+    std::uint64_t second;  // 0 if there is none
+    std::uint64_t has_second;  // all bits if there is one, else none
+    std::size_t length;
     std::uint64_t hash;
 };
 
@@ -97,9 +106,18 @@ public:
     HashKey key() const { return key_; }
     std::size_t size() const { return places_.size(); }
 
-    // Ask for the slot of a word that will soon be looked up, and then for its entry.
-    void announce(std::uint64_t hash) const { prefetch(&slots_[hash & mask_]); }
-    void announce_entry(std::uint64_t hash) const {
+    // Where a word is looked up first; it changes when a word is entered.
+    struct Slots {
+        const std::uint64_t* slots;
+        std::uint64_t mask;
+
+        // Ask for the slot of a word that will soon be looked up.
+        [[gnu::always_inline]] void announce(std::uint64_t hash) const { prefetch(slots + (hash & mask)); }
+    };
+    Slots slots() const { return {slots_.data(), mask_}; }
+
+    // Ask for the entry of a word that will soon be looked up.
+    [[gnu::always_inline]] void announce_entry(std::uint64_t hash) const {
         const std::uint64_t slot = slots_[hash & mask_];
         if (slot >> 32 == hash >> 32) {
             prefetch(&entries_[slot & low_half]);
@@ -107,6 +125,23 @@ public:
     }
 
     // The id of a word, if the table has it.
+    bool find(const ShortWord& word, std::int32_t& id) const {
+        std::size_t at = word.hash & mask_;
+        for (std::uint64_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
+            if (slot >> 32 == word.hash >> 32) {
+                const std::uint64_t* entry = &entries_[slot & low_half];
+                const std::uint64_t other = (entry[0] >> 32 ^ word.length) | (entry[1] ^ word.first) |
+                                            ((entry[2] & word.has_second) ^ word.second);
+                if (other == 0) {
+                    id = static_cast<std::int32_t>(entry[0] & low_half);
+                    return true;
+                }
+            }
+            at = (at + 1) & mask_;
+        }
+        return false;
+    }
+
     bool find(const Word& word, std::int32_t& id) const {
         std::size_t at = word.hash & mask_;
         for (std::uint64_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
@@ -156,7 +191,7 @@ private:
     HashKey key_;
     std::vector<std::uint64_t> slots_;  // the upper half of a hash, and the place of an entry; 0 if empty
     std::uint64_t mask_;
-    std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; the first is not used
+    std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; neither the first nor the last is used
     std::vector<std::uint32_t> places_;   // of the entry of each row
 };
 
