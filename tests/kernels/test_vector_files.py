@@ -41,13 +41,10 @@ def test_what_is_marked_good_is_what_python_reads(text: bytes, dim: int) -> None
         assert (slots[row] == -1) == blank
         assert spans[row].tolist() == [end] * 3 if blank else spans[row][[0, 2]].tolist() == [begin, end]
         if good[row]:
-            try:
-                word, values = text_row(line, dim)
-            except RowError as fault:  # the loop leaves the words to who reads them
-                assert fault.reason == "not UTF-8"
-                begin = end + 1
-                continue
-            assert text[spans[row, 0] : spans[row, 1]] == word
+            found = text[spans[row, 0] : spans[row, 1]]
+            # Whether a word is UTF-8 is for its reader to say.
+            word, values = text_row(line.replace(found, b"w" * len(found), 1), dim)
+            assert len(found) == len(word)
             assert matrix[slots[row]].tobytes() == values.tobytes()
         begin = end + 1
 
