@@ -17,11 +17,13 @@
 #include <type_traits>
 #include <utility>
 
-// Functions marked with this are compiled once per level of x86-64, and the best that the processor has is chosen when
-// the library is loaded. Additions keep their order, so that all of them compute the same bits.
+// Functions marked with PARASPHERE_VECTORISED are compiled once per level of x86-64, and the best that the processor has
+// is chosen when the library is loaded. Additions keep their order, so that all of them compute the same bits.
+// PARASPHERE_TARGET marks one of several definitions of a function, which are written per level.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define PARASPHERE_VECTORISED \
     __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define PARASPHERE_TARGET(level) __attribute__((target(level)))
 #else
 #define PARASPHERE_VECTORISED
 #endif

@@ -6,60 +6,110 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
+
+#include "lanes.hpp"
 
 namespace parasphere {
 namespace {
 
 constexpr std::int64_t hashed_below = -3;  // this and lower ids are of words without a row: hashed_below - hash
 constexpr std::size_t ahead = 12;          // how many words ahead rows are prefetched
-constexpr std::size_t together = 8;        // rows that are added in one sweep over the sum
+constexpr std::size_t together = 4;        // rows that are added in one sweep over the sum
 constexpr std::size_t group = 16;          // rows that are multiplied with a matrix while a part of it is near
 constexpr std::size_t stretch = 4096;      // rows per partial sum
 
-template <typename T>
-[[gnu::always_inline]] inline void add_rows_of(double* __restrict total, const T* const* rows, const double* weights,
-                                               std::size_t many, std::size_t dim) {
-    std::size_t i = 0;
-    for (; i + 8 <= many; i += 8) {  // sums are read and written once for eight rows
-        const T* __restrict a = rows[i];
-        const T* __restrict b = rows[i + 1];
-        const T* __restrict c = rows[i + 2];
-        const T* __restrict d = rows[i + 3];
-        const T* __restrict e = rows[i + 4];
-        const T* __restrict f = rows[i + 5];
-        const T* __restrict g = rows[i + 6];
-        const T* __restrict h = rows[i + 7];
-        const double* w = weights + i;
-        const double wa = w[0], wb = w[1], wc = w[2], wd = w[3], we = w[4], wf = w[5], wg = w[6], wh = w[7];
-        for (std::size_t j = 0; j < dim; ++j) {
-            double sum = total[j] + static_cast<double>(a[j]) * wa;
-            sum += static_cast<double>(b[j]) * wb;
-            sum += static_cast<double>(c[j]) * wc;
-            sum += static_cast<double>(d[j]) * wd;
-            sum += static_cast<double>(e[j]) * we;
-            sum += static_cast<double>(f[j]) * wf;
-            sum += static_cast<double>(g[j]) * wg;
-            total[j] = sum + static_cast<double>(h[j]) * wh;
-        }
+template <std::size_t Width, typename T>
+[[gnu::always_inline]] inline void add_lanes(Lanes<Width>& sum, const T* row, double weight) {
+    Lanes<Width> numbers;
+    read_lanes<Width>(row, numbers);
+    numbers *= weight;
+    sum += numbers;
+}
+
+// Add four rows times weights to the columns from `j` on, `Width` at a time and then half as many.
+template <std::size_t Width, typename T>
+[[gnu::always_inline]] inline void add_four_rows(double* total, const T* const* rows, const double* weights,
+                                                 std::size_t j, std::size_t dim) {
+    const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    const double wa = weights[0], wb = weights[1], wc = weights[2], wd = weights[3];
+    for (; j + Width <= dim; j += Width) {
+        Lanes<Width> sum;
+        std::memcpy(&sum, total + j, sizeof(sum));
+        add_lanes<Width>(sum, a + j, wa);
+        add_lanes<Width>(sum, b + j, wb);
+        add_lanes<Width>(sum, c + j, wc);
+        add_lanes<Width>(sum, d + j, wd);
+        std::memcpy(total + j, &sum, sizeof(sum));
     }
-    for (; i + 2 <= many; i += 2) {
-        const T* __restrict a = rows[i];
-        const T* __restrict b = rows[i + 1];
-        const double wa = weights[i], wb = weights[i + 1];
-        for (std::size_t j = 0; j < dim; ++j) {
-            const double sum = total[j] + static_cast<double>(a[j]) * wa;
-            total[j] = sum + static_cast<double>(b[j]) * wb;
-        }
-    }
-    if (i < many) {
-        const T* __restrict a = rows[i];
-        const double wa = weights[i];
-        for (std::size_t j = 0; j < dim; ++j) {
-            total[j] += static_cast<double>(a[j]) * wa;
-        }
+    if constexpr (Width > 1) {
+        add_four_rows<Width / 2>(total, rows, weights, j, dim);
     }
 }
+
+template <std::size_t Width, typename T>
+[[gnu::always_inline]] inline void add_one_row(double* total, const T* row, double weight, std::size_t j,
+                                               std::size_t dim) {
+    for (; j + Width <= dim; j += Width) {
+        Lanes<Width> sum;
+        std::memcpy(&sum, total + j, sizeof(sum));
+        add_lanes<Width>(sum, row + j, weight);
+        std::memcpy(total + j, &sum, sizeof(sum));
+    }
+    if constexpr (Width > 1) {
+        add_one_row<Width / 2>(total, row, weight, j, dim);
+    }
+}
+
+// Sums are read and written once for four rows.
+template <std::size_t Width, typename T>
+[[gnu::always_inline]] inline void add_rows_by(double* total, const T* const* rows, const double* weights,
+                                               std::size_t many, std::size_t dim) {
+    std::size_t i = 0;
+    for (; i + 4 <= many; i += 4) {
+        add_four_rows<Width>(total, rows + i, weights + i, 0, dim);
+    }
+    for (; i < many; ++i) {
+        add_one_row<Width>(total, rows[i], weights[i], 0, dim);
+    }
+}
+
+#ifdef PARASPHERE_TARGET
+
+// As wide as the registers of each level: the compiler would spill anything wider.
+template <typename T>
+PARASPHERE_TARGET("arch=x86-64-v4")
+void add_rows_512(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    add_rows_by<8>(total, rows, weights, many, dim);
+}
+
+template <typename T>
+PARASPHERE_TARGET("arch=x86-64-v3")
+void add_rows_256(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    add_rows_by<4>(total, rows, weights, many, dim);
+}
+
+template <typename T>
+void add_rows_at_best(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    static const int level = __builtin_cpu_supports("x86-64-v4") ? 4 : __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
+    if (level == 4) {
+        add_rows_512(total, rows, weights, many, dim);
+    } else if (level == 3) {
+        add_rows_256(total, rows, weights, many, dim);
+    } else {
+        add_rows_by<2>(total, rows, weights, many, dim);
+    }
+}
+
+#else
+
+template <typename T>
+void add_rows_at_best(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    add_rows_by<2>(total, rows, weights, many, dim);
+}
+
+#endif
 
 // The product of a row and a direction, in eight partial sums and then what is left of the row.
 template <typename T>
@@ -431,14 +481,12 @@ void weighted_sum(nb::handle given_rows, nb::handle given_weights, nb::handle gi
 
 }  // namespace
 
-PARASPHERE_VECTORISED void add_rows(double* total, const float* const* rows, const double* weights, std::size_t many,
-                                    std::size_t dim) {
-    add_rows_of(total, rows, weights, many, dim);
+void add_rows(double* total, const float* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    add_rows_at_best(total, rows, weights, many, dim);
 }
 
-PARASPHERE_VECTORISED void add_rows(double* total, const double* const* rows, const double* weights, std::size_t many,
-                                    std::size_t dim) {
-    add_rows_of(total, rows, weights, many, dim);
+void add_rows(double* total, const double* const* rows, const double* weights, std::size_t many, std::size_t dim) {
+    add_rows_at_best(total, rows, weights, many, dim);
 }
 
 template <typename T>

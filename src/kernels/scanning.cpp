@@ -159,11 +159,64 @@ constexpr std::array<std::uint64_t, 9> first_bytes = [] {
 
 // A word that waits to be looked up. One of more than 16 bytes has its chunks elsewhere; one that is too long has none.
 struct Waiting {
-    ShortWord word;
-    const std::uint64_t* chunks;
+    std::array<std::uint64_t, 2> chunks;
+    std::size_t length;
+    std::uint64_t hash;
+    const std::uint64_t* all_chunks;
 
-    Word whole() const { return {word.length <= 16 ? &word.first : chunks, word.length, word.hash}; }
+    Word word() const { return {length <= 16 ? chunks.data() : all_chunks, length, hash}; }
 };
+
+// The runs of letters among 64 bytes: where they begin and end.
+struct Runs {
+    const std::uint8_t* at;
+    std::uint64_t begins;
+    std::uint64_t ends;
+};
+
+// What is needed to make words of runs of ASCII.
+struct RunTaker {
+    WordTable::Slots slots;
+    HashKey key;
+    std::uint64_t case_bits;
+    std::size_t min_length;
+};
+
+// Make words of runs of ASCII up to the first that is longer than 16 bytes; return where the next word is to be put.
+// 16 bytes after the beginning of each run can be read.
+PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs, Waiting* next) {
+    const RunTaker taker = given;
+    const std::uint8_t* const at = runs.at;
+    std::uint64_t begins = runs.begins, ends = runs.ends;
+    for (; ends != 0; begins &= begins - 1, ends &= ends - 1) {
+        const int first = std::countr_zero(begins);
+        const auto length = static_cast<std::size_t>(std::countr_zero(ends) - first);
+        if (length > 16) {
+            break;
+        }
+        if (length < taker.min_length) {
+            continue;
+        }
+        // Letters and digits differ from their lower case in one bit only.
+        const std::uint8_t* text = at + first;
+        next->length = length;
+        std::uint64_t hash = 0;
+        if (length <= 8) {
+            next->chunks[0] = (read_eight(text) | taker.case_bits) & first_bytes[length];
+            hash = folded_product(next->chunks[0] ^ taker.key.one, length ^ taker.key.other);
+        } else {
+            next->chunks[0] = read_eight(text) | taker.case_bits;
+            next->chunks[1] = (read_eight(text + 8) | taker.case_bits) & first_bytes[length - 8];
+            hash = hash_word(next->chunks.data(), length, taker.key);
+        }
+        next->hash = hash;
+        taker.slots.announce(hash);
+        ++next;
+    }
+    runs.begins = begins;
+    runs.ends = ends;
+    return next;
+}
 
 // Finds the words of texts, and passes them on in order, some at a time: while their slots of the table are on their
 // way, further words are scanned. The receiver has two functions, `take(words)` and `end_text(text)`.
@@ -176,43 +229,16 @@ public:
     // `limit` is where the memory of the text ends, which may be read up to there.
     void scan(std::span<const std::uint8_t> text, const std::uint8_t* limit, std::size_t number) {
         const std::uint8_t* const end = text.data() + text.size();
-        const std::uint8_t* open = nullptr;  // where a run of letters began that has not ended yet
-        bool open_high = false;              // whether it has anything but ASCII so far
-        std::uint64_t carry = 0;
-        for (const std::uint8_t* at = text.data(); at < end; at += 64) {
-            const Masks masks = masks_at(at, end);
-            const std::uint64_t before = masks.words << 1 | carry;
-            std::uint64_t begins = masks.words & ~before, ends = ~masks.words & before;
-            carry = masks.words >> 63;
+        for (const std::uint8_t* at = text.data(); at < end;) {
+            const std::size_t left = std::min<std::size_t>(static_cast<std::size_t>(end - at), 64);
+            if (limit - at >= window) {
+                at += block(at, left, {at, end});
+            } else {  // a copy, after which more can be read
+                std::array<std::uint8_t, window> copy{};
+                std::memcpy(copy.data(), at, left);
+                at += block(copy.data(), left, {at, end});
+            }
             interrupts_.worked(16);
-            if (open != nullptr) {
-                if (ends == 0) {
-                    open_high |= masks.high != 0;
-                    continue;
-                }
-                const int last = std::countr_zero(ends);
-                ends &= ends - 1;
-                run(open, at + last, open_high || (masks.high & ((std::uint64_t{1} << last) - 1)) != 0);
-                open = nullptr;
-            }
-            if (masks.high == 0 && limit - at >= 64 + 16) {
-                short_runs(at, begins, ends);
-            } else {
-                while (ends != 0) {
-                    const int first = std::countr_zero(begins), last = std::countr_zero(ends);
-                    begins &= begins - 1;
-                    ends &= ends - 1;
-                    run(at + first, at + last, (masks.high >> first & ((std::uint64_t{1} << (last - first)) - 1)) != 0);
-                }
-            }
-            if (begins != 0) {
-                const int first = std::countr_zero(begins);
-                open = at + first;
-                open_high = masks.high >> first != 0;
-            }
-        }
-        if (open != nullptr) {
-            run(open, end, open_high);
         }
         if (n_ended_ == ended_.size()) {
             flush();
@@ -223,7 +249,9 @@ public:
     // Pass on what is left.
     void flush() {
         for (std::size_t k = 0; k < n_words_; ++k) {
-            table_.announce_entry(words_[k].word.hash);
+            if (words_[k].length > 8) {
+                table_.announce_entry(words_[k].hash);
+            }
         }
         std::size_t begin = 0;
         for (std::size_t ended = 0; ended < n_ended_; ++ended) {
@@ -237,67 +265,81 @@ public:
     }
 
 private:
+    static constexpr std::ptrdiff_t window = 64 + 16;  // bytes that are read at once
+
     struct Ended {
         std::size_t n_words;  // how many words of those that wait were before the end of the text
         std::size_t number;   // of the text
     };
 
-    Masks masks_at(const std::uint8_t* at, const std::uint8_t* end) const {
-        const auto left = static_cast<std::size_t>(end - at);
-        if (left >= 64) {
-            return masks_of(at, folding_.digits());
+    // Take the words that end among the next 64 bytes of a text, at most, and return where to go on: after them, or
+    // where a run begins that does not end among them. `at` is the beginning of `rest`, or of a copy of it.
+    std::size_t block(const std::uint8_t* at, std::size_t left, std::span<const std::uint8_t> rest) {
+        Masks masks = masks_of(at, folding_.digits());
+        const std::uint64_t used = ~std::uint64_t{0} >> (64 - left);
+        masks.words &= used;
+        masks.high &= used;
+        Runs runs{at, masks.words & ~(masks.words << 1), ~masks.words & masks.words << 1};
+        while (masks.high != 0 && runs.ends != 0) {
+            const std::uint64_t ascii = (masks.high & (~masks.high + 1)) - 1;  // the bytes before the first that is not
+            const std::uint64_t later = runs.ends & ~ascii;
+            runs.ends &= ascii;
+            short_runs(runs);
+            runs.ends = later;
+            if (later != 0) {
+                const int first = std::countr_zero(runs.begins), last = std::countr_zero(runs.ends);
+                slow_run(rest.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+                runs.begins &= runs.begins - 1;
+                runs.ends &= runs.ends - 1;
+                masks.high &= ~((std::uint64_t{1} << last) - 1);
+            }
         }
-        std::array<std::uint8_t, 64> last{};
-        std::memcpy(last.data(), at, left);
-        return masks_of(last.data(), folding_.digits());
+        short_runs(runs);
+        if (runs.begins == 0) {
+            return left;
+        }
+        const auto open = static_cast<std::size_t>(std::countr_zero(runs.begins));
+        return open > 0 && left == 64 ? open : open + last_run(rest.subspan(open));
     }
 
-    // Take the runs of ASCII that begin and end among 64 bytes, of which 16 more can be read.
-    void short_runs(const std::uint8_t* at, std::uint64_t& begins, std::uint64_t ends) {
+    // Take the run that some bytes begin with, and return its length.
+    std::size_t last_run(std::span<const std::uint8_t> text) {
+        std::size_t length = 0;
+        bool high = false;
+        while (length < text.size()) {
+            std::array<std::uint8_t, 64> some{};
+            std::memcpy(some.data(), text.data() + length, std::min<std::size_t>(64, text.size() - length));
+            const Masks masks = masks_of(some.data(), folding_.digits());
+            const int letters = std::countr_one(masks.words);
+            length += static_cast<std::size_t>(letters);
+            high |= letters > 0 && (masks.high & ~std::uint64_t{0} >> (64 - letters)) != 0;
+            interrupts_.worked(16);
+            if (letters < 64) {
+                break;
+            }
+        }
+        if (high) {
+            slow_run(text.first(length));
+        } else if (length >= folding_.min_length()) {
+            long_run(text.data(), length);
+        }
+        return length;
+    }
+
+    // Take the runs of ASCII that end among 64 bytes, of which 16 more can be read.
+    void short_runs(Runs& runs) {
         if (n_words_ + 32 > together) {  // there are at most 32
             flush();
         }
-        const HashKey key = key_;
-        const std::uint64_t case_bits = folding_.case_bits();
-        const std::size_t min_length = folding_.min_length();
-        const WordTable::Slots slots = table_.slots();
-        Waiting* next = words_.data() + n_words_;
-        while (ends != 0) {
-            const int first = std::countr_zero(begins), last = std::countr_zero(ends);
-            begins &= begins - 1;
-            ends &= ends - 1;
-            const auto length = static_cast<std::size_t>(last - first);
-            if (length < min_length) {
-                continue;
+        const RunTaker taker{table_.slots(), key_, folding_.case_bits(), folding_.min_length()};
+        while (runs.ends != 0) {
+            n_words_ = static_cast<std::size_t>(take_short_runs(taker, runs, words_.data() + n_words_) - words_.data());
+            if (runs.ends != 0) {
+                const int first = std::countr_zero(runs.begins), last = std::countr_zero(runs.ends);
+                runs.begins &= runs.begins - 1;
+                runs.ends &= runs.ends - 1;
+                long_run(runs.at + first, static_cast<std::size_t>(last - first));
             }
-            if (length > 16) {
-                n_words_ = static_cast<std::size_t>(next - words_.data());
-                long_run(at + first, length);
-                next = words_.data() + n_words_;
-                continue;
-            }
-            // Letters and digits differ from their lower case in one bit only.
-            const std::uint8_t* text = at + first;
-            const std::uint64_t has_second = length > 8 ? ~std::uint64_t{0} : 0;
-            const std::uint64_t one = (read_eight(text) | case_bits) & first_bytes[length > 8 ? 8 : length];
-            const std::uint64_t two = (read_eight(text + 8) | case_bits) & first_bytes[length > 8 ? length - 8 : 0];
-            const std::uint64_t hash_of_one = folded_product(one ^ key.one, length ^ key.other);
-            const std::uint64_t hash_of_two = folded_product(two ^ key.one, hash_of_one ^ key.other);
-            const std::uint64_t hash = length > 8 ? hash_of_two : hash_of_one;
-            slots.announce(hash);
-            next->word = {one, two, has_second, length, hash};
-            ++next;
-        }
-        n_words_ = static_cast<std::size_t>(next - words_.data());
-    }
-
-    // Take the words of a run of letters: one if it is ASCII.
-    void run(const std::uint8_t* begin, const std::uint8_t* end, bool high) {
-        const auto length = static_cast<std::size_t>(end - begin);
-        if (high) {
-            slow_run({begin, length});
-        } else if (length >= folding_.min_length()) {
-            long_run(begin, length);
         }
     }
 
@@ -363,8 +405,7 @@ private:
         const bool known = length <= max_word_bytes;
         const std::uint64_t hash = known ? hash_word(chunks, length, key_) : 0;
         table_.slots().announce(hash);
-        const bool two = length > 8;
-        words_[n_words_++] = {{chunks[0], two ? chunks[1] : 0, two ? ~std::uint64_t{0} : 0, length, hash}, chunks};
+        words_[n_words_++] = {{chunks[0], chunks[1]}, length, hash, chunks};
         n_chunks_ += known ? chunks_of(length) : 0;
     }
 
@@ -388,6 +429,10 @@ public:
 
     std::size_t count() const { return count_; }
 
+    // Room for some more ids, all of which may be written at once; null if there is no room for that many.
+    std::int32_t* room(std::size_t many) const { return ids_.count() - count_ < many ? nullptr : ids_.data() + count_; }
+    void wrote(const std::int32_t* end) { count_ = static_cast<std::size_t>(end - ids_.data()); }
+
     void write(std::int32_t id) {
         if (count_ == ids_.count()) {
             refuse("ids must have room for all words of the texts, which are more than ", ids_.count());
@@ -408,23 +453,40 @@ public:
     LookUp(const WordTable& table, bool hashing, IdsOfTexts& ids) : table_(table), hashing_(hashing), ids_(ids) {}
 
     void take(std::span<const Waiting> words) {
-        for (const Waiting& one : words) {
-            const std::int32_t id = one.word.length <= 16 ? id_of(one.word, one) : id_of(one.whole(), one);
-            if (id != stop_id) {
-                ids_.write(id);
+        std::int32_t* next = ids_.room(words.size());
+        if (next == nullptr) {
+            for (const Waiting& one : words) {
+                if (const std::int32_t id = id_of(one); id != stop_id) {
+                    ids_.write(id);
+                }
             }
+            return;
         }
+        for (const Waiting& one : words) {
+            const std::int32_t id = id_of(one);
+            *next = id;
+            next += id != stop_id;
+        }
+        ids_.wrote(next);
     }
 
     void end_text(std::size_t text) { ids_.end_text(text); }
 
 private:
-    template <typename Kind>
-    std::int32_t id_of(const Kind& word, const Waiting& one) const {
+    std::int32_t id_of(const Waiting& word) const {
         std::int32_t id = unknown_id;
-        if (word.length <= max_word_bytes && !table_.find(word, id) && hashing_) {
-            const Word whole = one.whole();
-            id = hashed_id(whole.chunks, whole.length);
+        if (word.length <= 8 && table_.find_short(word.chunks[0], word.length, word.hash, id)) {
+            return id;
+        }
+        return id_of_rare(word);
+    }
+
+    // The id of a word that is long, or that the table lacks.
+    std::int32_t id_of_rare(const Waiting& waiting) const {
+        std::int32_t id = unknown_id;
+        const Word word = waiting.word();
+        if (word.length <= max_word_bytes && (word.length <= 8 || !table_.find(word, id)) && hashing_) {
+            id = hashed_id(word.chunks, word.length);
         }
         return id;
     }
@@ -501,16 +563,16 @@ private:
 
         void take(std::span<const Waiting> words) {
             for (const Waiting& one : words) {
-                ids.write(one.word.length <= max_word_bytes ? row_of(one) : unknown_id);
+                ids.write(one.length <= max_word_bytes ? row_of(one.word()) : unknown_id);
             }
         }
 
-        std::int32_t row_of(const Waiting& one) {
+        std::int32_t row_of(const Word& word) {
             std::int32_t row = unknown_id;
-            if (one.word.length <= 16 ? !counts.table_.find(one.word, row) : !counts.table_.find(one.whole(), row)) {
+            if (!counts.table_.find(word, row)) {
                 counts.counts_.resize(counts.table_.size() + 1);
-                row = counts.table_.enter(one.whole());
-                counts.bytes_ += one.word.length;
+                row = counts.table_.enter(word);
+                counts.bytes_ += word.length;
             }
             ++counts.counts_[static_cast<std::size_t>(row)];
             return row;

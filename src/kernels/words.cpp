@@ -26,14 +26,17 @@ Word chunked(std::span<const std::uint8_t> text, HashKey key, std::vector<std::u
 
 }  // namespace
 
-WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(2) {}
+WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(1) {}
 
-void WordTable::put(std::uint64_t hash, std::size_t place) {
-    std::size_t at = hash & mask_;
-    while (slots_[at] != 0) {
+// Put a row, which the table lacks, into a slot.
+void WordTable::put(std::size_t row) {
+    const std::size_t size = length(row);
+    std::size_t at = hash_word(chunks(row), size, key_) & mask_;
+    while (slots_[at].rest != 0) {
         at = (at + 1) & mask_;
     }
-    slots_[at] = (hash & ~low_half) | place;
+    const std::uint64_t known = size <= 8 ? static_cast<std::uint32_t>(id(row)) : places_[row];
+    slots_[at] = {chunks(row)[0], static_cast<std::uint64_t>(size) << 32 | known};
 }
 
 std::int32_t WordTable::enter(const Word& word) {
@@ -45,44 +48,48 @@ std::int32_t WordTable::enter(const Word& word) {
     if (3 * (row + 1) > 2 * slots_.size()) {
         rehash(2 * slots_.size());
     }
-    // All that may throw comes first: the table stays whole.
     entries_.resize(entries_.size() + 1 + chunks_of(word.length));
     places_.push_back(static_cast<std::uint32_t>(place));
     entries_[place] = static_cast<std::uint64_t>(word.length) << 32 | row;
     std::copy(word.chunks, word.chunks + chunks_of(word.length), &entries_[place + 1]);
-    put(word.hash, place);
+    put(row);
     return static_cast<std::int32_t>(row);
 }
 
 void WordTable::reserve(std::size_t n_words, std::size_t n_chunks) {
     places_.reserve(n_words);
-    entries_.reserve(2 + n_words + n_chunks);
+    entries_.reserve(1 + n_words + n_chunks);
     if (capacity_for(n_words) > slots_.size()) {
         rehash(capacity_for(n_words));
     }
 }
 
 void WordTable::rehash(std::size_t capacity) {
-    slots_.assign(capacity, 0);
+    std::vector<Slot>(capacity).swap(slots_);
     mask_ = capacity - 1;
     for (std::size_t row = 0; row < places_.size(); ++row) {
-        put(hash_word(chunks(row), length(row), key_), places_[row]);
+        put(row);
     }
 }
 
-void WordTable::set_id(std::size_t row, std::int32_t id) {
-    std::uint64_t& entry = entries_[places_[row]];
-    entry = (entry & ~low_half) | static_cast<std::uint32_t>(id);
+void WordTable::set_ids(std::span<const std::int32_t> ids) {
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+        std::uint64_t& entry = entries_[places_[row]];
+        entry = (entry & ~low_half) | static_cast<std::uint32_t>(ids[row]);
+    }
+    rehash(slots_.size());
 }
 
 std::size_t WordTable::longest_search() const {
     std::size_t longest = 0;
-    for (std::size_t at = 0; at < slots_.size(); ++at) {
-        if (slots_[at] != 0) {
-            const std::uint64_t* entry = &entries_[slots_[at] & low_half];
-            const std::size_t home = hash_word(entry + 1, entry[0] >> 32, key_) & mask_;
-            longest = std::max(longest, ((at - home) & mask_) + 1);
+    for (std::size_t row = 0; row < places_.size(); ++row) {
+        const std::uint64_t known = length(row) <= 8 ? static_cast<std::uint32_t>(id(row)) : places_[row];
+        std::size_t at = hash_word(chunks(row), length(row), key_) & mask_, visited = 1;
+        while (slots_[at].first != chunks(row)[0] || slots_[at].rest != (static_cast<std::uint64_t>(length(row)) << 32 | known)) {
+            at = (at + 1) & mask_;
+            ++visited;
         }
+        longest = std::max(longest, visited);
     }
     return longest;
 }
@@ -124,9 +131,12 @@ void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets
             }
             interrupts.worked(50);
         }
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-            const auto given = static_cast<std::size_t>(rows[row]);
-            self->set_id(row, ids ? (*ids)[given] : static_cast<std::int32_t>(given));
+        if (ids || rows.size() < words.count()) {
+            std::vector<std::int32_t> own(rows.size());
+            std::transform(rows.begin(), rows.end(), own.begin(), [&](std::int64_t given) {
+                return ids ? (*ids)[static_cast<std::size_t>(given)] : static_cast<std::int32_t>(given);
+            });
+            self->set_ids(own);
         }
     } catch (...) {
         self->~WordTable();

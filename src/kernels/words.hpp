@@ -3,10 +3,10 @@
 // A word is held as chunks: its UTF-8 bytes, eight per little-endian uint64, the last chunk padded with zeros. Most
 // words fit one chunk, so that comparing two words is comparing two integers, and a hash costs one multiplication.
 //
-// The table is one of open addressing. A slot holds half of a word's hash and the place of its entry: its id, its
-// length, and then its chunks. Slots are small, and stay in the cache; an entry is only looked at if the half of the
-// hash is right, and then the words themselves are compared. The hash depends on a random key, so that nobody can choose
-// words that all hash alike, which would make every search as long as the table.
+// The table is one of open addressing. A slot holds the first chunk of a word, its length, and its id: a word of one
+// chunk is found, exactly, with one visit to memory. For a longer one, the slot holds the place of its entry instead:
+// its id, and all its chunks. The hash depends on a random key, so that nobody can choose words that all hash alike,
+// which would make every search as long as the table.
 #pragma once
 
 #include <algorithm>
@@ -36,15 +36,6 @@ constexpr std::int32_t hashed_id_limit = -3;  // the highest id of such a word t
 struct Word {
     const std::uint64_t* chunks;
     std::size_t length;  // in bytes
-    std::uint64_t hash;
-};
-
-// A word of at most 16 bytes: most words are, and two chunks are compared without asking whether there is a second one.
-struct ShortWord {
-    std::uint64_t first;
-    std::uint64_t second;  // 0 if there is none
-    std::uint64_t has_second;  // all bits if there is one, else none
-    std::size_t length;
     std::uint64_t hash;
 };
 
@@ -106,9 +97,14 @@ public:
     HashKey key() const { return key_; }
     std::size_t size() const { return places_.size(); }
 
+    struct Slot {
+        std::uint64_t first;
+        std::uint64_t rest;  // length << 32 | id or place of the entry; 0 if the slot is empty
+    };
+
     // Where a word is looked up first; it changes when a word is entered.
     struct Slots {
-        const std::uint64_t* slots;
+        const Slot* slots;
         std::uint64_t mask;
 
         // Ask for the slot of a word that will soon be looked up.
@@ -116,40 +112,38 @@ public:
     };
     Slots slots() const { return {slots_.data(), mask_}; }
 
-    // Ask for the entry of a word that will soon be looked up.
+    // Ask for the entry of a word of more than 8 bytes that will soon be looked up.
     [[gnu::always_inline]] void announce_entry(std::uint64_t hash) const {
-        const std::uint64_t slot = slots_[hash & mask_];
-        if (slot >> 32 == hash >> 32) {
-            prefetch(&entries_[slot & low_half]);
-        }
+        const Slot& slot = slots_[hash & mask_];
+        prefetch(entries_.data() + (slot.rest >> 32 > 8 ? slot.rest & low_half : 0));
     }
 
-    // The id of a word, if the table has it.
-    bool find(const ShortWord& word, std::int32_t& id) const {
-        std::size_t at = word.hash & mask_;
-        for (std::uint64_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
-            if (slot >> 32 == word.hash >> 32) {
-                const std::uint64_t* entry = &entries_[slot & low_half];
-                const std::uint64_t other = (entry[0] >> 32 ^ word.length) | (entry[1] ^ word.first) |
-                                            ((entry[2] & word.has_second) ^ word.second);
-                if (other == 0) {
-                    id = static_cast<std::int32_t>(entry[0] & low_half);
-                    return true;
-                }
+    // The id of a word of one chunk, if the table has it.
+    bool find_short(std::uint64_t chunk, std::size_t length, std::uint64_t hash, std::int32_t& id) const {
+        for (std::size_t at = hash & mask_; slots_[at].rest != 0; at = (at + 1) & mask_) {
+            const Slot slot = slots_[at];
+            if (slot.first == chunk && slot.rest >> 32 == length) {
+                id = static_cast<std::int32_t>(slot.rest & low_half);
+                return true;
             }
-            at = (at + 1) & mask_;
         }
         return false;
     }
 
+    // The id of a word of any length, if the table has it.
     bool find(const Word& word, std::int32_t& id) const {
-        std::size_t at = word.hash & mask_;
-        for (std::uint64_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
-            if (slot >> 32 == word.hash >> 32 && is_at(word, slot & low_half)) {
-                id = static_cast<std::int32_t>(entries_[slot & low_half] & low_half);
-                return true;
+        if (word.length <= 8) {
+            return find_short(word.chunks[0], word.length, word.hash, id);
+        }
+        for (std::size_t at = word.hash & mask_; slots_[at].rest != 0; at = (at + 1) & mask_) {
+            const Slot slot = slots_[at];
+            if (slot.first == word.chunks[0] && slot.rest >> 32 == word.length) {
+                const std::uint64_t* entry = &entries_[slot.rest & low_half];
+                if (std::equal(word.chunks, word.chunks + chunks_of(word.length), entry + 1)) {
+                    id = static_cast<std::int32_t>(entry[0] & low_half);
+                    return true;
+                }
             }
-            at = (at + 1) & mask_;
         }
         return false;
     }
@@ -160,8 +154,8 @@ public:
     // Make room for a number of words, which saves growing step by step.
     void reserve(std::size_t n_words, std::size_t n_chunks);
 
-    // Give a row another id.
-    void set_id(std::size_t row, std::int32_t id);
+    // Give each row an id of its own.
+    void set_ids(std::span<const std::int32_t> ids);
     std::int32_t id(std::size_t row) const { return static_cast<std::int32_t>(entries_[places_[row]] & low_half); }
     std::size_t length(std::size_t row) const { return entries_[places_[row]] >> 32; }
     const std::uint64_t* chunks(std::size_t row) const { return &entries_[places_[row] + 1]; }
@@ -172,26 +166,13 @@ public:
 private:
     static constexpr std::uint64_t low_half = 0xFFFFFFFF;
 
-    bool is_at(const Word& word, std::size_t place) const {
-        const std::uint64_t* entry = &entries_[place];
-        if (entry[0] >> 32 != word.length || entry[1] != word.chunks[0]) {
-            return false;
-        }
-        for (std::size_t k = 1; 8 * k < word.length; ++k) {
-            if (entry[1 + k] != word.chunks[k]) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    void put(std::uint64_t hash, std::size_t place);
+    void put(std::size_t row);
     void rehash(std::size_t capacity);
 
     HashKey key_;
-    std::vector<std::uint64_t> slots_;  // the upper half of a hash, and the place of an entry; 0 if empty
+    std::vector<Slot> slots_;
     std::uint64_t mask_;
-    std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; neither the first nor the last is used
+    std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; the last is not used
     std::vector<std::uint32_t> places_;   // of the entry of each row
 };
 
