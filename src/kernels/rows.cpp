@@ -206,18 +206,22 @@ private:
     std::uint64_t state_;
 };
 
+// Add a step to each number whose bit is set, and subtract it from the others.
+PARASPHERE_VECTORISED void add_signed(double* __restrict total, std::size_t many, std::uint64_t bits, double step) {
+    const auto positive = std::bit_cast<std::uint64_t>(step);
+    for (std::size_t j = 0; j < many; ++j) {
+        const std::uint64_t sign = (~(bits >> j) & 1) << 63;
+        total[j] += std::bit_cast<double>(positive ^ sign);
+    }
+}
+
 // Add the unit vector of a word without a row, times a weight: plus or minus 1 / sqrt(dim) by random bits, which follow
 // from its id. Two such vectors are nearly orthogonal, as random ones are.
 void add_hashed_word(std::int64_t word, double weight, std::span<double> total) {
     const double step = weight / std::sqrt(static_cast<double>(total.size()));
     SplitMix random(static_cast<std::uint64_t>(hashed_below) - static_cast<std::uint64_t>(word));
-    std::uint64_t bits = 0;
-    for (std::size_t j = 0; j < total.size(); ++j) {
-        if (j % 64 == 0) {
-            bits = random.next();
-        }
-        total[j] += (bits & 1) != 0 ? step : -step;
-        bits >>= 1;
+    for (std::size_t j = 0; j < total.size(); j += 64) {
+        add_signed(total.data() + j, std::min<std::size_t>(64, total.size() - j), random.next(), step);
     }
 }
 
