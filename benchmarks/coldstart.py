@@ -1,7 +1,7 @@
 """What a fresh process costs: importing, fitting and loading before the first vector, and the command line.
 
-``python -m benchmarks coldstart`` starts each process on one core, several times: with the cache that ``parasphere
-warmup`` filled, and without compiled code or a place to cache it.
+``python -m benchmarks coldstart`` starts each process on one core, several times, without a place to cache anything,
+and adds up the files of the library and of what it depends on; beside model2vec, with the same vectors in its format.
 """
 
 from benchmarks.measure import table
@@ -12,11 +12,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import parasphere
+
 ROUNDS = 5
-NEEDED = "import numpy, sklearn.base, pyarrow, numba"  # what the model cannot do without
+NEEDED = "import numpy, sklearn.base, pyarrow"  # what the model cannot do without
 IMPORT = "from parasphere import SphericalParagraphModel"
 IMPORT_BAR = 1.5
 VECTORS = """
@@ -32,7 +38,11 @@ SERVE = """
 from parasphere import SphericalParagraphModel
 assert SphericalParagraphModel.load(MODEL).transform(["a boat on the lake"]).shape == (1, 128)
 """
-SAVE = FIT + "model.save(MODEL)\n"
+SAVE = FIT + "model.save(MODEL)\nmodel.write_static(MODEL + '-static', space='direction')\n"
+THEIRS = """
+from model2vec import StaticModel
+assert StaticModel.from_pretrained(MODEL + "-static").encode(["a boat on the lake"]).shape == (1, 128)
+"""
 COMMANDS = ["--version", "--help", "fit --help", "fti"]
 WORDS = "sea lake hill fire wood road river stone bread wine".split()
 
@@ -69,25 +79,36 @@ def run() -> dict[str, Any]:
     """Measure everything; CPU seconds and megabytes by name."""
     with tempfile.TemporaryDirectory() as folder:
         made = f"MODEL, WORDS = {str(Path(folder, 'model'))!r}, {WORDS!r}\n"
-        # Named for numba, so that what lies beside the source is not read.
-        warm = {"NUMBA_CACHE_DIR": str(Path(folder, "code")), "PARASPHERE_CACHE": str(Path(folder, "cache"))}
-        warm = {**os.environ, **warm}
-        nowhere = str(Path(os.devnull, "cache"))
-        cold = {**os.environ, "NUMBA_CACHE_DIR": nowhere, "PARASPHERE_CACHE": nowhere}
-        subprocess.run([sys.executable, "-m", "parasphere", "warmup"], env=warm, check=True, stdout=subprocess.DEVNULL)
-        code = set(Path(folder, "code").rglob("*.nbc"))
-        result = {line: measure(line + "\n", warm) for line in (NEEDED, IMPORT)}
-        result["load the default vectors, then one word, after warmup"] = measure(VECTORS, warm)
-        result["fit, then one text, after warmup"] = measure(made + FIT, warm)
-        subprocess.run([sys.executable, "-c", made + SAVE], env=warm, check=True)
-        result["load a model, then one text, after warmup"] = measure(made + SERVE, warm)
-        compiled = set(Path(folder, "code").rglob("*.nbc")) - code
-        assert not compiled, f"warmup did not compile what these needed: {sorted(path.name for path in compiled)}"
-        result["fit, then one text, no cache"] = measure(made + FIT, cold)
-        result["load a model, then one text, no cache"] = measure(made + SERVE, cold)
+        alone = {**os.environ, "PARASPHERE_CACHE": str(Path(os.devnull, "cache"))}
+        result: dict[str, Any] = {line: measure(line + "\n", alone) for line in (NEEDED, IMPORT)}
+        result["load the default vectors, then one word"] = measure(VECTORS, alone)
+        result["fit, then one text"] = measure(made + FIT, alone)
+        subprocess.run([sys.executable, "-c", made + SAVE], env=alone, check=True)
+        result["load a model, then one text"] = measure(made + SERVE, alone)
+        result["model2vec: load the same vectors, then one text"] = measure(made + THEIRS, alone)
         for line in COMMANDS:
-            result[f"parasphere {line}"] = measure(_command(line), cold)
-        return result
+            result[f"parasphere {line}"] = measure(_command(line), alone)
+    return {"processes": result, "installed": {name: installed(name) for name in ("parasphere", "model2vec")}}
+
+
+def installed(name: str) -> float:
+    """Return the megabytes of a distribution and of all that it depends on, without extras."""
+    names, waiting = set(), [name]
+    total = 0
+    while waiting:
+        one = canonicalize_name(waiting.pop())
+        if one in names:
+            continue
+        names.add(one)
+        found = metadata.distribution(one)
+        files = (Path(str(found.locate_file(file))) for file in found.files or [])
+        total += sum(file.stat().st_size for file in files if file.is_file() and file.suffix != ".pyc")
+        needs = (Requirement(line) for line in found.requires or [])
+        waiting += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
+    if name == "parasphere":  # an editable install has its files elsewhere
+        sources = Path(parasphere.__file__).parent.rglob("*")
+        total += sum(file.stat().st_size for file in sources if file.is_file() and file.suffix not in (".pyc", ".so"))
+    return total / 1e6
 
 
 def report(result: dict[str, Any]) -> str:
@@ -95,13 +116,16 @@ def report(result: dict[str, Any]) -> str:
     rows = [
         [name, f"{cost['cpu']:.2f}", f"{cost['cpu_range'][0]:.2f} to {cost['cpu_range'][1]:.2f}",
          f"{cost['system']:.2f}", f"{cost['peak']:.0f}", f"{max(cost['major_faults']):,}"]
-        for name, cost in result.items()
+        for name, cost in result["processes"].items()
     ]  # fmt: skip
     columns = ["a fresh process, on one core", "CPU s", "range", "of it system", "peak MB", "most major faults"]
-    ratio = result[IMPORT]["cpu"] / result[NEEDED]["cpu"]
+    processes, sizes = result["processes"], result["installed"]
+    ratio = processes[IMPORT]["cpu"] / processes[NEEDED]["cpu"]
     said = (
         f"Medians of {ROUNDS} processes, from the start of Python to the end of the work. Importing the model costs "
-        f"{ratio:.2f} times the imports that it cannot do without (bar: at most {IMPORT_BAR})."
+        f"{ratio:.2f} times the imports that it cannot do without (bar: at most {IMPORT_BAR}). Installed, with all "
+        f"that it depends on and without byte code, parasphere takes {sizes['parasphere']:.0f} MB, model2vec "
+        f"{sizes['model2vec']:.0f} MB."
     )
     return f"{said}\n\n{table(columns, rows)}"
 
