@@ -1,0 +1,222 @@
+"""Tables of words, texts to ids, phrases and n-grams, beside dictionaries and one character at a time."""
+
+import pickle
+import threading
+import unicodedata
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parasphere import _kernels
+from parasphere.text import Tokenizer
+
+PARTS = [
+    "a", "Z", "7", "0", " ", "-", "\'", "é", "É", "ß", "ﬁ", "İ", "ı", "Σ", "北", "京", "\u0301", "’",
+    "\U0001f600", "\U00010400",
+    "word", "LONGERWORD", "x" * 8, "y" * 9, "Q" * 16, "p" * 17, "w" * 63, "v" * 64, "u" * 65, "\x00", "\x7f", "١٢",
+    "_", "@", "[", "`", "{", "/", ":", "क्षि", "ไทย", "k" * 1020, "é" * 510,
+]  # fmt: skip
+texts = st.lists(st.lists(st.sampled_from(PARTS), max_size=40).map("".join), max_size=12)
+TOKENIZERS = [
+    Tokenizer(), Tokenizer(digits=True), Tokenizer(lowercase=False, min_length=3), Tokenizer(english=True, digits=True),
+]  # fmt: skip
+
+
+def _buffers(words: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    return np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)])
+
+
+def _words(text: str, tokenizer: Tokenizer) -> list[str]:
+    """Return the words of a text, one character at a time."""
+    fold, found, word = tokenizer.folding.fold, [], ""
+    for character in text + " ":
+        code = int(fold[ord(character)]) if ord(character) < len(fold) else 0
+        if code >= 2**31:
+            code = code - 2**31 if word else 0
+        if code:
+            word += chr(code)
+        elif word:
+            found.append(word)
+            word = ""
+    return [word for word in found if len(word) >= tokenizer.min_length]
+
+
+def _ids(given: list[str], tokenizer: Tokenizer, table: Any, hashing: bool = False) -> list[list[int]]:
+    data, offsets = _buffers([text.encode() for text in given])
+    ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(given), np.int64)
+    count = _kernels.ids_of_texts(data, offsets, tokenizer.folding, table, hashing, ids, ends)
+    assert count == (ends[-1] if len(ends) else 0)
+    return [part.tolist() for part in np.split(ids[:count], ends[:-1])] if given else []
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+@given(texts=texts)
+def test_texts_are_read_as_one_character_at_a_time(tokenizer: Tokenizer, texts: list[str]) -> None:
+    words = [_words(text, tokenizer) for text in texts]
+    known = sorted({word for text in words for word in text})[::2]
+    rows = {word: row for row, word in enumerate(known) if len(word.encode()) <= 1024}
+    table = _kernels.WordTable(*_buffers([word.encode() for word in known]))
+    assert _ids(texts, tokenizer, table) == [[rows.get(word, -1) for word in text] for text in words]
+    hashed = _ids(texts, tokenizer, table, hashing=True)
+    for text, found in zip(words, hashed, strict=True):
+        for word, one in zip(text, found, strict=True):
+            assert one == rows[word] if word in rows else one <= -3 or len(word.encode()) > 1024
+
+    counts = _kernels.WordCounts()
+    for part in (texts[:3], texts[3:]):
+        data, offsets = _buffers([text.encode() for text in part])
+        ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(part), np.int64)
+        counts.add(data, offsets, tokenizer.folding, ids, ends)
+    data, offsets = np.empty(counts.n_bytes, np.uint8), np.empty(len(counts) + 1, np.int64)
+    numbers = np.empty(len(counts), np.int64)
+    counts.read(data, offsets, numbers)
+    due: dict[str, int] = {}
+    for word in (word for text in words for word in text if len(word.encode()) <= 1024):
+        due[word] = due.get(word, 0) + 1
+    assert pa.LargeStringArray.from_buffers(len(due), pa.py_buffer(offsets), pa.py_buffer(data)).to_pylist() == [*due]
+    assert numbers.tolist() == list(due.values())
+
+
+@given(st.lists(st.binary(max_size=80), max_size=8))
+def test_what_is_no_utf8_is_read_too(given: list[bytes]) -> None:
+    data, offsets = _buffers(given)
+    folding, table = Tokenizer().folding, _kernels.WordTable(*_buffers([b"a"]))
+    ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(given), np.int64)
+    count = _kernels.ids_of_texts(data, offsets, folding, table, True, ids, ends)
+    alone = []
+    for text in given:  # and does not depend on what follows it in memory
+        one = np.frombuffer(text, np.uint8)
+        found, whole = np.empty(90, np.int32), np.array([0, len(one)])
+        n = _kernels.ids_of_texts(one, whole, folding, table, True, found, np.empty(1, np.int64))
+        alone += found[:n].tolist()
+    assert ids[:count].tolist() == alone
+
+
+def test_words_of_any_place_and_length() -> None:
+    table = _kernels.WordTable(*_buffers([b"x" * n for n in range(1, 1026)]))
+    for gap in range(130):
+        text = " " * gap + " ".join("X" * n for n in range(1, 90))
+        assert _ids([text, "", text[:-1]], Tokenizer(), table)[0] == list(range(89))
+    assert _ids(["x" * 1024 + " " + "x" * 1025], Tokenizer(), table) == [[1023, -1]]
+
+
+words = st.lists(st.binary(min_size=1, max_size=40) | st.binary(min_size=1, max_size=2), max_size=60)
+
+
+@given(words, words)
+def test_tables_are_dictionaries(entered: list[bytes], asked: list[bytes]) -> None:
+    first: dict[bytes, int] = {}
+    repeats = [first.setdefault(word, place) for place, word in enumerate(entered)]
+    found = np.empty(len(entered), np.int64)
+    table = _kernels.WordTable(*_buffers(entered), None, found)
+    assert found.tolist() == [-1 if one == place else one for place, one in enumerate(repeats)]
+    assert len(table) == len(first)
+    named = _kernels.WordTable(*_buffers(entered), np.arange(len(entered), dtype=np.int32) - 5)
+    asked = [*asked, *entered, b""]
+    for one, names in (
+        (table, first),
+        (pickle.loads(pickle.dumps(table)), first),
+        (named, {w: r - 5 for w, r in first.items()}),
+    ):
+        ids = np.empty(len(asked), np.int32)
+        _kernels.ids_of_words(*_buffers(asked), one, False, ids)
+        assert ids.tolist() == [names.get(word, -1) for word in asked]
+
+
+def test_a_hash_of_an_unknown_word_stays_what_it_is() -> None:
+    table, ids = _kernels.WordTable(*_buffers([b"a"])), np.empty(3, np.int32)
+    _kernels.ids_of_words(*_buffers([b"a", b"zyxomatic", "ß".encode()]), table, True, ids)
+    assert ids.tolist() == [0, -446759013, -148545714]
+
+
+def test_an_empty_word_has_no_place_in_a_table() -> None:
+    with pytest.raises(ValueError, match="words must not be empty, but word 1 is"):
+        _kernels.WordTable(*_buffers([b"a", b""]))
+    with pytest.raises(ValueError, match="text 1 lies from 1 to 9"):
+        _kernels.WordTable(np.zeros(3, np.uint8), np.array([0, 1, 9]))
+
+
+def test_one_counter_is_not_for_two_threads() -> None:
+    text = np.frombuffer(b" ".join(b"%x" % n for n in range(400_000)).translate(bytes(range(256))), np.uint8)
+    counts, outcomes = _kernels.WordCounts(), []
+
+    def count() -> None:
+        try:
+            ids = np.empty(len(text), np.int32)
+            counts.add(text, np.array([0, len(text)]), Tokenizer(digits=True).folding, ids, np.empty(1, np.int64))
+            outcomes.append("counted")
+        except ValueError as error:
+            outcomes.append(str(error))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(outcomes) <= {
+        "counted",
+        "words are being counted by another thread; every thread needs a counter of its own",
+    }
+    assert "counted" in outcomes
+    assert len(counts) == 400_000
+
+
+def test_texts_that_may_not_be_composed_are_found() -> None:
+    beginnings = np.zeros(65536, np.uint8)
+    beginnings[0xCC * 256 : 0xCD * 256] = 1
+    beginnings[0xE3 * 256 + 0x82] = 0x99
+    given = ["plain", "e\u0301", "é", "か\u3099", "か\u309b", "e" * 30 + "\u0300", ""]
+    found = np.empty(len(given), np.uint8)
+    assert _kernels.find_beginnings(*_buffers([text.encode() for text in given]), beginnings, found) == 3
+    assert found.tolist() == [0, 1, 0, 1, 0, 1, 0]
+    assert [unicodedata.normalize("NFC", text) != text for text in given] == found.astype(bool).tolist()
+
+
+runs_of = st.lists(st.integers(0, 4), min_size=1, max_size=4)
+
+
+@given(
+    st.lists(runs_of.filter(lambda run: len(run) > 1), max_size=12),
+    st.lists(st.lists(st.integers(-1, 4), max_size=12), max_size=5),
+)
+def test_phrases_are_the_longest_that_match(phrases: list[list[int]], given: list[list[int]]) -> None:
+    nodes: dict[tuple[int, int], int] = {}
+    entries, names = list(range(5)), {}
+    for number, phrase in enumerate(phrases):
+        node, *rest = phrase
+        for word in rest:
+            if (node, word) not in nodes:
+                nodes[node, word] = len(entries)
+                entries.append(-1)
+            node = nodes[node, word]
+        entries[node] = names[tuple(phrase)] = 5 + number
+    table = _kernels.RunTable(np.array([node * 5 + word for node, word in nodes], np.int64), 5)
+    due, begins_due, at = [], [], 0
+    for text in given:
+        units, i = [], 0
+        while i < len(text):
+            sizes = [n for n in range(len(text) - i, 1, -1) if tuple(text[i : i + n]) in names]
+            size = sizes[0] if sizes else 1
+            units.append(names[tuple(text[i : i + size])] if sizes else text[i])
+            begins_due.append(at + i)
+            i += size
+        due.append(units)
+        at += len(text)
+    for one in (table, pickle.loads(pickle.dumps(table))):
+        ids = np.array([word for text in given for word in text], np.int32)
+        ends, begins = np.cumsum([len(text) for text in given], dtype=np.int64), np.empty(len(ids), np.int64)
+        count = _kernels.join_phrases(ids, ends, 5, one, np.array(entries, np.int32), begins)
+        assert ids[:count].tolist() == [unit for units in due for unit in units]
+        assert begins[:count].tolist() == begins_due
+        assert ends.tolist() == np.cumsum([len(units) for units in due]).tolist()
+
+
+def test_runs_must_differ() -> None:
+    with pytest.raises(ValueError, match="runs must differ, but run 2 has been there before"):
+        _kernels.RunTable(np.array([3, 4, 3]), 5)
+    with pytest.raises(ValueError, match="runs must not be negative, but run 1 is -4"):
+        _kernels.RunTable(np.array([3, -4]), 5)
