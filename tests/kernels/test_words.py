@@ -1,4 +1,4 @@
-"""Tables of words, texts to ids, phrases and n-grams, beside dictionaries and one character at a time."""
+"""Tables of words and texts to ids, beside dictionaries and one character at a time."""
 
 import pickle
 import threading
@@ -174,49 +174,3 @@ def test_texts_that_may_not_be_composed_are_found() -> None:
     assert _kernels.find_beginnings(*_buffers([text.encode() for text in given]), beginnings, found) == 3
     assert found.tolist() == [0, 1, 0, 1, 0, 1, 0]
     assert [unicodedata.normalize("NFC", text) != text for text in given] == found.astype(bool).tolist()
-
-
-runs_of = st.lists(st.integers(0, 4), min_size=1, max_size=4)
-
-
-@given(
-    st.lists(runs_of.filter(lambda run: len(run) > 1), max_size=12),
-    st.lists(st.lists(st.integers(-1, 4), max_size=12), max_size=5),
-)
-def test_phrases_are_the_longest_that_match(phrases: list[list[int]], given: list[list[int]]) -> None:
-    nodes: dict[tuple[int, int], int] = {}
-    entries, names = list(range(5)), {}
-    for number, phrase in enumerate(phrases):
-        node, *rest = phrase
-        for word in rest:
-            if (node, word) not in nodes:
-                nodes[node, word] = len(entries)
-                entries.append(-1)
-            node = nodes[node, word]
-        entries[node] = names[tuple(phrase)] = 5 + number
-    table = _kernels.RunTable(np.array([node * 5 + word for node, word in nodes], np.int64), 5)
-    due, begins_due, at = [], [], 0
-    for text in given:
-        units, i = [], 0
-        while i < len(text):
-            sizes = [n for n in range(len(text) - i, 1, -1) if tuple(text[i : i + n]) in names]
-            size = sizes[0] if sizes else 1
-            units.append(names[tuple(text[i : i + size])] if sizes else text[i])
-            begins_due.append(at + i)
-            i += size
-        due.append(units)
-        at += len(text)
-    for one in (table, pickle.loads(pickle.dumps(table))):
-        ids = np.array([word for text in given for word in text], np.int32)
-        ends, begins = np.cumsum([len(text) for text in given], dtype=np.int64), np.empty(len(ids), np.int64)
-        count = _kernels.join_phrases(ids, ends, 5, one, np.array(entries, np.int32), begins)
-        assert ids[:count].tolist() == [unit for units in due for unit in units]
-        assert begins[:count].tolist() == begins_due
-        assert ends.tolist() == np.cumsum([len(units) for units in due]).tolist()
-
-
-def test_runs_must_differ() -> None:
-    with pytest.raises(ValueError, match="runs must differ, but run 2 has been there before"):
-        _kernels.RunTable(np.array([3, 4, 3]), 5)
-    with pytest.raises(ValueError, match="runs must not be negative, but run 1 is -4"):
-        _kernels.RunTable(np.array([3, -4]), 5)

@@ -160,7 +160,8 @@ def concentration(mean_length: Array, dim: int, method: Literal["newton", "baner
 def invert(lengths: Array, dim: int, method: Literal["newton", "banerjee"] = "newton") -> Array:
     """Return :func:`concentration` of a float64 array without checks, for inner loops; lengths below 0 count as 0."""
     order = bessel.order_of(dim)
-    return bessel.apply(_INVERSES[method], lengths.clip(0.0, longest(dim)), order).clip(0.0, MAX_KAPPA)
+    kappa: Array = np.clip(bessel.apply(_INVERSES[method], lengths.clip(0.0, longest(dim)), order), 0.0, MAX_KAPPA)
+    return kappa
 
 
 def log_density(x: Array, mean_direction: Array, kappa: Array) -> Array:
