@@ -108,7 +108,8 @@ ifeq ($(COMPILER),)
 export CXX := $(abspath .venv/zig-c++)
 endif
 INSTALL := $(BIN)/python -m pip install --quiet
-EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable --editable
+EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable \
+	--config-settings=cmake.define.PARASPHERE_WERROR=ON --editable
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
 .venv/bin/python:
