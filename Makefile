@@ -121,7 +121,7 @@ KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 ifeq ($(COMPILER),)
 	@echo "No C++ compiler was found: the kernels are built by clang from PyPI (ziglang), which takes some minutes."
 	$(INSTALL) ziglang
-	@printf '#!/bin/sh\nexec "%s" -m ziglang c++ "$$@"\n' '$(abspath $(BIN)/python)' > .venv/zig-c++
+	@printf '#!/bin/sh\nexec "%s" -m ziglang c++ -O2 "$$@"\n' '$(abspath $(BIN)/python)' > .venv/zig-c++
 	@chmod +x .venv/zig-c++
 endif
 	@touch $@
