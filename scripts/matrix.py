@@ -57,7 +57,7 @@ def main() -> None:
 
 
 Case = tuple[str, str, str]
-ABSENT = (None, "not installed", [])
+ABSENT: tuple[None, str, list[str]] = (None, "not installed", [])
 
 
 class _Builds:

@@ -72,7 +72,8 @@ def wheel_problems(path: Path, version: str) -> list[str]:
     if not re.match(rf"parasphere-{re.escape(version)}-(cp311-cp311|cp312-abi3)-", path.name):
         return [f"dist/{path.name} is not of parasphere {version}, Python 3.11 or the stable ABI of 3.12"]
     with zipfile.ZipFile(path) as archive:
-        inside, contents = archive.namelist(), {}
+        inside = archive.namelist()
+        contents: dict[bytes, list[str]] = {}
         for name in inside:
             if "licen" not in name.lower():
                 contents.setdefault(archive.read(name), []).append(name)
