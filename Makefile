@@ -103,12 +103,14 @@ clean: ## remove the environment and caches
 
 # One environment; each stamp file adds an extra to it, again whenever pyproject.toml or a kernel changes. The kernels are
 # built without isolation, so that what has been built is not built again; with a compiler from PyPI where there is none.
+# Its warnings, unlike those of a developer's own compiler, are no errors: it may be newer than any that has been tried.
 COMPILER := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++)
 ifeq ($(COMPILER),)
 export CXX := $(abspath .venv/zig-c++)
 endif
 INSTALL := $(BIN)/python -m pip install --quiet
-EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable --editable
+EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable \
+	--config-settings=cmake.define.PARASPHERE_WERROR=$(if $(COMPILER),ON,OFF) --editable
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
 .venv/bin/python:
@@ -120,7 +122,7 @@ KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 ifeq ($(COMPILER),)
 	@echo "No C++ compiler was found: the kernels are built by clang from PyPI (ziglang), which takes some minutes."
 	$(INSTALL) ziglang
-	@printf '#!/bin/sh\nexec "%s" -m ziglang c++ "$$@"\n' '$(abspath $(BIN)/python)' > .venv/zig-c++
+	@printf '#!/bin/sh\nexec "%s" -m ziglang c++ -O2 "$$@"\n' '$(abspath $(BIN)/python)' > .venv/zig-c++
 	@chmod +x .venv/zig-c++
 endif
 	@touch $@

@@ -1,7 +1,7 @@
 """Set the version, or check what is about to be released.
 
 python scripts/release.py 0.1.0     set the version, and give the changes under "Unreleased" their version and date
-python scripts/release.py --check   compare the version, changelog, citation, wheel and sdist in dist/
+python scripts/release.py --check   compare the version, changelog, citation, wheels and sdist in dist/
 """
 
 import datetime
@@ -28,10 +28,20 @@ IN_SDIST = [
     "results/README.md",
     "benchmarks/readme.py",
     "tests/conftest.py",
+    "src/kernels/module.cpp",
+    "CMakeLists.txt",
     "mkdocs.yml",
     "Makefile",
 ]
-IN_WHEEL = ["parasphere/py.typed", "parasphere/plots/map.html", "parasphere/datasets/docstrings.jsonl.xz"]
+IN_WHEEL = [
+    "parasphere/py.typed",
+    "parasphere/_kernels.pyi",
+    "parasphere/plots/map.html",
+    "parasphere/explorer/page/index.html",
+    "parasphere/datasets/docstrings.jsonl.xz",
+    "parasphere/vectors/english-128/parasphere.json",
+]
+COMPILED = re.compile(r"\.(so|pyd|dylib|dll|a)$")
 
 
 def current_version() -> str:
@@ -57,25 +67,41 @@ def set_version(version: str) -> None:
     CHANGES.write_text(changes.replace("## Unreleased\n", f"## {version} ({today})\n", 1), encoding="utf-8")
 
 
-def problems() -> list[str]:
-    """Return what is wrong with the files in ``dist/`` and what they were made from."""
-    version, found = current_version(), []
-    dist = ROOT / "dist"
-    wheel, sdist = dist / f"parasphere-{version}-py3-none-any.whl", dist / f"parasphere-{version}.tar.gz"
-    for path in (wheel, sdist):
-        if not path.is_file():
-            return [f"dist/{path.name} is missing"]
-    with tarfile.open(sdist) as archive:
-        names = [name.partition("/")[2] for name in archive.getnames()]
-    found += [f"the sdist lacks {name}" for name in IN_SDIST if name not in names]
-    with zipfile.ZipFile(wheel) as archive:
-        inside, contents = archive.namelist(), {}
+def wheel_problems(path: Path, version: str) -> list[str]:
+    """Return what is wrong with a wheel: of one version of Python, or of the stable ABI."""
+    if not re.match(rf"parasphere-{re.escape(version)}-(cp311-cp311|cp312-abi3)-", path.name):
+        return [f"dist/{path.name} is not of parasphere {version}, Python 3.11 or the stable ABI of 3.12"]
+    with zipfile.ZipFile(path) as archive:
+        inside = archive.namelist()
+        contents: dict[bytes, list[str]] = {}
         for name in inside:
             if "licen" not in name.lower():
                 contents.setdefault(archive.read(name), []).append(name)
-    found += [f"the wheel has the same file twice: {same}" for text, same in contents.items() if text and same[1:]]
-    found += [f"the wheel lacks {name}" for name in IN_WHEEL if name not in inside]
-    found += [f"the wheel has {name}" for name in inside if name.endswith((".nbc", ".nbi", ".pyc"))]
+    found = [f"the same file twice: {same}" for text, same in contents.items() if text and same[1:]]
+    found += [f"no {name}" for name in IN_WHEEL if name not in inside]
+    kernels = [name for name in inside if COMPILED.search(name)]
+    if len(kernels) != 1 or not kernels[0].startswith("parasphere/_kernels."):
+        found.append(f"compiled files {kernels}, not the kernels alone")
+    unwanted = re.compile(r"\.(cpp|hpp|nbc|nbi|pyc)$|CMake|(^|/)test")
+    found += [f"a file that is of no use there: {name}" for name in inside if unwanted.search(name)]
+    return [f"{path.name} has {problem}" for problem in found]
+
+
+def problems() -> list[str]:
+    """Return what is wrong with the files in ``dist/`` and what they were made from."""
+    version, found = current_version(), []
+    sdist = ROOT / "dist" / f"parasphere-{version}.tar.gz"
+    wheels = sorted((ROOT / "dist").glob("*.whl"))
+    if not sdist.is_file():
+        return [f"dist/{sdist.name} is missing"]
+    if not wheels:
+        return ["dist/ has no wheel"]
+    with tarfile.open(sdist) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    found += [f"the sdist lacks {name}" for name in IN_SDIST if name not in names]
+    found += [f"the sdist has {name}" for name in names if COMPILED.search(name)]
+    for wheel in wheels:
+        found += wheel_problems(wheel, version)
     for folder, licence in VENDORED.items():
         if not (ROOT / folder / licence).is_file():
             found.append(f"{folder} has no {licence}")

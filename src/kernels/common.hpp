@@ -18,9 +18,10 @@
 #include <utility>
 
 // Functions marked with PARASPHERE_VECTORISED are compiled once per level of x86-64, and the best that the processor has
-// is chosen when the library is loaded. Additions keep their order, so that all of them compute the same bits.
-// PARASPHERE_TARGET marks one of several definitions of a function, which are written per level.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+// is chosen when the library is loaded. Additions keep their order, so that all of them compute the same bits. That takes
+// GCC 12, which is the first to know the levels, and glibc, whose loader can choose. PARASPHERE_TARGET marks one of
+// several definitions of a function, which are written per level.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
 #define PARASPHERE_VECTORISED \
     __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
 #define PARASPHERE_TARGET(level) __attribute__((target(level)))
