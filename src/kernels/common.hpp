@@ -18,8 +18,9 @@
 #include <utility>
 
 // Functions marked with this are compiled once per level of x86-64, and the best that the processor has is chosen when
-// the library is loaded. Additions keep their order, so that all of them compute the same bits.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+// the library is loaded. Additions keep their order, so that all of them compute the same bits. Sanitizers cannot choose.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(PARASPHERE_SANITIZED)
 #define PARASPHERE_VECTORISED \
     __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
