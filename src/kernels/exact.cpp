@@ -25,6 +25,9 @@ void carry(std::int64_t* limbs, std::size_t places, std::size_t n) {
 
 void carry_digits(nb::handle given_limbs) {
     const Array<std::int64_t, 2> limbs(given_limbs, "limbs");
+    if (limbs.count() == 0) {  // there may be ever so many rows of nothing
+        return;
+    }
     const Unlocked unlocked(limbs.count());
     carry(limbs.data(), limbs.size(0), limbs.size(1));
 }
