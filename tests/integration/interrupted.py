@@ -47,7 +47,7 @@ def fitted() -> SphericalParagraphModel:
 
 
 def learning() -> Work:
-    texts = texts_of(3000, 60)
+    texts = texts_of(600, 60)
     one, other = (JointVectors(50, start=None, epochs=2, min_count=1, random_state=0) for _ in range(2))
     one.fit(texts[:200])
     return Work(lambda: other.fit(texts).vectors_.matrix.tobytes(), lambda: one.vectors_.matrix.tobytes())
@@ -59,14 +59,14 @@ def counting() -> Work:
 
 
 def indexing() -> Work:
-    model, texts = fitted(), texts_of(20_000, 60)
+    model, texts = fitted(), texts_of(6000, 60)
     index = model.index(texts[:300])
     return Work(lambda: repr(model.index(texts).search(texts[:5], k=3)), lambda: repr(index.search(texts[:5], k=3)))
 
 
 def growing() -> Work:
     """Add to an index that holds something: it holds that afterwards, and all or none of what was added."""
-    model, texts = fitted(), texts_of(20_000, 60)
+    model, texts = fitted(), texts_of(6000, 60)
     first = texts[:300]
     index = model.index(first)
     alone = repr(index.search(texts[:5], k=3))
@@ -96,9 +96,9 @@ def transforming() -> Work:
 
 
 def fitting() -> Work:
-    texts = texts_of(8000, 60)
+    texts = texts_of(1500, 60)
     model = fitted()
-    other = SphericalParagraphModel(vectors(), tol=1e-8)
+    other = SphericalParagraphModel(vectors(), tol=1e-4)
     return Work(lambda: other.fit(texts).transform(texts[:20]).tobytes(), lambda: model.transform(texts[:20]).tobytes())
 
 
