@@ -31,7 +31,7 @@ endif
 # Tests start many processes; unless byte code is kept, each of them compiles the library again.
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
-.PHONY: help demo test test-all lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
+.PHONY: help demo test test-all test-sanitized lint fix fuzz bench reproduce docs docs-serve coverage dist matrix release-check fresh sbom clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
@@ -44,10 +44,19 @@ EXTRAS := $(foreach package,dask explorer service,src/parasphere/$(package))
 test: .venv/installed-test ## the library's own tests and docstring examples, in minutes
 	$(ALONE) $(BIN)/pytest -n auto --ignore=tests/integration $(foreach package,$(EXTRAS),--ignore=$(package))
 
-test-all: .venv/installed-test-all .venv/installed-reproduction ## all other tests: with other libraries, a browser, a cluster, a service, the site and the experiments
+test-all: test-sanitized .venv/installed-test-all .venv/installed-reproduction ## all other tests: with other libraries, a browser, a cluster, a service, the site and the experiments
 	$(ALONE) $(BIN)/pytest -n auto tests/integration $(EXTRAS)
 	$(ALONE) $(BIN)/pytest -n auto tests/test_estimators.py -k TaughtVectors
+	$(ALONE) PARASPHERE_CRAFTED=100000 $(BIN)/pytest -n auto --dist load tests/kernels/test_crafted.py
 	cd reproduction && $(ALONE) ../$(BIN)/pytest -n auto
+
+# AddressSanitizer and UndefinedBehaviorSanitizer are those of gcc on Linux.
+test-sanitized: .venv/installed-test ## the kernels' tests and the fuzzers, with kernels that sanitizers watch
+ifeq ($(shell uname -s),Linux)
+	PATH="$(abspath $(BIN)):$$PATH" PYTHON="$(abspath $(BIN)/python)" $(ALONE) scripts/sanitized.sh
+else
+	@echo "The sanitizers' libraries are preloaded as on Linux, and only there."
+endif
 
 lint: .venv/installed-lint ## ruff, ruff format --check, mypy --strict
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """Fixtures that more than one test file uses."""
 
 import contextlib
+import importlib.util
 import mmap
 import os
 import resource
@@ -19,6 +20,20 @@ from hypothesis import settings
 
 HERE = Path(__file__).parent
 sys.path += [str(HERE.parent / "scripts"), str(HERE / "integration")]  # of what some tests import
+
+
+def use_kernels(file: str) -> None:
+    """Let the package that is imported later have other compiled loops, such as those that sanitizers watch."""
+    spec = importlib.util.spec_from_file_location("parasphere._kernels", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules["parasphere._kernels"] = module
+
+
+if os.environ.get("PARASPHERE_TEST_KERNELS"):
+    use_kernels(os.environ["PARASPHERE_TEST_KERNELS"])
 
 # Every process that the tests start, and the tests themselves, use a cache of their own.
 os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))

@@ -28,6 +28,10 @@
 #else
 #define PARASPHERE_VECTORISED
 #endif
+#ifdef PARASPHERE_SANITIZED  // by sanitizers, which are not ready yet when such a choice is made
+#undef PARASPHERE_VECTORISED
+#define PARASPHERE_VECTORISED
+#endif
 
 namespace parasphere {
 
@@ -188,6 +192,12 @@ public:
         }
         return product;
     }
+    // The entries as bytes: those of Python's bools need not be 0 or 1, which C++ expects of its own.
+    const std::uint8_t* bytes() const
+        requires(std::is_same_v<std::remove_const_t<T>, bool>)
+    {
+        return reinterpret_cast<const std::uint8_t*>(data_);
+    }
     std::span<T> all() const { return {data_, count()}; }
     T& operator[](std::size_t i) const
         requires(N == 1)
@@ -215,6 +225,16 @@ private:
     std::array<std::size_t, N> shape_{};
 };
 
+// Raise if an array that is written to shares memory with one that has to stay as it is.
+template <typename One, std::size_t N, typename Other, std::size_t M>
+void expect_apart(const Array<One, N>& written, const Array<Other, M>& kept) {
+    const auto begin = [](const auto& array) { return reinterpret_cast<std::uintptr_t>(array.data()); };
+    const auto end = [&](const auto& array) { return begin(array) + array.count() * sizeof(*array.data()); };
+    if (begin(written) < end(kept) && begin(kept) < end(written)) {
+        refuse(written.name(), " is written to, and must not share memory with ", kept.name());
+    }
+}
+
 // An array that may be None.
 template <typename T, std::size_t N = 1>
 std::optional<Array<T, N>> array_or_none(nb::handle given, const char* name) {
@@ -222,6 +242,15 @@ std::optional<Array<T, N>> array_or_none(nb::handle given, const char* name) {
         return std::nullopt;
     }
     return std::optional<Array<T, N>>(std::in_place, given, name);
+}
+
+// A field of a tuple that is True or False.
+inline bool truth_of(nb::handle given, const char* name) {
+    bool value = false;
+    if (!nb::try_cast(given, value)) {
+        refuse(name, " must be True or False");
+    }
+    return value;
 }
 
 // Call a function with an array of float32 or float64, whichever is given. Const is as in `Float`, which is either

@@ -25,6 +25,9 @@ void carry(std::int64_t* limbs, std::size_t places, std::size_t n) {
 
 void carry_digits(nb::handle given_limbs) {
     const Array<std::int64_t, 2> limbs(given_limbs, "limbs");
+    if (limbs.count() == 0) {  // there may be ever so many rows of nothing
+        return;
+    }
     const Unlocked unlocked(limbs.count());
     carry(limbs.data(), limbs.size(0), limbs.size(1));
 }
@@ -115,7 +118,7 @@ struct BoundedRows {
     const double* factors;
     const double* shares;
     const double* common;
-    const bool* within;
+    const std::uint8_t* within;
 };
 
 template <typename T>
@@ -123,7 +126,7 @@ template <typename T>
                                                     Sums sums, std::size_t dim) {
     for (std::size_t i = begin; i < end;) {
         const T* row = given.rows + i * dim;
-        if (i + 1 < end && given.within[i] && given.within[i + 1]) {
+        if (i + 1 < end && given.within[i] != 0 && given.within[i + 1] != 0) {
             add_two_rows(row, given.factors[i], given.shares[i], row + dim, given.factors[i + 1], given.shares[i + 1],
                          given.common, sums, dim);
             i += 2;
@@ -167,7 +170,7 @@ void add_bounded(nb::handle given_rows, nb::handle given_factors, nb::handle giv
         within.expect_size(0, n, "one per row");
         fine.expect_size(0, dim, "as wide as the rows");
         finer.expect_size(0, dim, "as wide as the rows");
-        const BoundedRows given{rows.data(), factors.data(), shares.data(), common.data(), within.data()};
+        const BoundedRows given{rows.data(), factors.data(), shares.data(), common.data(), within.bytes()};
         std::vector<double> upper(dim), lower(dim);
         const Unlocked unlocked(rows.count());
         Interrupts interrupts;

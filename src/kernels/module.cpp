@@ -1,6 +1,10 @@
 // The extension module parasphere._kernels: each family of loops binds its own functions.
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <new>
+#include <stdexcept>
+
 namespace parasphere {
 
 void bind_directions(nanobind::module_& kernels);
@@ -18,9 +22,25 @@ void bind_solver(nanobind::module_& kernels);
 void bind_vector_files(nanobind::module_& kernels);
 void bind_words(nanobind::module_& kernels);
 
+namespace {
+
+// Whatever the C++ library cannot get, Python calls a lack of memory; here it says so in a sentence.
+void translate_memory(const std::exception_ptr& raised, void*) {
+    constexpr const char* message = "there is not enough memory for the arrays that this call needs";
+    try {
+        std::rethrow_exception(raised);
+    } catch (const std::bad_alloc&) {
+        PyErr_SetString(PyExc_MemoryError, message);
+    } catch (const std::length_error&) {
+        PyErr_SetString(PyExc_MemoryError, message);
+    }
+}
+
+}  // namespace
 }  // namespace parasphere
 
 NB_MODULE(_kernels, kernels) {
+    nanobind::register_exception_translator(parasphere::translate_memory);
     parasphere::bind_directions(kernels);
     parasphere::bind_duplicates(kernels);
     parasphere::bind_exact(kernels);

@@ -1,5 +1,6 @@
 // Phrases of a vocabulary, such as "new york", which replace their words in texts.
 #include "common.hpp"
+#include "indices.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,8 @@ public:
         Interrupts interrupts;
         std::size_t count = 0, begin = 0;
         for (std::size_t text = 0; text < ends.count(); ++text) {
-            const auto end = static_cast<std::size_t>(ends[text]);
+            // Checked when it is used: what is written may be the same memory.
+            const std::size_t end = range_within(ids.count(), static_cast<std::int64_t>(begin), ends[text], "ends").end;
             for (std::size_t i = begin; i < end;) {
                 const auto [best, length] = longest(ids.all().subspan(i, end - i));
                 if (begins) {

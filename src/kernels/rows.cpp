@@ -431,7 +431,7 @@ void map_shifted_rows(nb::handle given_rows, nb::handle given_factors, nb::handl
             out.expect_size(1, rows.size(1), "as wide as the rows");
             const Unlocked unlocked(rows.count() * (matrix ? rows.size(1) / 4 : 1));
             Interrupts interrupts;
-            map_rows(rows_of(rows), factors.data(), shift.data(), matrix ? matrix->data() : nullptr, silent.data(),
+            map_rows(rows_of(rows), factors.data(), shift.data(), matrix ? matrix->data() : nullptr, silent.bytes(),
                      out.data(), interrupts);
         });
     });
@@ -520,7 +520,8 @@ void combine_rows(Rows<const T> rows, const double* factors, const double* shift
 }
 
 template <typename T, typename Out>
-void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix, const bool* silent,
+void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
+              const std::uint8_t* silent,
               Out* out, Interrupts& interrupts) {
     const std::size_t dim = rows.dim;
     std::vector<double> moved(group * dim), mapped(matrix == nullptr ? 0 : group * dim);
@@ -530,7 +531,7 @@ void map_rows(Rows<const T> rows, const double* factors, const double* shift, co
             const T* row = rows.data + (begin + i) * dim;
             const double factor = factors[begin + i];
             for (std::size_t j = 0; j < dim; ++j) {
-                moved[i * dim + j] = silent[begin + i] ? 0.0 : static_cast<double>(row[j]) * factor - shift[j];
+                moved[i * dim + j] = silent[begin + i] != 0 ? 0.0 : static_cast<double>(row[j]) * factor - shift[j];
             }
         }
         if (matrix != nullptr) {
@@ -563,13 +564,13 @@ template void combine_rows(Rows<const float>, const double*, const double*, cons
 template void combine_rows(Rows<const float>, const double*, const double*, const double*, double*, Interrupts&);
 template void combine_rows(Rows<const double>, const double*, const double*, const double*, float*, Interrupts&);
 template void combine_rows(Rows<const double>, const double*, const double*, const double*, double*, Interrupts&);
-template void map_rows(Rows<const float>, const double*, const double*, const double*, const bool*, float*,
+template void map_rows(Rows<const float>, const double*, const double*, const double*, const std::uint8_t*, float*,
                        Interrupts&);
-template void map_rows(Rows<const float>, const double*, const double*, const double*, const bool*, double*,
+template void map_rows(Rows<const float>, const double*, const double*, const double*, const std::uint8_t*, double*,
                        Interrupts&);
-template void map_rows(Rows<const double>, const double*, const double*, const double*, const bool*, float*,
+template void map_rows(Rows<const double>, const double*, const double*, const double*, const std::uint8_t*, float*,
                        Interrupts&);
-template void map_rows(Rows<const double>, const double*, const double*, const double*, const bool*, double*,
+template void map_rows(Rows<const double>, const double*, const double*, const double*, const std::uint8_t*, double*,
                        Interrupts&);
 
 void bind_rows(nb::module_& kernels) {

@@ -39,7 +39,8 @@ void combine_rows(Rows<const T> rows, const double* factors, const double* shift
 // Write `factor * row - shift` for each row, times a square matrix unless that is null; 0 for those that are silent.
 // `out` may be `rows`.
 template <typename T, typename Out>
-void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix, const bool* silent,
+void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
+              const std::uint8_t* silent,
               Out* out, Interrupts& interrupts);
 
 }  // namespace parasphere

@@ -47,8 +47,8 @@ private:
         if (!nb::try_cast(fields[3], least)) {
             refuse("min_length must be a whole number");
         }
-        case_bits_ = nb::cast<bool>(fields[1]) ? lower_case : 0;
-        digits_ = nb::cast<bool>(fields[2]);
+        case_bits_ = truth_of(fields[1], "lowercase") ? lower_case : 0;
+        digits_ = truth_of(fields[2], "digits");
         min_length_ = static_cast<std::size_t>(std::max<std::int64_t>(least, 0));
     }
 

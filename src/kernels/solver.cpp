@@ -47,7 +47,7 @@ struct Prior {
         return {number(0, "concentration"),
                 number(1, "strength"),
                 number(2, "cosine"),
-                nb::cast<bool>(fields[3]),
+                truth_of(fields[3], "newton of the prior"),
                 Order::of(Array<const double>(fields[4], "the order of the prior")),
                 number(5, "longest mean length")};
     }
@@ -251,7 +251,7 @@ void write_offsets(Rows<const T> sums, const double* squared, const double* leng
     const double k0 = prior.concentration;
     Interrupts interrupts;
     std::vector<double> along(n), kappa(n), factors(n), pulled(dim), shift(dim), nothing(dim);
-    const auto silent = std::make_unique<bool[]>(n);
+    const auto silent = std::make_unique<std::uint8_t[]>(n);
     project_rows(sums, mean, along, interrupts);
     solve(along.data(), squared, lengths, n, prior, kappa.data(), interrupts);
     for (std::size_t i = 0; i < n; ++i) {
@@ -259,7 +259,7 @@ void write_offsets(Rows<const T> sums, const double* squared, const double* leng
         const double norm = std::sqrt(std::max(square, 0.0));
         factors[i] = prior.order.raised != 0.0 ? mean_length_of<true>(norm, prior.order)
                                                : mean_length_of<false>(norm, prior.order);
-        silent[i] = lengths[i] * kappa[i] == 0.0;
+        silent[i] = lengths[i] * kappa[i] == 0.0 ? 1 : 0;
     }
     for (std::size_t j = 0; j < dim; ++j) {
         pulled[j] = k0 * mean[j];

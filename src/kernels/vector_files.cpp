@@ -212,6 +212,10 @@ void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_
     if (rows > 0 && (text.count() == 0 || text[text.count() - 1] != newline)) {
         refuse("the text must end with a newline");
     }
+    expect_apart(matrix, text);
+    expect_apart(spans, text);
+    expect_apart(slots, text);
+    expect_apart(good, text);
 
     const Unlocked unlocked(text.count());
     Interrupts interrupts;

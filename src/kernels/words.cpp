@@ -146,6 +146,9 @@ void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets
 
 // The words of a table and their ids, from which an equal one can be made.
 nb::tuple reduced(nb::handle self) {
+    if (!nb::isinstance<WordTable>(self) || !nb::inst_ready(self)) {
+        throw nb::type_error("a table of words is due, and one that was made");
+    }
     const auto& table = nb::cast<const WordTable&>(self);
     std::vector<std::uint8_t> data;
     std::vector<std::int64_t> offsets{0};

@@ -129,11 +129,21 @@ class Index:
         together = pa.concat_arrays(names)
         check_distinct(together)
         doubled = len(together).bit_length() > len(self).bit_length()
+        fusion = self.fusion
         if self.lexical is not None and small and doubled and sample.seen > len(together) // 2:
-            self.fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
-        self.offsets, self.ids, self.added, self.graph = np.concatenate(offsets), together, added, None
-        self.texts = None if self.texts is None else pa.concat_arrays(texts)
-        self.lexical = None if self.lexical is None else Lexical.joined(lexical)
+            fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
+        self._hold(
+            offsets=np.concatenate(offsets),
+            ids=together,
+            texts=None if self.texts is None else pa.concat_arrays(texts),
+            lexical=None if self.lexical is None else Lexical.joined(lexical),
+            fusion=fusion,
+            added=added,
+        )
+
+    def _hold(self, **fields: Any) -> None:
+        """Hold other documents, which have no graph yet: at once, so that Ctrl-C leaves all fields or none changed."""
+        self.__dict__.update(fields, graph=None)
 
     def remove(self, ids: Any) -> None:
         """Remove documents; those after them move up.
@@ -150,9 +160,12 @@ class Index:
             raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
         kept = np.ones(len(self), bool)
         kept[np.asarray(places)] = False
-        self.offsets, self.ids, self.graph = self.offsets[kept], self.ids.filter(pa.array(kept)), None
-        self.texts = None if self.texts is None else self.texts.filter(pa.array(kept))
-        self.lexical = None if self.lexical is None else self.lexical.kept(kept)
+        self._hold(
+            offsets=self.offsets[kept],
+            ids=self.ids.filter(pa.array(kept)),
+            texts=None if self.texts is None else self.texts.filter(pa.array(kept)),
+            lexical=None if self.lexical is None else self.lexical.kept(kept),
+        )
 
     def search(self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True) -> Any:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.

@@ -1,0 +1,51 @@
+"""Memory that is not what it seems: bools of other bytes, arrays that overlap, rows of nothing, and more than there is."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parasphere import _kernels
+
+
+def test_bools_of_any_byte() -> None:
+    """Python's bools may be views of any bytes: all but 0 are True."""
+    rows, ones, halves = np.full((2, 3), 5.0), np.ones(2), np.zeros((2, 3), np.int64)
+    odd = np.array([2, 255], np.uint8).view(bool)
+    _kernels.add_bounded(rows, ones, ones, np.zeros(3), odd, *halves)
+    assert halves[0].tolist() == [10 * 2**38] * 3
+    out = np.ones((2, 3))
+    _kernels.map_shifted_rows(rows, ones, np.zeros(3), None, odd, out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("name", ["matrix", "spans", "slots", "good"])
+def test_a_text_that_is_written_over_while_it_is_read_is_refused(name: str) -> None:
+    memory = np.full(96, ord("1"), np.uint8)
+    memory[-1] = ord("\n")
+    given: dict[str, Any] = {
+        "text": memory, "matrix": np.zeros((4, 3), np.float32), "spans": np.zeros((4, 3), np.int64),
+        "slots": np.zeros(4, np.int64), "good": np.zeros(4, bool),
+    }  # fmt: skip
+    due = given[name]
+    given[name] = memory[-due.nbytes :].view(due.dtype).reshape(due.shape)
+    with pytest.raises(ValueError, match=f"{name} is written to, and must not share memory with text"):
+        _kernels.scan_text(**given)
+
+
+def test_ever_so_many_rows_of_nothing_take_no_time() -> None:
+    _kernels.carry_digits(np.empty((2**59, 0), np.int64))
+
+
+@pytest.mark.skipif(bool(os.environ.get("PARASPHERE_TEST_KERNELS")), reason="sanitizers end the process instead")
+def test_a_lack_of_memory_is_told_in_a_sentence() -> None:
+    wide = np.empty((0, 2**59), np.float64)
+    with pytest.raises(MemoryError, match="there is not enough memory for the arrays that this call needs"):
+        _kernels.csr_sums(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), wide, wide)
+
+
+@pytest.mark.parametrize("given", [None, 3, "words", _kernels.WordTable])
+def test_only_tables_are_reduced(given: Any) -> None:
+    with pytest.raises(TypeError, match="a table of words is due|incompatible function arguments"):
+        _kernels.WordTable.__reduce__(given)
