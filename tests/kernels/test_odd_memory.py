@@ -1,4 +1,4 @@
-"""Memory that is not what it seems: bools of other bytes, arrays that overlap, rows of nothing, and more than there is."""
+"""Memory that is not what it seems: bools of other bytes, arrays that overlap, rows of nothing, and too much."""
 
 import os
 from typing import Any
@@ -47,5 +47,5 @@ def test_a_lack_of_memory_is_told_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("given", [None, 3, "words", _kernels.WordTable])
 def test_only_tables_are_reduced(given: Any) -> None:
-    with pytest.raises(TypeError, match="a table of words is due|incompatible function arguments"):
+    with pytest.raises(TypeError, match=r"a table of words is due|incompatible function arguments"):
         _kernels.WordTable.__reduce__(given)
