@@ -6,6 +6,10 @@
 // matters, but for the last bit of `exp` and `log` of the C library.
 #include "common.hpp"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -917,17 +921,35 @@ PARASPHERE_LEVEL(Avx2, 8, __attribute__((target("avx2"))));
 PARASPHERE_LEVEL(Avx512, 16, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))));
 #endif
 
-const Loops& loops() {
+const Loops& chosen_loops() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+    // What __builtin_cpu_supports finds out, which cannot be linked where clang comes with zig.
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) {
+        return Any::loops;
+    }
+    unsigned kept = 0;  // the registers that the system saves
+    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    if ((kept & 0x6) != 0x6 || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) {
+        return Any::loops;
+    }
+    constexpr unsigned avx512 = bit_AVX512F | bit_AVX512VL | bit_AVX512BW | bit_AVX512DQ;
+    if ((kept & 0xE6) == 0xE6 && (b & avx512) == avx512) {
         return Avx512::loops;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if ((b & bit_AVX2) != 0) {
         return Avx2::loops;
     }
 #endif
     return Any::loops;
+}
+
+const Loops& loops() {
+    static const Loops& chosen = chosen_loops();
+    return chosen;
 }
 
 template <typename Model, typename Work>
