@@ -1,6 +1,6 @@
 """The child process of test_interrupts: works, is interrupted, and looks whether all is as it was.
 
-    python interrupted.py learning 100
+python interrupted.py learning 100
 """
 
 import faulthandler

@@ -60,13 +60,13 @@ def joined_slowly(phrases: dict[tuple[int, ...], int], texts: list[list[int]]) -
 @settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(
-        st.lists(st.integers(0, N_WORDS - 1), min_size=2, max_size=4).map(tuple), st.integers(0, N_WORDS - 1), max_size=9
+        st.lists(st.integers(0, N_WORDS - 1), min_size=2, max_size=4).map(tuple),
+        st.integers(0, N_WORDS - 1),
+        max_size=9,
     ),
     st.lists(st.lists(st.integers(-3, N_WORDS - 1), max_size=20), max_size=5),
 )
-def test_the_longest_phrases_replace_their_words(
-    phrases: dict[tuple[int, ...], int], texts: list[list[int]]
-) -> None:
+def test_the_longest_phrases_replace_their_words(phrases: dict[tuple[int, ...], int], texts: list[list[int]]) -> None:
     units, due_begins = joined_slowly(phrases, texts)
     table = _kernels.PhraseTable(*parts_of(phrases))
     for with_begins in (False, True):
@@ -130,8 +130,6 @@ def test_a_wrong_call_is_refused(changed: dict[str, Any], message: str) -> None:
 def test_places_that_overwrite_the_ends_of_texts() -> None:
     """What is written may be what is still to be read: nothing beyond the arrays is touched."""
     table = _kernels.PhraseTable(*parts_of(PHRASES))
-    memory = np.array([3, 3, 3])
-    ids = np.array([4, 4, 1], np.int32)
-    with pytest.raises(ValueError, match="ends must rise from 0 to at most 3, but 1 follows 3|but 2 follows 3"):
-        table.join(np.array([4, 3, 1], np.int32), memory, memory)
-    assert ids.tolist() == [4, 4, 1]
+    ends = np.array([3, 3, 3])
+    with pytest.raises(ValueError, match=r"ends must rise from 0 to at most 3, but \d follows 3"):
+        table.join(np.array([4, 3, 1], np.int32), ends, ends)
