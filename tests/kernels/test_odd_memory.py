@@ -1,12 +1,13 @@
-"""Memory that is not what it seems: bools of other bytes, arrays that overlap, rows of nothing, and too much."""
+"""Memory that is not what it seems: odd bools, arrays that overlap, rows of nothing, more than there is."""
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from parasphere import _kernels
+from parasphere import WordVectors, _kernels
 
 
 def test_bools_of_any_byte() -> None:
@@ -49,3 +50,10 @@ def test_a_lack_of_memory_is_told_in_a_sentence() -> None:
 def test_only_tables_are_reduced(given: Any) -> None:
     with pytest.raises(TypeError, match=r"a table of words is due|incompatible function arguments"):
         _kernels.WordTable.__reduce__(given)
+
+
+@pytest.mark.skipif(not os.environ.get("PARASPHERE_TEST_KERNELS"), reason="the kernels are those of the package")
+def test_the_kernels_are_those_that_are_asked_for() -> None:
+    assert _kernels.__file__ == os.environ["PARASPHERE_TEST_KERNELS"]
+    assert np.isfinite(WordVectors.from_arrays(["one"], [[3.0, 4.0]]).matrix).all()
+    assert sys.modules["parasphere._kernels"] is _kernels

@@ -130,8 +130,6 @@ def test_a_wrong_call_is_refused(changed: dict[str, Any], message: str) -> None:
 def test_places_that_overwrite_the_ends_of_texts() -> None:
     """What is written may be what is still to be read: nothing beyond the arrays is touched."""
     table = _kernels.PhraseTable(*parts_of(PHRASES))
-    memory = np.array([3, 3, 3])
-    ids = np.array([4, 4, 1], np.int32)
-    with pytest.raises(ValueError, match=r"ends must rise from 0 to at most 3, but 1 follows 3|but 2 follows 3"):
-        table.join(np.array([4, 3, 1], np.int32), memory, memory)
-    assert ids.tolist() == [4, 4, 1]
+    ends = np.array([3, 3, 3])
+    with pytest.raises(ValueError, match=r"ends must rise from 0 to at most 3, but \d follows 3"):
+        table.join(np.array([4, 3, 1], np.int32), ends, ends)
