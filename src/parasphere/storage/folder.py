@@ -98,7 +98,9 @@ def check_target(folder: str | Path, kind: str) -> None:
     if not (folder / MANIFEST).exists():
         ours = {LOCK, *_journal_names(folder)}
         foreign = sorted(path.name for path in folder.iterdir() if path.name not in ours)
-        if foreign:
+        if (folder / MANIFEST).exists():  # of another process, which has just saved
+            check_target(folder, kind)
+        elif foreign:
             raise StoreError(
                 f"{folder} holds {foreign[0]!r}, which parasphere did not write. Choose a new or empty folder."
             )
