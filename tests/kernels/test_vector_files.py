@@ -178,8 +178,10 @@ def test_wrong_matrices_are_refused() -> None:
         _kernels.normalise(matrix, norms.astype(np.float32))
     with pytest.raises(ValueError, match="matrix must be contiguous"):
         _kernels.normalise(np.asfortranarray(matrix), norms)
+    unaligned = np.frombuffer(bytearray(9), np.uint8)[1:].view(np.float32).reshape(1, 2)
+    assert _kernels.first_not_unit(unaligned) == 0  # read from a copy
     with pytest.raises(ValueError, match="matrix must be aligned"):
-        _kernels.first_not_unit(np.frombuffer(bytes(9), np.uint8)[1:].view(np.float32).reshape(1, 2))
+        _kernels.normalise(unaligned, np.empty(1))
     with pytest.raises(ValueError, match="matrix must be float32 with 2 axes"):
         _kernels.first_not_unit(norms)
     fixed = matrix.copy()
