@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parasphere import _kernels
-from parasphere.vectors.parsing import RowError, most_rows, text_row
+from parasphere.vectors.parsing import RowError, most_rows, not_utf8, text_row
 
 hostile = st.lists(st.sampled_from(list(b"0123456789.-+eE \t\r\nainf\xff\x00")), max_size=80).map(bytes)
 numbers = st.one_of(
@@ -30,17 +30,22 @@ def scanned(text: bytes, dim: int) -> tuple[np.ndarray, ...]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(hostile, rows), st.integers(0, 4))
+@example(b"\xff 1", 1)
 def test_what_is_marked_good_is_what_python_reads(text: bytes, dim: int) -> None:
     text += b"\n"
     matrix, spans, slots, good = scanned(text, dim)
     lines = text.split(b"\n")[:-1]
+    others = not_utf8(np.frombuffer(text, np.uint8), spans)  # which the kernel does not look at
     begin = 0
     for row, line in enumerate(lines):
         end = begin + len(line)
         blank = not line.strip(b" \t\r")
         assert (slots[row] == -1) == blank
         assert spans[row].tolist() == [end] * 3 if blank else spans[row][[0, 2]].tolist() == [begin, end]
-        if good[row]:
+        if good[row] and row in others:
+            with pytest.raises(RowError, match="is not UTF-8"):
+                text_row(line, dim)
+        elif good[row]:
             word, values = text_row(line, dim)
             assert text[spans[row, 0] : spans[row, 1]] == word
             assert matrix[slots[row]].tobytes() == values.tobytes()
