@@ -18,5 +18,5 @@ kernels=$(ls "$PWD/$build"/_kernels*.so)
 LD_PRELOAD="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libstdc++.so)" \
     ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
     UBSAN_OPTIONS=print_stacktrace=1 \
-    PARASPHERE_TEST_KERNELS="$kernels" \
+    PARASPHERE_TEST_KERNELS="$kernels" PARASPHERE_CRAFTED="${PARASPHERE_CRAFTED:-10000}" \
     exec "$python" -m pytest "$@"

@@ -5,6 +5,7 @@ python interrupted.py learning 100
 
 import faulthandler
 import os
+import queue
 import random
 import signal
 import sys
@@ -86,7 +87,7 @@ def growing() -> Work:
 
 
 def near_duplicates() -> Work:
-    texts = texts_of(6000, 40)
+    texts = texts_of(2500, 40)
     return Work(lambda: duplicates(texts, 0.3), lambda: duplicates(texts[:50], 0.3))
 
 
@@ -113,35 +114,39 @@ WORKS = {
 }
 
 
-class Signal:
-    """Sends one SIGINT to this process after a while."""
+class Sender(threading.Thread):
+    """Sends SIGINT to this process, each time after as long as it is told to wait."""
 
-    def __init__(self, after: float) -> None:
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.waits: queue.SimpleQueue[float] = queue.SimpleQueue()
+        self.done = threading.Event()
         self.sent = 0.0
-        self._timer = threading.Timer(after, self._send)
-        self._timer.start()
+        self.start()
 
-    def _send(self) -> None:
-        self.sent = time.monotonic()
-        os.kill(os.getpid(), signal.SIGINT)
+    def run(self) -> None:
+        while True:
+            time.sleep(self.waits.get())
+            self.sent = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+            self.done.set()
 
-    def wait(self) -> None:
-        self._timer.join()
 
-
-def interrupted(run: Callable[[], object], after: float) -> tuple[bool, float]:
+def interrupted(run: Callable[[], object], sender: Sender, after: float) -> tuple[bool, float]:
     """Return whether the work was interrupted, and how long it went on after the signal."""
-    timer = Signal(after)
+    sender.done.clear()
+    working = True
     try:
+        sender.waits.put(after)
         run()
-        ended = time.monotonic()
-        timer.wait()  # the signal comes here if not before
-        time.sleep(0.01)
+        working = False
+        sender.done.wait()  # the signal comes here if not before
+        time.sleep(0.05)
+        return False, 0.0  # Python drops an exception that is raised while an object is freed
     except KeyboardInterrupt:
         ended = time.monotonic()
-        timer.wait()
-        return True, ended - timer.sent
-    return False, 0.0
+        sender.done.wait()
+        return working, ended - sender.sent
 
 
 def main(kind: str, number: int) -> None:
@@ -152,10 +157,11 @@ def main(kind: str, number: int) -> None:
     result = work.run()
     whole = time.monotonic() - begin
     random.seed(kind)
+    sender = Sender()
     during, worst = 0, 0.0
     for n in range(number):
         faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True)
-        stopped, seconds = interrupted(work.run, random.uniform(0, min(whole, 1.0)))
+        stopped, seconds = interrupted(work.run, sender, random.uniform(0, min(whole, 1.0)))
         during += stopped
         worst = max(worst, seconds)
         assert seconds < MOST_SECONDS, f"interrupt {n} took {seconds:.2f} s"
