@@ -115,7 +115,7 @@ def test_sparse_losses_are_as_low_as_liblinears(n_labels: int, cost: float, seed
     for place, column in enumerate(signs.T):
         least = loss(features, column, cost, exact.coef_[place], exact.intercept_[place])
         ours = loss(features, column, cost, machines.weights[:, place], machines.intercepts[place])
-        assert ours <= least * (1 + 1e-3)
+        assert ours <= least * (1 + 2e-3)
 
 
 @pytest.mark.parametrize("length", [1.0, 1000.0])  # equations of long rows would be singular in single precision
