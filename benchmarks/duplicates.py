@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.search import paragraphs
 from parasphere import SphericalParagraphModel
-from parasphere.model import duplicates
-from parasphere.model.near_duplicates import THRESHOLD
+from parasphere.search import duplicates
+from parasphere.search.near_duplicates import THRESHOLD
 from parasphere.places import GLOVE
 
 PARAGRAPHS, COPIES = 20_000, 1_000

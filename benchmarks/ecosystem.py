@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from parasphere import ComposedVectors, Tokenizer, WordVectors
 from reproduction import datasets
 from parasphere.errors import ParasphereError
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.vectors import WORDLLAMA, Pieces
 
 WORDS = Tokenizer(digits=True)

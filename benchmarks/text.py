@@ -28,7 +28,7 @@ from tokenizers.pre_tokenizers import Split
 from parasphere import WordVectors, count_matrix, datasets
 from parasphere import Tokenizer as Words
 from parasphere._kernels import sum_rows
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.places import GLOVE
 from parasphere.text import string_buffers
 
@@ -141,7 +141,7 @@ READER = """
 import resource, sys, time
 from pathlib import Path
 from parasphere import WordVectors
-from parasphere.features import Reader
+from parasphere.model import Reader
 vectors = WordVectors.load("glove-6b-50d")
 start = time.perf_counter()
 bags = Reader(vectors).read(Path(sys.argv[1]))

@@ -35,7 +35,7 @@ from reproduction.datasets import SentencePairs, sentence_pairs
 from sklearn.linear_model import Ridge
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
-from parasphere.features.scatter import FLOOR
+from parasphere.model.scatter import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.vectors.english import KIND
@@ -195,7 +195,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
         return normalize(rows + moved, dim=1), weights * scaled.exp()
 
     def metric() -> Any:
-        """Return the metric of the offsets (:mod:`parasphere.features.scatter`)."""
+        """Return the metric of the offsets (:mod:`parasphere.model.scatter`)."""
         directions, lengths = now()
         sums = embedding_bag(ids, directions * lengths[:, None], begins, mode="sum")
         totals = embedding_bag(ids, lengths[:, None], begins, mode="sum").clamp_min(1e-6)

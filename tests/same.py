@@ -34,7 +34,7 @@ from parasphere import (
     vmf,
 )
 from parasphere.corpus import blocks
-from parasphere.model import duplicates
+from parasphere.search import duplicates
 
 RECORD = Path(__file__).with_suffix(".json")
 QUERIES = ["least squares", "Smooth a noisy signal.", "eigenvalues of a symmetric matrix", "random numbers"]

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
         StoreError,
         VectorsError,
     )
-    from .features import Bags
-    from .model import Index, SphericalParagraphModel
+    from .estimator import SphericalParagraphModel
+    from .model import Bags
+    from .search import Index
     from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
@@ -33,8 +34,9 @@ _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
-    "features": ["Bags"],
-    "model": ["Index", "SphericalParagraphModel"],
+    "estimator": ["SphericalParagraphModel"],
+    "model": ["Bags"],
+    "search": ["Index"],
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],

@@ -23,7 +23,7 @@ from parasphere import (
     WordVectors,
     storage,
 )
-from parasphere.features import Reader
+from parasphere.model import Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]

@@ -42,7 +42,7 @@ from parasphere import Tokenizer, WordVectors, storage
 from parasphere._kernels import sum_rows
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, CoverageWarning, ParasphereError, StoreError, VectorsError
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.vectors import formats
 
 Target = Callable[[Random, Path], None]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parasphere import JointVectors, SphericalParagraphModel, WordVectors, count_words
-from parasphere.model import duplicates
+from parasphere.search import duplicates
 
 MOST_SECONDS = 2.0  # from the signal to the end of the work, on a busy machine
 STUCK_SECONDS = 120

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from parasphere import ComposedVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.text import PIECE
 from parasphere.vectors import Pieces
 

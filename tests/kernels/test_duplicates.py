@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from parasphere import _kernels
-from parasphere.model import near_duplicates
+from parasphere.search import near_duplicates
 
 F4 = np.float32
 

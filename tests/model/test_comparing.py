@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from parasphere import CorpusError, ParasphereError, ScoreWarning, SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.features import Bags, Scatter
+from parasphere.model import Bags, Scatter
 from parasphere.model.comparing import cosines, unit_rows
 from parasphere.model.posterior import mapped
 from parasphere.sphere import vmf

@@ -216,7 +216,7 @@ def test_far_dimensions_and_mixed_lengths(dim: int, dtype: type) -> None:
 
 @pytest.mark.parametrize("strength", [0.0, 10.0, math.inf])
 def test_alone_in_a_batch_and_in_threads(strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parasphere.features.reader.STEP_BYTES", 200)  # many steps for the threads to share
+    monkeypatch.setattr("parasphere.model.reader.STEP_BYTES", 200)  # many steps for the threads to share
     fitted = model(prior_strength=strength).fit(TEXTS)
     together = fitted.posterior([*TEXTS, *ODD])
     for i, text in enumerate([*TEXTS, *ODD]):

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets, storage
-from parasphere.features.exact import exact_mean_sum, exact_products, exact_sum
 from parasphere.model import CorpusStatistics, Partition
+from parasphere.model.exact import exact_mean_sum, exact_products, exact_sum
 
 NUMBERS = st.floats(-(2.0**980), 2.0**980, allow_subnormal=True)
 RNG = np.random.default_rng(5)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from parasphere import CorpusError, JointVectors, StoreError, Tokenizer, WordVectors
-from parasphere.features import Reader, held_texts
+from parasphere.model import Reader, held_texts
 from reproduction.baselines import (
     BagOfWords,
     FastSent,

@@ -11,7 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from parasphere import Tokenizer, Vocabulary, WordVectors, count_matrix, count_words
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.text.stopwords import ENGLISH
 from reproduction import datasets
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.features import Reader
-from parasphere.model.estimator import GLOVE
+from parasphere.estimator import GLOVE
+from parasphere.model import Reader
 from reproduction import datasets
 from reproduction.baselines import BagOfWords
 from reproduction.datasets import Dataset

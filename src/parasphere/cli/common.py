@@ -22,7 +22,7 @@ from ..printable import visible, visible_json
 from ..progress import progress
 
 if TYPE_CHECKING:
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
 
 
 class Screen(Console):
@@ -126,7 +126,7 @@ def documents(corpus: Path) -> Any:
 
 def load_model(model: Path, vectors: str | None = None) -> "SphericalParagraphModel":
     """Load a model that 'parasphere fit' wrote."""
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
 
     return SphericalParagraphModel.load(model, vectors=vectors)
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import normalize
 
 from .. import datasets
 from ..errors import MissingExtraError
-from ..features import Reader
-from ..model import Posterior, SphericalParagraphModel
+from ..estimator import SphericalParagraphModel
+from ..model import Posterior, Reader
 from ..topics import SphericalTopics
 from ..vectors import WordVectors, default_tokenizer
 

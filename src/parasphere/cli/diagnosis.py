@@ -175,7 +175,7 @@ def _trial(problems: list[str]) -> dict[str, float]:
 
 
 def _once() -> float:
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
 
     model = SphericalParagraphModel(max_iter=5).fit(_TEXTS)
     model.index(_TEXTS).search(_TEXTS[0], 2)

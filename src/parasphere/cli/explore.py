@@ -12,8 +12,9 @@ from . import options
 from .common import documents, quiet, reading, say, telling
 
 if TYPE_CHECKING:
+    from ..estimator import SphericalParagraphModel
     from ..explorer import Documents, Landscape
-    from ..model import Index, SphericalParagraphModel
+    from ..search import Index
 
 PORT = 8765
 
@@ -126,7 +127,7 @@ def _first(
 
 
 def _loaded(model: Path, vectors: str | None) -> "SphericalParagraphModel":
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
 
     return SphericalParagraphModel.load(model, vectors=vectors)
 

@@ -93,7 +93,7 @@ def fit(
         parasphere fit 'texts/*.parquet' --cluster local:4 --out model
     """
     from ..corpus import blocks
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
     from ..storage import check_target, checkpoints_kept
 
     check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it

@@ -50,7 +50,7 @@ def index(
         parasphere index model texts.txt --out index
         parasphere index model news.csv --text-column body --id-column id --out index
     """
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
     from ..storage import check_target
 
     check_target(folder, "index")  # before the work rather than after it
@@ -99,7 +99,7 @@ def search(
         parasphere search index --queries queries.txt --json
     """
     from ..corpus import blocks
-    from ..model import Index
+    from ..search import Index
 
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
@@ -157,7 +157,7 @@ def duplicates(
         parasphere duplicates news.csv --id-column id --threshold 0.9 --json
     """
     from ..corpus import blocks
-    from ..model import duplicates as find
+    from ..search import duplicates as find
 
     with reading("reading", corpus) as at:
         held = list(

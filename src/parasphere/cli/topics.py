@@ -53,7 +53,7 @@ def topics(
         parasphere topics texts.txt
         parasphere topics news.csv --text-column body --topics 20 --map map.html
     """
-    from ..model import SphericalParagraphModel
+    from ..estimator import SphericalParagraphModel
     from ..plots import EXTENSIONS, draw_map
     from ..storage import check_target
     from ..topics import SphericalTopics

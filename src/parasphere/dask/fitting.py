@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from .. import storage
 from ..errors import ParasphereError
-from ..features import Bags, Reader, first_texts
-from ..model import CorpusStatistics, Run
+from ..model import Bags, CorpusStatistics, Reader, Run, first_texts
 from ..model.em import BLOCK
 from ..progress import progress
 from ..text import Tokenizer

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..model import Index, Match
+from ..model import Match
+from ..search import Index
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
 from .partitions import sources_of

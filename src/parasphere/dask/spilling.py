@@ -18,8 +18,7 @@ import numpy as np
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..features import Bags, Reader
-from ..model import CorpusStatistics, Partition, Prior, Run
+from ..model import Bags, CorpusStatistics, Partition, Prior, Reader, Run
 from ..model.em import Start, first_kappa
 from .outcomes import Errors, Outcome, attempt
 

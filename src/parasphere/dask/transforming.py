@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..model import SphericalParagraphModel, writer
+from ..estimator import SphericalParagraphModel
+from ..model import writer
 from ..text import Tokenizer
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError, ParasphereError
-from ..model import Index
+from ..search import Index
 
 DAY = 86_400.0  # seconds
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from .. import __version__, storage
 from ..errors import StoreError
-from ..model import Index, SphericalParagraphModel
+from ..estimator import SphericalParagraphModel
 from ..plots import neighbour_map
+from ..search import Index
 from ..topics import SphericalTopics
 from .documents import Documents
 

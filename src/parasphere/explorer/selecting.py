@@ -8,8 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError
-from ..model.lexical import Lexical
 from ..printable import visible
+from ..search.lexical import Lexical
 from ..topics.words import likelihood_ratio
 from .documents import DAY, Documents
 from .highlighting import EXCERPT, Marked, located, pieces

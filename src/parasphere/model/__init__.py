@@ -1,33 +1,37 @@
-"""The Spherical Paragraph Model: its equations, EM, posteriors, explanations, search, and the estimator."""
+"""The Spherical Paragraph Model: texts to bags, its equations, EM, posteriors and explanations."""
 
+from .bags import Bags
 from .comparing import MatchExplanation
 from .ecosystem import langchain_embeddings
 from .em import Online, Run, Sampled
 from .equations import Prior
-from .estimator import SphericalParagraphModel
 from .explain import Explanation
 from .exports import writer
-from .index import Index
-from .near_duplicates import Duplicate, duplicates
+from .inputs import as_texts, first_texts, held_texts
 from .posterior import Posterior
-from .search import Match
+from .reader import Reader, n_threads
+from .scatter import Scatter
+from .similar import Match
 from .statistics import CorpusStatistics, Partition
 
 __all__ = [
+    "Bags",
     "CorpusStatistics",
-    "Duplicate",
     "Explanation",
-    "Index",
     "Match",
     "MatchExplanation",
     "Online",
     "Partition",
     "Posterior",
     "Prior",
+    "Reader",
     "Run",
     "Sampled",
-    "SphericalParagraphModel",
-    "duplicates",
+    "Scatter",
+    "as_texts",
+    "first_texts",
+    "held_texts",
     "langchain_embeddings",
+    "n_threads",
     "writer",
 ]

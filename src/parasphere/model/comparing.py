@@ -3,7 +3,7 @@
 All texts of a corpus share a direction, and the posterior of a short text is mostly that direction: the cosine of two
 posterior directions says little about the two texts. What a text itself says is by how much it moves the expectation,
 ``E[d | text] - E[d]``, measured in the metric in which words scatter within texts alike in all directions
-(:mod:`parasphere.features.scatter`)::
+(:mod:`parasphere.model.scatter`)::
 
     offset = W (E[d | text] - E[d])        W = (C / v)^(-1/2)
 
@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features import Reader
 from ..sphere import vmf
 from .equations import Prior
 from .posterior import Posterior, unit_rows
+from .reader import Reader
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ParasphereError, import_extra
-from ..features import Reader, Scatter
 from ..sphere import vmf
 from ..vectors import writable, write_static
 from .equations import Prior
 from .posterior import Space, check_space, mapped, unit_rows
+from .reader import Reader
+from .scatter import Scatter
 
 Floats = NDArray[np.float64]
 

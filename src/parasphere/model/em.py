@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..errors import CorpusError, ParasphereError
-from ..features import Bags
 from ..progress import progress
 from ..sphere import vmf
 from ..storage import check_layouts, check_types, storable
 from . import equations
+from .bags import Bags
 from .equations import Method, Prior
 from .statistics import CorpusStatistics, FirstKappa, Partition, solved_kappa
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..features import Reader
 from .equations import Prior
 from .posterior import Posterior
+from .reader import Reader
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, ScoreWarning
-from ..features import Bags, DocumentInputs, Scatter
+from .bags import Bags
 from .comparing import MatchExplanation, cosines, doubts, explain_match, log_bayes_factor
 from .em import Sampled, draw
 from .equations import Prior
 from .explain import Explanation, explain
-from .index import Index
-from .near_duplicates import THRESHOLD, Duplicate, duplicates
+from .mixin import DocumentInputs
 from .posterior import Posterior, posterior_of
-from .search import similar
+from .scatter import Scatter
+from .similar import similar
 
 Floats = NDArray[np.float64]
 
@@ -139,45 +139,6 @@ class Inference(DocumentInputs):
         parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
         matches = similar(asked.offset, ((block, posterior.offset) for block, posterior in parts), k)
         return [found if said else [] for found, said in zip(matches, known, strict=True)] if several else matches[0]
-
-    def index(
-        self,
-        source: Any,
-        ids: Any = None,
-        *,
-        dtype: DTypeLike = np.float32,
-        texts: bool = True,
-        words: bool = True,
-        **columns: Any,
-    ) -> Index:
-        """Return an index of a corpus: documents that are read once and searched many times.
-
-        Parameters
-        ----------
-        source : texts, token lists, columns or path
-        ids : str or sequence, default=None
-            The name of the column with the ids, or the ids themselves: one per document, all different. None numbers
-            the documents.
-        dtype : {float32, float16}, default=float32
-            Type of the offsets; float16 takes half the room, and similarities are exact to three digits.
-        texts : bool, default=True
-            Keep the texts, so that results show them.
-        words : bool, default=True
-            Keep which words occur in which documents, so that searches use them together with the offsets.
-        **columns
-            Passed to :func:`parasphere.corpus.blocks`.
-        """
-        check_is_fitted(self)
-        index = Index.empty(self, dtype=dtype, texts=texts, words=words)
-        index.add(source, ids, **columns)
-        return index
-
-    def duplicates(self, source: Any, threshold: float = THRESHOLD, **columns: Any) -> list[Duplicate]:
-        """Return all pairs of texts that share most of their words, as the model splits them into words.
-
-        See :func:`parasphere.model.duplicates`, which needs no model.
-        """
-        return duplicates(source, threshold, tokenizer=self._reader().tokenizer, **columns)
 
     def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
         """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).

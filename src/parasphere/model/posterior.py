@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import map_shifted_rows, unit_combinations
-from ..features import Bags
 from ..sphere import vmf
 from . import equations
+from .bags import Bags
 from .equations import Prior
 from .solver import numbers_of, unit_offsets
 
@@ -40,7 +40,7 @@ class Posterior:
     prior : Prior
         The prior of the model.
     whitening : (dim, dim) array, default=None
-        The metric of :attr:`offset` (:class:`parasphere.features.Scatter`); None is the ordinary one.
+        The metric of :attr:`offset` (:class:`parasphere.model.Scatter`); None is the ordinary one.
     """
 
     direction: NDArray[Any]

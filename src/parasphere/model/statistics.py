@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError
-from ..features import Bags, Reader, Scatter
-from ..features.exact import Exact, exact_mean_sum, exact_sum
 from ..sphere.bessel import Array
 from ..storage import check_layouts, check_types, storable
 from . import equations
+from .bags import Bags
 from .equations import Prior
+from .exact import Exact, exact_mean_sum, exact_sum
+from .reader import Reader
+from .scatter import Scatter
 
 FirstKappa = Callable[[equations.Statistics, Prior], Array]  # the word concentrations that EM starts from
 

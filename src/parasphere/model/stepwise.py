@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ..features import Bags, Reader, Scatter, as_texts
+from .bags import Bags
 from .em import Run, Start, first_kappa
 from .equations import Method
 from .inference import Inference
+from .inputs import as_texts
 from .posterior import Space
+from .reader import Reader
+from .scatter import Scatter
 from .statistics import CorpusStatistics, Partition
 
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError, StoreError
-from ..model import Index, Match, SphericalParagraphModel
+from ..estimator import SphericalParagraphModel
+from ..model import Match
+from ..search import Index
 from ..storage import is_saved
 from ..topics import SphericalTopics
 from .settings import Settings

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError
-from ..features import as_texts
-from ..model import SphericalParagraphModel
+from ..estimator import SphericalParagraphModel
+from ..model import as_texts
 from ..sphere import MovMF
 from ..storage import Saved
 from ..text import Tokenizer

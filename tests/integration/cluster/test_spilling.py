@@ -7,7 +7,7 @@ import pytest
 
 from parasphere.dask.spilling import _load_piece, _save_piece
 from parasphere.errors import StoreError
-from parasphere.features import Bags
+from parasphere.model import Bags
 
 
 @pytest.fixture

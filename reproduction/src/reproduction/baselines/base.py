@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
-from parasphere.features import as_texts, held_texts
+from parasphere.model import as_texts, held_texts
 from parasphere.storage import Saved
 from parasphere.text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
 from parasphere.vectors import WordVectors, default_tokenizer, is_learner, resolve

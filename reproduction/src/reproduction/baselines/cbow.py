@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.features import Bags, Reader
+from parasphere.model import Bags, Reader
 from parasphere.text import AnyTokenizer
 from parasphere.vectors import ENGLISH
 

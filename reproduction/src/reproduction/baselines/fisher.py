@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
-from parasphere.features import as_texts
+from parasphere.model import as_texts
 from parasphere.text import AnyTokenizer, count_matrix
 from parasphere.vectors import ENGLISH
 

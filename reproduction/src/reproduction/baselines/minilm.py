@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import StoreError
-from parasphere.features import as_texts
+from parasphere.model import as_texts
 from parasphere.progress import progress
 
 from ..extras import import_extra

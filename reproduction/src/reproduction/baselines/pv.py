@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, ParasphereError
-from parasphere.features import as_texts, held_texts
+from parasphere.model import as_texts, held_texts
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Vocabulary, count_words, split_texts
 from parasphere.vectors import resolve

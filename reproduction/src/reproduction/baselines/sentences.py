@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parasphere.corpus import blocks, one_text, strings
 from parasphere.errors import CorpusError
-from parasphere.features import as_texts
+from parasphere.model import as_texts
 from parasphere.progress import progress
 from parasphere.storage import PACKINGS
 from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordCounter

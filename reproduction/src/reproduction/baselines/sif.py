@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError
-from parasphere.features import Reader, as_texts, held_texts
+from parasphere.model import Reader, as_texts, held_texts
 from parasphere.text import AnyTokenizer, count_matrix, count_words
 from parasphere.vectors import ENGLISH
 

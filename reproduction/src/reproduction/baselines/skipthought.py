@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.features import as_texts, held_texts
+from parasphere.model import as_texts, held_texts
 from parasphere.storage import Checkpoint
 from parasphere.text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
 from parasphere.vectors import WordVectors, is_learner, resolve

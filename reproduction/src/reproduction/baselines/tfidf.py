@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError, ParasphereError
-from parasphere.features import as_texts
+from parasphere.model import as_texts
 from parasphere.text import AnyTokenizer, Vocabulary
 
 from ..loops import compiled

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from parasphere.errors import ParasphereError
-from parasphere.model import Posterior, Prior, SphericalParagraphModel
+from parasphere.estimator import SphericalParagraphModel
+from parasphere.model import Posterior, Prior
 from parasphere.model.posterior import unit_rows
 from parasphere.sphere import vmf
 from parasphere.vectors import WordVectors

@@ -18,7 +18,7 @@ from sklearn.pipeline import FeatureUnion
 
 from parasphere import storage
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.model import SphericalParagraphModel
+from parasphere.estimator import SphericalParagraphModel
 from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
 from parasphere.vectors import GLOVE, JointVectors, WordVectors

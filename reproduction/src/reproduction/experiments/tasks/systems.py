@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from parasphere.errors import ParasphereError
-from parasphere.model import SphericalParagraphModel
+from parasphere.estimator import SphericalParagraphModel
 from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
 from parasphere.vectors import JointVectors, WordVectors

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
-from parasphere.model import ranking
-from parasphere.model.fusion import Fusion
+from parasphere.search import ranking
+from parasphere.search.fusion import Fusion
 from parasphere.storage import load, save
 
 RNG = np.random.default_rng(5)

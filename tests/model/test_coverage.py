@@ -15,7 +15,7 @@ from parasphere import (
     Tokenizer,
     WordVectors,
 )
-from parasphere.features import Reader
+from parasphere.model import Reader
 
 KNOWN = ["north", "east", "west"]
 TEXTS = ["north foreign words", "east alien", "west north words"] * 10  # 40 of 80 words are known

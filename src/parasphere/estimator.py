@@ -7,23 +7,24 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import CorpusError, FewDocumentsWarning, ParasphereError
-from ..features import Bags, Reader, Scatter
-from ..storage import Saved
-from ..text import AnyTokenizer, Tokenizer
-from ..vectors import ENGLISH, GLOVE
-from .ecosystem import Ecosystem
-from .em import Online, Run, Start, fit_prior
-from .equations import Method, Prior
-from .inference import Inference
-from .posterior import Space, check_space, directions_of, unit_offsets_of
-from .stepwise import Stepwise
+from .errors import CorpusError, FewDocumentsWarning, ParasphereError
+from .model import Bags, Reader, Scatter
+from .model.ecosystem import Ecosystem
+from .model.em import Online, Run, Start, fit_prior
+from .model.equations import Method, Prior
+from .model.inference import Inference
+from .model.posterior import Space, check_space, directions_of, unit_offsets_of
+from .model.stepwise import Stepwise
+from .search import THRESHOLD, Duplicate, Index, duplicates
+from .storage import Saved
+from .text import AnyTokenizer, Tokenizer
+from .vectors import ENGLISH, GLOVE
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
@@ -278,6 +279,45 @@ class SphericalParagraphModel(
             reader.vectors = reader.vectors.without_source()
             model.reader_ = reader
         super(SphericalParagraphModel, model).save(folder)
+
+    def index(
+        self,
+        source: Any,
+        ids: Any = None,
+        *,
+        dtype: DTypeLike = np.float32,
+        texts: bool = True,
+        words: bool = True,
+        **columns: Any,
+    ) -> Index:
+        """Return an index of a corpus: documents that are read once and searched many times.
+
+        Parameters
+        ----------
+        source : texts, token lists, columns or path
+        ids : str or sequence, default=None
+            The name of the column with the ids, or the ids themselves: one per document, all different. None numbers
+            the documents.
+        dtype : {float32, float16}, default=float32
+            Type of the offsets; float16 takes half the room, and similarities are exact to three digits.
+        texts : bool, default=True
+            Keep the texts, so that results show them.
+        words : bool, default=True
+            Keep which words occur in which documents, so that searches use them together with the offsets.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        check_is_fitted(self)
+        index = Index.empty(self, dtype=dtype, texts=texts, words=words)
+        index.add(source, ids, **columns)
+        return index
+
+    def duplicates(self, source: Any, threshold: float = THRESHOLD, **columns: Any) -> list[Duplicate]:
+        """Return all pairs of texts that share most of their words, as the model splits them into words.
+
+        See :func:`parasphere.search.duplicates`, which needs no model.
+        """
+        return duplicates(source, threshold, tokenizer=self._reader().tokenizer, **columns)
 
     def _fit(self, bags: Bags) -> None:
         self._run = self._run_reader = None  # a loop of steps that was not finished is given up

@@ -54,7 +54,7 @@ class Bags:
     Examples
     --------
     >>> from parasphere import WordVectors
-    >>> from parasphere.features import Reader
+    >>> from parasphere.model import Reader
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> bags = Reader(vectors).read(["North, north and east", ""])
     >>> bags.sums

@@ -6,7 +6,7 @@ subject differ along these axes by chance. Let C be the covariance of words with
 the covariance ``C / l`` around the direction of its text, so that after ``C^(-1/2)`` it errs equally in all directions,
 and differences between texts count for as much as they stand out from that error.
 
-Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.features.exact`): the
+Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.model.exact`): the
 scatter of a corpus has the same bits whether it is read at once or in parts.
 """
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
 from parasphere.corpus import strings
-from parasphere.features import Reader, reader
+from parasphere.model import Reader, reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
 

@@ -14,16 +14,15 @@ from numpy.typing import DTypeLike, NDArray
 from .. import storage
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, StoreError
-from ..features import n_threads
+from ..model import Match, n_threads
+from ..model.posterior import unit_rows
 from ..storage import WRONG_FACTS, check_types, storable
 from .approximate import CANDIDATES, Graph
 from .fusion import SAMPLE, Fusion, find_fusion
 from .index_columns import DTYPES, KIND, WORDS, as_arrays, check_arrays, check_distinct, columns
 from .lexical import Lexical, lexical_tokenizer
 from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
-from .posterior import unit_rows
 from .ranking import Question, Ranked, rank, rank_among
-from .search import Match
 
 
 @dataclass(eq=False, repr=False)
@@ -225,7 +224,7 @@ class Index:
         Parameters
         ----------
         threshold : float, default=0.6
-            The smallest similarity (:func:`parasphere.model.duplicates`).
+            The smallest similarity (:func:`parasphere.search.duplicates`).
         """
         if self.lexical is None:
             raise ParasphereError("duplicates are found by words, and the index was made with words=False")

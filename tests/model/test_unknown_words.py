@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere import CoverageWarning, ParasphereError, SphericalParagraphModel, VectorsError, WordVectors
-from parasphere.features import Reader
+from parasphere.model import Reader
 from parasphere.text import HASHED, Lookup, Tokenizer
 
 RNG = np.random.default_rng(3)

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..model.posterior import unit_rows
 from ..text import split_texts
 from .lexical import Lexical
-from .posterior import unit_rows
 
 SAMPLE = 1024  # texts that the weights are found with, at most
 QUERY_WORDS = 10
