@@ -20,6 +20,10 @@ class StoreError(ParasphereError):
     """A file or folder that cannot be written, or a saved folder that is missing, damaged, or of another kind."""
 
 
+class InvalidParameterError(ParasphereError, TypeError):
+    """A parameter of an estimator has a value of the wrong type, or one out of its range."""
+
+
 class ParasphereWarning(UserWarning):
     """Something was done as requested, but may not be what was intended."""
 

@@ -1,16 +1,15 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..parameters import ARRAY_LIKE, Constraints, number, one_of
 from ..progress import progress
 from . import vmf
 from .components import Components, responsibilities, revive
@@ -110,10 +109,10 @@ class MovMF(ClusterMixin, RowEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
-        "n_components": [COUNT], "kappa": [StrOptions({"free", "shared"})], "n_init": [COUNT],
-        "init": [StrOptions({"k-means++", "random"}), "array-like"], "assignment": [StrOptions({"soft", "hard"})],
-        "max_kappa": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right")],
+    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
+        "n_components": COUNT, "kappa": one_of("free", "shared"), "n_init": COUNT,
+        "init": one_of("k-means++", "random") | ARRAY_LIKE, "assignment": one_of("soft", "hard"),
+        "max_kappa": number(float, 0, vmf.MAX_KAPPA, "right"),
     }  # fmt: skip
 
     weights_: Floats = field(init=False)

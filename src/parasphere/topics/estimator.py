@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError
 from ..estimator import SphericalParagraphModel
 from ..model import as_texts
+from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
 from ..storage import Saved
 from ..text import Tokenizer
@@ -106,13 +105,13 @@ class SphericalTopics(
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "model": [HasMethods(["fit", "transform"]), None],
-        "n_topics": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "lexical_weight": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
-        "n_neighbours": [Interval(Integral, 0, None, closed="left")],
-        "outliers": ["boolean"],
-        "random_state": ["random_state"],
+    _parameters: ClassVar[Constraints] = {
+        "model": having("fit", "transform") | NONE,
+        "n_topics": number(int, 1) | one_of("auto"),
+        "lexical_weight": number(float, 0, 1, "both") | one_of("auto"),
+        "n_neighbours": number(int, 0),
+        "outliers": BOOLEAN,
+        "random_state": RANDOM_STATE,
     }
     _layouts: ClassVar = {
         "axes_": "f4[axes,columns]", **TopicSums.sum_layouts,
@@ -148,7 +147,7 @@ class SphericalTopics(
         X : texts, token lists, columns or path
         y : ignored
         """
-        self._validate_params()
+        check_parameters(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         held = list(blocks(as_texts(X)))
         rows = self._represent(held, rng)

@@ -1,14 +1,13 @@
 """The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from parasphere.parameters import NONE, Constraints, number
 from parasphere.progress import progress
 from parasphere.sphere import vmf
 from parasphere.sphere.directions import (
@@ -102,8 +101,8 @@ class SphericalAdmixture(RowEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
-        "n_topics": [COUNT], "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
+    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
+        "n_topics": COUNT, "prior_concentration": number(float, 0, vmf.MAX_KAPPA, "right") | NONE,
     }  # fmt: skip
 
     topics_: Floats = field(init=False)
