@@ -8,7 +8,6 @@ to 7, and two of them share a byte. The weights are kept apart, with mean 1 over
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +34,7 @@ V = TypeVar("V", bound=StoredVectors)
 
 def english_folder() -> Path:
     """Return the folder of the vectors that come with the library."""
-    return Path(str(resources.files(__package__))) / ENGLISH
+    return Path(__file__).parent / ENGLISH
 
 
 def load_english(cls: type[V], folder: Path | None = None) -> V:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import WORDLLAMA
@@ -105,6 +104,8 @@ class Pieces:
 
     def sums(self, texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sum of the rows of the pieces of each text, and how many pieces it has: (n, dim), (n,)."""
+        from scipy import sparse
+
         found, lengths = [np.empty((0, self.dim))], [np.empty(0, np.int64)]
         wide = self.table.astype(np.float64)
         for begin in range(0, len(texts), _CHUNK):
