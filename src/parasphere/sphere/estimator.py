@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..parameters import RANDOM_STATE, VERBOSE, Constraints, check_parameters, number
 from ..storage import Saved
-from .directions import unit_rows
+from .directions import validated_rows
 
 COUNT = number(int, 1)
 
@@ -27,9 +27,9 @@ class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     }  # fmt: skip
 
     def _fit_rows(self, X: Any, least: str) -> tuple[Any, NDArray[np.bool_]]:
-        """Validate the parameters, of which ``least`` is the number of rows needed, and return :func:`unit_rows`."""
+        """Check the parameters, of which ``least`` is the number of rows needed; return :func:`validated_rows`."""
         check_parameters(self)
-        rows, present = unit_rows(self, X, reset=True)
+        rows, present = validated_rows(self, X, reset=True)
         if present.sum() < getattr(self, least):
             raise ValueError(
                 f"{least}={getattr(self, least)} needs at least as many rows that are not zero; "

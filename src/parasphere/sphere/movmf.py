@@ -13,7 +13,7 @@ from ..parameters import ARRAY_LIKE, Constraints, number, one_of
 from ..progress import progress
 from . import vmf
 from .components import Components, responsibilities, revive
-from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
+from .directions import Floats, cosines, dense_columns, spread_seeds, unit_columns, validated_rows, weighted_sums
 from .estimator import COUNT, RowEstimator
 
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
@@ -214,7 +214,7 @@ class MovMF(ClusterMixin, RowEstimator):
 
     def _rows(self, X: Any) -> tuple[Any, NDArray[np.bool_]]:
         check_is_fitted(self)
-        return unit_rows(self, X, reset=False)
+        return validated_rows(self, X, reset=False)
 
     def _joint(self, rows: Any) -> Floats:
         """Return :meth:`Components.log_joint`, (n, k); for a row of zeros, the log-weights alone."""
@@ -232,12 +232,12 @@ class MovMF(ClusterMixin, RowEstimator):
             given = np.asarray(self.init, np.float64)
             if given.shape != (k, dim) or not np.isfinite(given).all() or not given.any(axis=1).all():
                 raise ValueError(f"init must hold {k} finite directions of {dim} numbers, not an array {given.shape}")
-            directions = normalised(np.array(given.T, order="C"))[0]
+            directions = unit_columns(np.array(given.T, order="C"))[0]
         else:
             places = spread_seeds(rows, k, rng) if self.init == "k-means++" else rng.choice(n, k, replace=False)
             directions = dense_columns(rows, places)
         nearest = cosines(rows, directions).argmax(axis=1)
-        lengths = normalised(weighted_sums(rows, np.eye(k)[nearest]))[1]
+        lengths = unit_columns(weighted_sums(rows, np.eye(k)[nearest]))[1]
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)
         return Components(np.full(k, 1.0 / k), directions, np.full(k, shared))
 
@@ -273,7 +273,7 @@ class MovMF(ClusterMixin, RowEstimator):
         """
         n, dim = rows.shape
         mass = resp.sum(axis=0)
-        directions, lengths = normalised(weighted_sums(rows, resp))
+        directions, lengths = unit_columns(weighted_sums(rows, resp))
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)
         if self.kappa == "shared":
             kappa = np.full(len(mass), shared)

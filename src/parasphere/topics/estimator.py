@@ -18,6 +18,7 @@ from ..estimator import SphericalParagraphModel
 from ..model import as_texts
 from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
+from ..sphere.rows import unit_rows
 from ..storage import Saved
 from ..text import Tokenizer
 from . import representation
@@ -246,8 +247,7 @@ class SphericalTopics(
         labels = _divided(drawn, max(1, min(MOST, len(drawn) // FEWEST_TEXTS)), seed)
         names, labels = np.unique(labels, return_inverse=True)
         merges = merge_topics(sums_of(landmarks, labels, len(names)), np.bincount(labels).astype(float))
-        centres = sums_of(drawn, labels, len(names))
-        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        centres = unit_rows(sums_of(drawn, labels, len(names)))
         averaged = [smoothed(half, landmarks, self.n_neighbours) for half in halves]
         topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in averaged]
         k = representation.best_number(topics[0], topics[1], merges)
