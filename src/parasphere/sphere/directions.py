@@ -77,7 +77,7 @@ def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[n
     chosen[0] = rng.randint(n)
     away = _versines(rows, chosen[:1])[:, 0]
     trials = 2 + int(np.log(count))
-    for place in range(1, count):
+    for i in range(1, count):
         total = away.sum()
         if total > 0:
             drawn = np.searchsorted(np.cumsum(away), rng.uniform(size=trials) * total)
@@ -85,15 +85,15 @@ def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[n
             drawn = rng.randint(n, size=trials)
         after = np.minimum(away[:, None], _versines(rows, np.minimum(drawn, n - 1)))
         best = int(after.sum(axis=0).argmin())
-        chosen[place], away = min(int(drawn[best]), n - 1), after[:, best]
+        chosen[i], away = min(int(drawn[best]), n - 1), after[:, best]
     return chosen
 
 
-def dense_columns(rows: Any, places: NDArray[np.int64]) -> Floats:
+def dense_columns(rows: Any, indices: NDArray[np.int64]) -> Floats:
     """Return some rows as the columns of a dense matrix, (dim, k)."""
-    some = rows[places]
+    some = rows[indices]
     return np.ascontiguousarray((some.toarray() if sparse.issparse(some) else some).T)
 
 
-def _versines(rows: Any, places: NDArray[np.int64]) -> Floats:
-    return np.maximum(1.0 - cosines(rows, dense_columns(rows, places)), 0.0)
+def _versines(rows: Any, indices: NDArray[np.int64]) -> Floats:
+    return np.maximum(1.0 - cosines(rows, dense_columns(rows, indices)), 0.0)

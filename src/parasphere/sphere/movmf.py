@@ -229,13 +229,13 @@ class MovMF(ClusterMixin, RowEstimator):
         """Return equal weights, the initial directions, and the concentration of the rows about the nearest of them."""
         k, (n, dim) = self.n_components, rows.shape
         if not isinstance(self.init, str):
-            given = np.asarray(self.init, np.float64)
-            if given.shape != (k, dim) or not np.isfinite(given).all() or not given.any(axis=1).all():
-                raise ValueError(f"init must hold {k} finite directions of {dim} numbers, not an array {given.shape}")
-            directions = unit_columns(np.array(given.T, order="C"))[0]
+            init = np.asarray(self.init, np.float64)
+            if init.shape != (k, dim) or not np.isfinite(init).all() or not init.any(axis=1).all():
+                raise ValueError(f"init must hold {k} finite directions of {dim} numbers, not an array {init.shape}")
+            directions = unit_columns(np.array(init.T, order="C"))[0]
         else:
-            places = spread_seeds(rows, k, rng) if self.init == "k-means++" else rng.choice(n, k, replace=False)
-            directions = dense_columns(rows, places)
+            seeds = spread_seeds(rows, k, rng) if self.init == "k-means++" else rng.choice(n, k, replace=False)
+            directions = dense_columns(rows, seeds)
         nearest = cosines(rows, directions).argmax(axis=1)
         lengths = unit_columns(weighted_sums(rows, np.eye(k)[nearest]))[1]
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)

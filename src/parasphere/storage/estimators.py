@@ -28,7 +28,7 @@ from .layouts import check_layouts
 from .tensors import Arrays
 
 Facts = dict[str, Any]
-Given = Mapping[str, Any]
+Overrides = Mapping[str, Any]
 
 
 class Storable(Protocol):
@@ -38,10 +38,10 @@ class Storable(Protocol):
         """Return the state: facts, which are values that can be saved themselves, and arrays."""
 
     @classmethod
-    def from_saved(cls, facts: Facts, arrays: Arrays, given: Given) -> Self:
+    def from_saved(cls, facts: Facts, arrays: Arrays, overrides: Overrides) -> Self:
         """Return an instance of this state, which must be checked.
 
-        ``given`` holds the arguments ``vectors`` and ``tokenizer`` of ``load``. A ParasphereError is raised if the
+        ``overrides`` are the arguments ``vectors`` and ``tokenizer`` of ``load``. A ParasphereError is raised if the
         state is invalid, a StoreError if something else is missing.
         """
 
@@ -144,8 +144,8 @@ class Saved:
         except StoreError as error:
             raise StoreError(f"{folder}: {error}") from error
         except WRONG_FACTS as error:
-            found = str(error) if isinstance(error, ParasphereError) else repr(error)
-            raise StoreError(f"{folder} holds no valid {cls.__name__} ({found}): it is damaged.") from error
+            reason = str(error) if isinstance(error, ParasphereError) else repr(error)
+            raise StoreError(f"{folder} holds no valid {cls.__name__} ({reason}): it is damaged.") from error
 
     def _check_parameters(self) -> None:
         """Raise unless the parameters are valid; subclasses may check more than their types."""
@@ -234,7 +234,7 @@ class _Packing:
         if type(value) in _STORABLES.values():
             return self._object(value, path)
         if isinstance(value, list | tuple):
-            items = [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
+            items = [self.value(item, f"{path}.{index}") for index, item in enumerate(value)]
             return {"tuple" if isinstance(value, tuple) else "list": items}
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             return {"dict": {key: self.value(item, f"{path}.{key}") for key, item in value.items()}}
@@ -264,14 +264,14 @@ class _Packing:
 class _Unpacking:
     """Turns the facts and arrays of :class:`_Packing` into values again."""
 
-    def __init__(self, arrays: Arrays, given: Given) -> None:
-        self.arrays, self.given = arrays, given
+    def __init__(self, arrays: Arrays, overrides: Overrides) -> None:
+        self.arrays, self.overrides = arrays, overrides
         self.made: dict[str, Any] = {}
 
     def estimator(self, kind: type, facts: Facts, path: str) -> Any:
         parameters = {name: self.value(fact, f"{path}{name}") for name, fact in facts["parameters"].items()}
-        if self.given["vectors"] is not None and isinstance(parameters.get("vectors"), str):
-            parameters["vectors"] = self.given["vectors"]  # they were moved
+        if self.overrides["vectors"] is not None and isinstance(parameters.get("vectors"), str):
+            parameters["vectors"] = self.overrides["vectors"]  # they were moved
         check_types(kind.__init__, parameters)  # type: ignore[misc]
         made = kind(**parameters)
         for name, fact in facts["learned"].items():
@@ -295,7 +295,7 @@ class _Unpacking:
         if kind == "strings":
             return np.array([str(item) for item in value], object)
         if kind in ("list", "tuple"):
-            items = [self.value(item, f"{path}.{place}") for place, item in enumerate(value)]
+            items = [self.value(item, f"{path}.{index}") for index, item in enumerate(value)]
             return items if kind == "list" else tuple(items)
         if kind == "dict":
             return {key: self.value(item, f"{path}.{key}") for key, item in value.items()}
@@ -308,13 +308,13 @@ class _Unpacking:
         if at not in self.made:
             facts = {key: self.value(item, f"{at}.{key}") for key, item in fact["facts"].items()}
             arrays = {key: self.arrays[f"{at}.{key}"] for key in fact["arrays"]}
-            self.made[at] = _registered(_STORABLES, fact["object"]).from_saved(facts, arrays, self.given)
+            self.made[at] = _registered(_STORABLES, fact["object"]).from_saved(facts, arrays, self.overrides)
         return self.made[at]
 
     def _function(self, name: str, written: Any) -> Any:
-        given = self.given.get(name)
-        if given is None:
+        function = self.overrides.get(name)
+        if function is None:
             raise StoreError(
                 f"the {name} was the Python function {str(written)[:60]!r}, which is not saved: pass it again to load."
             )
-        return given
+        return function

@@ -49,10 +49,10 @@ class Layout(NamedTuple):
     def _error(self, name: str, array: Any, sizes: Mapping[str, int]) -> LayoutError:
         due = " or ".join(str(dtype) for dtype in self.dtypes)
         shape = ", ".join(self._shown(axis, sizes) for axis in self.axes)
-        given = f"a {type(array).__name__}"
+        actual = f"a {type(array).__name__}"
         if isinstance(array, np.ndarray):
-            given = f"{array.dtype} of shape ({', '.join(map(str, array.shape))})"
-        return LayoutError(f"{name} must be {due} of shape ({shape}), not {given}")
+            actual = f"{array.dtype} of shape ({', '.join(map(str, array.shape))})"
+        return LayoutError(f"{name} must be {due} of shape ({shape}), not {actual}")
 
     @staticmethod
     def _shown(axis: tuple[str | None, int], sizes: Mapping[str, int]) -> str:

@@ -100,8 +100,8 @@ def _array(mapped: mmap.mmap, begin: int, entry: dict[str, Any]) -> NDArray[Any]
     dtype, shape, (first, last) = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
     if not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
         raise ValueError(f"shape {shape} from {first} to {last}")
-    count, place = math.prod(shape), begin + first
-    if count * dtype.itemsize != last - first or begin + last > len(mapped) or place % dtype.itemsize:
+    count, offset = math.prod(shape), begin + first
+    if count * dtype.itemsize != last - first or begin + last > len(mapped) or offset % dtype.itemsize:
         raise ValueError(f"shape {shape} of {dtype} from {first} to {last}, in {len(mapped) - begin} bytes")
-    flat = np.frombuffer(mapped, dtype, count, place) if count else np.empty(0, dtype)
+    flat = np.frombuffer(mapped, dtype, count, offset) if count else np.empty(0, dtype)
     return flat.reshape(shape)

@@ -17,12 +17,12 @@ OWN = 0.5  # weight of a text itself beside the mean of its neighbours
 
 
 def nearest(rows: Rows, landmarks: Rows, k: int) -> NDArray[np.int64]:
-    """Return the places of the ``k`` landmarks of largest cosine with each unit row, nearest first, (n, k)."""
-    places = np.empty((len(rows), min(k, len(landmarks))), np.int64)
+    """Return the indices of the ``k`` landmarks of largest cosine with each unit row, nearest first, (n, k)."""
+    indices = np.empty((len(rows), min(k, len(landmarks))), np.int64)
     for begin in range(0, len(rows), CHUNK):
         part = slice(begin, begin + CHUNK)
-        largest(np.ascontiguousarray(rows[part] @ landmarks.T), places[part])
-    return places
+        largest(np.ascontiguousarray(rows[part] @ landmarks.T), indices[part])
+    return indices
 
 
 def smoothed(rows: Rows, landmarks: Rows, k: int) -> Rows:

@@ -26,8 +26,8 @@ AXES = 200  # singular vectors of the words
 TEXTS_PER_AXIS = 10  # at least: of fewer texts, further axes are noise
 AXES_FROM = 20_000  # texts from which they are found, if there are more
 GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
-SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that can tell
-KEPT = 0.9  # share of what halves of texts tell of each other that topics must keep
+SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that it is estimated from
+KEPT = 0.9  # share of the mutual information between the halves of texts that topics must keep
 USUAL = 0.4  # the weight if there are fewer
 
 
@@ -69,28 +69,28 @@ def halves(blocks: list[Block], rng: np.random.Generator) -> tuple[list[str], li
 
 
 def best_number(one: NDArray[np.int64], other: NDArray[np.int64], merges: Merges) -> int:
-    """Return the least number of topics, after merging, that keeps most of what halves of texts tell of each other.
+    """Return the least number of topics, after merging, that keeps most of the information between halves of texts.
 
-    What the topic of one half tells of that of the other is their mutual information, less the expected one of topics
+    The information between the topics of two halves is their mutual information, less the expected one of topics
     that have nothing to do with each other (Vinh et al., 2010). It rises with the number of topics, is nearly level
     over a wide range, and falls when there are so many that chance decides between them.
 
     Parameters
     ----------
     one, other : (n,) int64
-        The topic of either half of each text, before merging; -1 for a half that says nothing.
+        The topic of either half of each text, before merging; -1 for a half without known words.
     merges : Merges
     """
     many = len(merges.criteria)
-    said = (one >= 0) & (other >= 0)
-    if many < 3 or said.sum() < FEWEST:
+    both = (one >= 0) & (other >= 0)
+    if many < 3 or both.sum() < FEWEST:
         return many - int(np.argmin(merges.criteria))
     groups = [merges.groups(k) for k in range(2, many + 1)]
-    told = np.array([_told(group[one[said]], group[other[said]]) for group in groups])
-    return 2 + int(np.argmax(told >= KEPT * told.max()))
+    information = np.array([_information(group[one[both]], group[other[both]]) for group in groups])
+    return 2 + int(np.argmax(information >= KEPT * information.max()))
 
 
-def _told(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+def _information(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     """Return the mutual information of two labellings of the same texts beyond that of chance, in nats."""
     table = contingency_matrix(one, other, sparse=True).astype(np.int64)
     return float(mutual_info_score(None, None, contingency=table) - expected_mutual_information(table, len(one)))
@@ -107,19 +107,19 @@ def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows,
     if len(offsets[0]) < FEWEST:
         return USUAL
     by_offsets, by_words = offsets[0] @ offsets[1].T, lexical[0] @ lexical[1].T
-    found = [_reciprocal_rank((1 - weight) * by_offsets + weight * by_words) for weight in GRID]
-    return float(GRID[int(np.argmax(found))])
+    ranks = [_reciprocal_rank((1 - weight) * by_offsets + weight * by_words) for weight in GRID]
+    return float(GRID[int(np.argmax(ranks))])
 
 
-def texts_at(blocks: list[Block], places: NDArray[Any]) -> list[str]:
-    """Return the texts at some places of a corpus; token lists are joined by spaces."""
+def texts_at(blocks: list[Block], indices: NDArray[Any]) -> list[str]:
+    """Return the texts at some indices of a corpus; token lists are joined by spaces."""
     column = pa.chunked_array([block.texts for block in blocks])
-    found = column.take(pa.array(np.asarray(places, np.int64))).to_pylist()
-    return [text if isinstance(text, str) else " ".join(text) for text in found]
+    texts = column.take(pa.array(np.asarray(indices, np.int64))).to_pylist()
+    return [text if isinstance(text, str) else " ".join(text) for text in texts]
 
 
 def _reciprocal_rank(scores: NDArray[Any]) -> float:
-    """Return the mean reciprocal rank of column i in row i; a tie counts as half a place."""
+    """Return the mean reciprocal rank of column i in row i; a tie counts as half a rank."""
     own = scores.diagonal()[:, None]
     ranks = 0.5 + (scores > own).sum(axis=1) + 0.5 * (scores == own).sum(axis=1)
     return float((1 / ranks).mean())

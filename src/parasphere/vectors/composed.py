@@ -16,9 +16,9 @@ from .wordvectors import WordVectors
 class ComposedVectors(Saved, BaseEstimator):
     """Word vectors that are sums of the rows of their pieces, for every word of the texts (extra ``static``).
 
-    A learner, though nothing is learned: texts tell only which words are composed in advance. Words that are met later
-    are divided into pieces while they are read. ``WordVectors.load(source)`` composes the words of English and of the
-    table alone.
+    A learner, though nothing is learned: the texts determine which words are composed in advance. Other words are
+    divided into pieces when they are read. ``WordVectors.load(source)`` composes the words of English and of the table
+    alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The vectors that a sentence encoder gives to texts, computed in chunks that a folder can keep."""
+"""The vectors of texts by a sentence encoder, computed in chunks, which can be kept in a folder."""
 
 import hashlib
 from collections.abc import Sequence
@@ -46,19 +46,19 @@ class Encoding:
 
     def of(self, texts: Sequence[str], what: str) -> NDArray[np.float16]:
         """Return the vectors of some texts, (n_texts, n_features); rows of zeros stay zero."""
-        found: list[NDArray[np.float16]] = []
+        chunks: list[NDArray[np.float16]] = []
         with progress(f"encoding {what}", len(texts), unit=what, shown=self.verbose) as advance:
             for begin in range(0, len(texts), CHUNK):
                 some = list(texts[begin : begin + CHUNK])
-                found.append(self._chunk(some, begin, what))
-                self.dim = self.dim or found[-1].shape[1]
-                if found[-1].shape[1] != self.dim:
+                chunks.append(self._chunk(some, begin, what))
+                self.dim = self.dim or chunks[-1].shape[1]
+                if chunks[-1].shape[1] != self.dim:
                     raise VectorsError(
-                        f"the teacher's vectors of {what} have {found[-1].shape[1]} numbers, those before {self.dim}; "
+                        f"the teacher's vectors of {what} have {chunks[-1].shape[1]} numbers, those before {self.dim}; "
                         "all must have the same number."
                     )
                 advance(len(some))
-        return np.concatenate(found)
+        return np.concatenate(chunks)
 
     def _chunk(self, texts: list[str], begin: int, what: str) -> NDArray[np.float16]:
         if self.folder is None:
@@ -82,7 +82,7 @@ class Encoding:
 
 
 def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> NDArray[np.float16]:
-    """Return what a teacher gave as unit rows of float16, or say what is wrong with it."""
+    """Return the teacher's vectors as unit rows of float16; raise a VectorsError if they are invalid."""
     try:
         numbers = np.asarray(rows, np.float64)
     except (TypeError, ValueError):
@@ -94,8 +94,8 @@ def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> 
         )
     finite = np.isfinite(numbers).all(axis=1)
     if not finite.all():
-        place = begin + int(finite.argmin())
-        raise VectorsError(f"the teacher's vector {place} of the {what} holds a number that is not finite.")
+        row = begin + int(finite.argmin())
+        raise VectorsError(f"the teacher's vector {row} of the {what} holds a number that is not finite.")
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
     halves: NDArray[np.float16] = unit_rows(numbers).astype(np.float16)
@@ -113,8 +113,8 @@ def given_vectors(teacher: NDArray[Any] | str | Path, n_texts: int) -> tuple[NDA
                 f"the teacher {name} cannot be read ({error}); a .npy file of numbers is expected."
             ) from None
     if not isinstance(teacher, np.ndarray) or teacher.ndim != 2 or teacher.dtype.kind not in "fiu":
-        found = f"{teacher.dtype} {teacher.shape}" if isinstance(teacher, np.ndarray) else type(teacher).__name__
-        raise VectorsError(f"the teacher {name} must be a matrix of numbers, one row per text, not {found}.")
+        actual = f"{teacher.dtype} {teacher.shape}" if isinstance(teacher, np.ndarray) else type(teacher).__name__
+        raise VectorsError(f"the teacher {name} must be a matrix of numbers, one row per text, not {actual}.")
     if len(teacher) != n_texts:
         raise VectorsError(f"the teacher {name} has {len(teacher):,} rows; the {n_texts:,} texts need one each.")
     chunks = [(begin, teacher[begin : begin + CHUNK]) for begin in range(0, n_texts, CHUNK)]
@@ -125,6 +125,6 @@ def plain_texts(held: list[Block]) -> list[str]:
     """Return the texts of blocks; tokens are joined by spaces."""
     texts: list[str] = []
     for block in held:
-        found = block.texts.to_pylist()
-        texts += [" ".join(tokens) for tokens in found] if block.tokenised else found
+        items = block.texts.to_pylist()
+        texts += [" ".join(tokens) for tokens in items] if block.tokenised else items
     return texts

@@ -167,8 +167,9 @@ class JointVectors(Saved, BaseEstimator):
             Ignored.
         """
         check_parameters(self)
-        given = self.start
-        start = given if given is None or isinstance(given, WordVectors) else WordVectors.load(given)
+        start = self.start
+        if start is not None and not isinstance(start, WordVectors):
+            start = WordVectors.load(start)
         self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
         name = "learned" if start is None else f"learned from {start.name}"
         return self._learn(X, start, self._dim(start), self.start_strength, name)

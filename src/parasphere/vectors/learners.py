@@ -14,12 +14,12 @@ class Resolved(NamedTuple):
 
 
 def is_learner(vectors: Any) -> bool:
-    """Tell whether an object is a learner: an estimator whose ``fit(texts)`` sets ``vectors_``."""
+    """Return whether an object is a learner: an estimator whose ``fit(texts)`` sets ``vectors_``."""
     return hasattr(vectors, "fit") and hasattr(vectors, "get_params") and not isinstance(vectors, type)
 
 
 def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighted: bool = True) -> Resolved:
-    """Return word vectors that are loaded, given, or learned from texts by a clone of a learner.
+    """Return word vectors, which are loaded from a source or learned from texts by a clone of a learner.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
         if taken:
             learner.set_params(tokenizer=tokenizer)
         learner.fit(texts)
-        found = learner.vectors_
+        resolved = learner.vectors_
         if taken or tokenizer is None:
             tokenizer = getattr(learner, "tokenizer_", tokenizer)
     else:
-        found = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
+        resolved = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
     if tokenizer is None:  # small weights make stop words harmless; numbers have vectors where words have weights
-        tokenizer = Tokenizer(digits=True) if weighted and found.weights is not None else default_tokenizer()
-    return Resolved(found, tokenizer)
+        tokenizer = Tokenizer(digits=True) if weighted and resolved.weights is not None else default_tokenizer()
+    return Resolved(resolved, tokenizer)
 
 
 def default_tokenizer() -> Tokenizer:

@@ -28,18 +28,18 @@ class RowError(Exception):
 
 def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
     """Parse any valid row that is not blank; raise a RowError for others."""
-    parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even places, the gaps between them at odd ones
+    parts = _GAP.split(line.rstrip(b" \t\r"))  # fields at even indices, the gaps between them at odd ones
     fields = parts[::2]
     if not fields[0]:
         raise RowError("empty word", "the row begins with a space: its word is empty.")
     numbers = sum(1 for _ in takewhile(_DECIMAL.fullmatch, reversed(fields[1:])))
     if len(fields) <= dim or numbers > dim:
-        found = len(fields) - 1 if len(fields) <= dim else numbers
-        sentence = f"the row of {_shown(fields[0])} has {found} numbers instead of {dim}. Is the file cut short?"
+        actual = len(fields) - 1 if len(fields) <= dim else numbers
+        sentence = f"the row of {_shown(fields[0])} has {actual} numbers instead of {dim}. Is the file cut short?"
         raise RowError("wrong width", sentence)
-    for place, number in enumerate(fields[-dim:], start=1):
+    for position, number in enumerate(fields[-dim:], start=1):
         if not _NUMBER.fullmatch(number):
-            raise RowError("not a number", f"{_shown(number)} is in the place of number {place} of {dim}.")
+            raise RowError("not a number", f"{_shown(number)} is in the place of number {position} of {dim}.")
     with np.errstate(over="ignore"):
         values = np.array([float(number) for number in fields[-dim:]]).astype(np.float32)
     word = b"".join(parts[: -2 * dim])
@@ -48,7 +48,7 @@ def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
 
 
 def is_row(line: bytes, dim: int) -> bool:
-    """Tell whether a line could be a row: something, and then ``dim`` numbers."""
+    """Return whether a line could be a row: something, and then ``dim`` numbers."""
     fields = line.split()
     return dim > 0 and len(fields) > dim and all(_NUMBER.fullmatch(number) for number in fields[-dim:])
 
@@ -104,7 +104,7 @@ def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[
         return codes[spans[0, 0] : spans[-1, 1]], np.append(spans[:, 0], spans[-1, 1]) - spans[0, 0]
     import pyarrow as pa
 
-    ends = spans[:, :2].ravel()  # of words, at even places, and of what lies between them
+    ends = spans[:, :2].ravel()  # of words, at even indices, and of what lies between them
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes)]
     pieces = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
     _, offsets, data = pieces.take(pa.array(np.arange(0, len(ends), 2))).buffers()

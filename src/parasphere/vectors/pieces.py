@@ -59,7 +59,7 @@ class Pieces:
         source : str or Path
             The folder, or "wordllama" for the table in the package of that name, which is not imported.
         """
-        tensors, tokenizer, config = _places(source)
+        tensors, tokenizer, config = _paths(source)
         divides = _tokenizer(tokenizer)
         arrays = _tensors(tensors)
         own = "embeddings" in arrays  # model2vec's; it drops the unknown piece, as sentence-transformers does not
@@ -107,7 +107,7 @@ class Pieces:
         """Return the sum of the rows of the pieces of each text, and how many pieces it has: (n, dim), (n,)."""
         from scipy import sparse
 
-        found, lengths = [np.empty((0, self.dim))], [np.empty(0, np.int64)]
+        sums, lengths = [np.empty((0, self.dim))], [np.empty(0, np.int64)]
         wide = self.table.astype(np.float64)
         for begin in range(0, len(texts), _CHUNK):
             some = texts[begin : begin + _CHUNK]
@@ -116,9 +116,9 @@ class Pieces:
             flat = np.concatenate([np.zeros(0, np.int64), *(np.array(one, np.int64) for one in ids)])
             shape = len(some), len(self.table)
             counts = sparse.csr_array((np.ones(len(flat)), flat, np.concatenate([[0], np.cumsum(sizes)])), shape=shape)
-            found.append(np.asarray(counts @ wide))
+            sums.append(np.asarray(counts @ wide))
             lengths.append(sizes)
-        return np.concatenate(found), np.concatenate(lengths)
+        return np.concatenate(sums), np.concatenate(lengths)
 
     def of_words(self, cls: type[V], words: list[str]) -> V:
         """Return word vectors that are the sums of their pieces; weights are the lengths of the sums over the scale."""
@@ -152,8 +152,8 @@ class Pieces:
 
 
 def is_static_table(folder: Path) -> bool:
-    """Tell whether a folder holds a table of pieces, rather than saved word vectors."""
-    return any((folder / place / TOKENIZER).is_file() for place in (".", NESTED))
+    """Return whether a folder holds a table of pieces, rather than saved word vectors."""
+    return any((folder / subfolder / TOKENIZER).is_file() for subfolder in (".", NESTED))
 
 
 def load_composed(cls: type[V], source: str | Path) -> V:
@@ -165,22 +165,22 @@ def load_composed(cls: type[V], source: str | Path) -> V:
 
 def files_of(source: str | Path) -> list[Path]:
     """Return the files that a table is read from."""
-    return [path for path in _places(source) if path is not None]
+    return [path for path in _paths(source) if path is not None]
 
 
-def _places(source: str | Path) -> tuple[Path, Path, Path | None]:
-    """Return where the rows and the tokenizer are, and model2vec's configuration, if there is one."""
+def _paths(source: str | Path) -> tuple[Path, Path, Path | None]:
+    """Return the files of the rows and the tokenizer, and of model2vec's configuration if there is one."""
     if source == WORDLLAMA:
-        found = find_spec("wordllama")
-        if found is None or not found.submodule_search_locations:
+        spec = find_spec("wordllama")
+        if spec is None or not spec.submodule_search_locations:
             raise VectorsError(f"the table of {WORDLLAMA!r} is not here: pip install --no-deps wordllama")
-        package = Path(found.submodule_search_locations[0])
+        package = Path(spec.submodule_search_locations[0])
         tokenizer = package / "tokenizers" / "l2_supercat_tokenizer_config.json"
         return package / "weights" / "l2_supercat_256.safetensors", tokenizer, None
     folder = Path(source)
-    place = folder if (folder / TOKENIZER).is_file() else folder / NESTED
+    parent = folder if (folder / TOKENIZER).is_file() else folder / NESTED
     config = folder / CONFIG
-    return place / TENSORS, place / TOKENIZER, config if config.is_file() else None
+    return parent / TENSORS, parent / TOKENIZER, config if config.is_file() else None
 
 
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
@@ -211,8 +211,8 @@ def _unknown(path: Path, tokenizer: Any) -> int | None:
     if model.get("unk_id") is not None:
         return int(model["unk_id"])
     piece = model.get("unk_token")
-    found = None if piece is None else tokenizer.token_to_id(piece)
-    return None if found is None else int(found)
+    row = None if piece is None else tokenizer.token_to_id(piece)
+    return None if row is None else int(row)
 
 
 def _unmarked(piece: str) -> str:

@@ -121,12 +121,12 @@ class StoredVectors:
 
 def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
     """Return a matrix (n_words, dim) as read-only float32 in C order; raise if it is not one."""
-    given = np.asarray(matrix)
-    if given.ndim != 2 or len(given) != n_words or not given.shape[1] or given.dtype.kind not in "fiu":
+    rows = np.asarray(matrix)
+    if rows.ndim != 2 or len(rows) != n_words or not rows.shape[1] or rows.dtype.kind not in "fiu":
         raise VectorsError(
-            f"{n_words:,} words need a matrix of numbers with one row each, not {given.dtype} of shape {given.shape}"
+            f"{n_words:,} words need a matrix of numbers with one row each, not {rows.dtype} of shape {rows.shape}"
         )
-    return _read_only(np.ascontiguousarray(given, np.float32))
+    return _read_only(np.ascontiguousarray(rows, np.float32))
 
 
 def _check_saved_rows(arrays: dict[str, NDArray[Any]]) -> None:
@@ -146,10 +146,10 @@ def _check_unit(rows: NDArray[np.float32], name: str) -> None:
 
 def _checked_numbers(numbers: ArrayLike, n_words: int, what: str) -> NDArray[np.float64]:
     """Return one finite, non-negative number per word as read-only float64; ``what`` is for the message."""
-    given = np.asarray(numbers)
-    if given.shape != (n_words,) or given.dtype.kind not in "fiu":
-        raise VectorsError(f"{n_words:,} words need one {what} each, not {given.dtype} of shape {given.shape}")
-    array = np.ascontiguousarray(given, np.float64)
+    array = np.asarray(numbers)
+    if array.shape != (n_words,) or array.dtype.kind not in "fiu":
+        raise VectorsError(f"{n_words:,} words need one {what} each, not {array.dtype} of shape {array.shape}")
+    array = np.ascontiguousarray(array, np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
         raise VectorsError(f"{what}s must be finite and not negative; {what} {bad[0]:,} is {array[bad[0]]}")

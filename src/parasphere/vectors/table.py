@@ -87,12 +87,12 @@ def checked(words: Words, matrix: Rows, faults: Faults, name: str) -> VectorTabl
     return distinct(words, matrix, faults, name, lambda row: f"row {rows[row]:,}")
 
 
-def distinct(words: Words, matrix: Rows, faults: Faults, name: str, place: Callable[[int], str]) -> VectorTable:
+def distinct(words: Words, matrix: Rows, faults: Faults, name: str, location: Callable[[int], str]) -> VectorTable:
     """Make a table of checked rows; a second row for the same word is a fault."""
     try:
         vocabulary = Vocabulary.from_buffers(*words)
     except DuplicateWordError as twice:
-        keep = first_of_each(words, twice, faults, name, place)
+        keep = first_of_each(words, twice, faults, name, location)
         vocabulary, matrix = Vocabulary.from_buffers(*chosen(words, keep)), matrix[keep]
     if not len(matrix):
         raise VectorsError(f"{name} holds no row that can be used. Known formats: {KNOWN}.")
@@ -100,17 +100,17 @@ def distinct(words: Words, matrix: Rows, faults: Faults, name: str, place: Calla
 
 
 def first_of_each(
-    words: Words, twice: DuplicateWordError, faults: Faults, name: str, place: Callable[[int], str]
+    words: Words, twice: DuplicateWordError, faults: Faults, name: str, location: Callable[[int], str]
 ) -> NDArray[np.bool_]:
     """Return a mask, (n,), of the first row of each word; the others are faults, of which ``twice`` is the first."""
     if not faults.skip:
-        first, second = place(twice.first), place(twice.second)
+        first, second = location(twice.first), location(twice.second)
         faults.add("", f"{name}: the word {twice.word!r} is at {first} and again at {second}.")
     keep = first_rows(*words)
     data, offsets = words
     for row in np.flatnonzero(~keep):
         word = bytes(data[offsets[row] : offsets[row + 1]]).decode()
-        faults.add("duplicate word", f"{name}, {place(int(row))}: the word {word!r} has a row already.")
+        faults.add("duplicate word", f"{name}, {location(int(row))}: the word {word!r} has a row already.")
     return keep
 
 
@@ -120,9 +120,9 @@ def chosen(words: Words, keep: NDArray[np.bool_]) -> Words:
     return gather(data, np.stack([offsets[:-1], offsets[1:]], axis=1)[keep])
 
 
-def report(word: bytes, values: Rows, faults: Faults, place: str) -> None:
+def report(word: bytes, values: Rows, faults: Faults, location: str) -> None:
     """Add the fault of a row, if it has one."""
     try:
         check(word, values)
     except RowError as fault:
-        faults.add(fault.reason, f"{place}: {fault}")
+        faults.add(fault.reason, f"{location}: {fault}")

@@ -157,7 +157,7 @@ class TaughtVectors(Saved, BaseEstimator):
         """
         check_parameters(self)
         device, verbose = self.device or "cpu", bool(self.verbose)
-        torch_on(device)  # what is missing is told before the teacher begins
+        torch_on(device)  # raises if torch or the device is missing, before the teacher begins
         self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
         held = list(blocks(X))
         texts = read_texts(held, self.tokenizer_, self.min_count)

@@ -298,12 +298,12 @@ class WordVectors(StoredVectors):
         return facts, {} if self.source is not None else self._arrays()
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
-        """Return vectors of saved numbers, or load them from their source or from what was given to ``load``."""
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Self:
+        """Return vectors of saved numbers, or load them from their source or from the argument of ``load``."""
         check_types({**FACTS, "source": str | None}, facts)
-        if arrays and given.get("vectors") is None:
+        if arrays and overrides.get("vectors") is None:
             return cls._of_arrays(arrays, facts)
-        source = facts["source"] if given.get("vectors") is None else given["vectors"]
+        source = facts["source"] if overrides.get("vectors") is None else overrides["vectors"]
         try:
             vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
         except (ParasphereError, MissingExtraError) as error:
