@@ -119,7 +119,7 @@ class CountEncoder(WordEncoder):
         return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
 
 
-class Described:
+class TopicWordsMixin:
     """Mixin of encoders whose columns are topics of words."""
 
     vocabulary_: Vocabulary
@@ -143,7 +143,7 @@ class Described:
         """Return the weight of each word in each topic, (n_topics, n_words)."""
 
 
-class OfTopics(Described):
+class ComponentTopicsMixin(TopicWordsMixin):
     """Mixin of encoders whose columns are topics, the rows of ``components_``, (n_topics, n_words)."""
 
     components_: NDArray[np.float64]

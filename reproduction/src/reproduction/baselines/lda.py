@@ -19,14 +19,14 @@ from parasphere.progress import progress
 from parasphere.text import AnyTokenizer
 
 from ..loops import compiled
-from .base import COUNT, POSITIVE, SHARED, CountEncoder, Described
+from .base import COUNT, POSITIVE, SHARED, CountEncoder, TopicWordsMixin
 
 SMALLEST = 1e-100  # what the common factor of the topics may shrink to
 SHIFTED = 8.0  # from here on the asymptotic series of the digamma function has an error below 1e-13
 
 
 @dataclass(eq=False, repr=False)
-class TopicsLDA(Described, CountEncoder):
+class TopicsLDA(TopicWordsMixin, CountEncoder):
     """Texts as their expected topic proportions in latent Dirichlet allocation (Blei et al. 2003).
 
     Parameters

@@ -16,12 +16,12 @@ from sklearn.utils.extmath import svd_flip
 from parasphere.parameters import Constraints, one_of
 from parasphere.text import AnyTokenizer
 
-from .base import SHARED, OfTopics, smoothed_idf
+from .base import SHARED, ComponentTopicsMixin, smoothed_idf
 from .tfidf import WeightedCounts, check_topics, weighted
 
 
 @dataclass(eq=False, repr=False)
-class LatentSemanticIndex(OfTopics, WeightedCounts):
+class LatentSemanticIndex(ComponentTopicsMixin, WeightedCounts):
     """Texts in the coordinates of the leading right singular vectors of their weighted words.
 
     Parameters

@@ -14,13 +14,13 @@ from parasphere.sphere import MovMF, vmf
 from parasphere.text import AnyTokenizer
 
 from ..sphere import SphericalAdmixture
-from .base import SHARED, Described
+from .base import SHARED, TopicWordsMixin
 from .tfidf import WeightedCounts
 
 Weighting = Literal["tf", "tfidf"]
 
 
-class DirectionTopics(Described, WeightedCounts):
+class DirectionTopics(TopicWordsMixin, WeightedCounts):
     """A text encoder that fits an estimator of unit vectors to weighted word counts, and transforms with it.
 
     A subclass has a parameter ``weighting``: "tf" for counts, "tfidf" for counts times inverse document frequency.

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from parasphere.text import AnyTokenizer
 
-from .base import OfTopics
+from .base import ComponentTopicsMixin
 from .tfidf import WeightedCounts, check_topics
 
 FOLD_IN_TOL = 1e-8
@@ -18,7 +18,7 @@ FOLD_IN_ITER = 1000
 
 
 @dataclass(eq=False, repr=False)
-class NonnegativeFactors(OfTopics, WeightedCounts):
+class NonnegativeFactors(ComponentTopicsMixin, WeightedCounts):
     """Texts as non-negative mixtures of non-negative topics, by least squares on the tf-idf matrix.
 
     Parameters

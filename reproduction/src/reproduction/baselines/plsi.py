@@ -19,11 +19,11 @@ from parasphere.progress import progress
 from parasphere.text import AnyTokenizer
 
 from ..loops import compiled
-from .base import CountEncoder, OfTopics
+from .base import ComponentTopicsMixin, CountEncoder
 
 
 @dataclass(eq=False, repr=False)
-class ProbabilisticLatentSemanticIndex(OfTopics, CountEncoder):
+class ProbabilisticLatentSemanticIndex(ComponentTopicsMixin, CountEncoder):
     """Texts as the probabilities of their topics, p(z | d).
 
     Parameters
