@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from parasphere import Tokenizer, WordVectors
+from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.learning_texts import Texts, known_words, most_frequent, read_texts
-from parasphere.vectors.teaching import Course, Teaching, unit
+from parasphere.vectors.teaching import Course, Teaching
 
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(0-9])")
 SHORTEST = 12  # characters that a sentence must exceed
@@ -159,10 +160,10 @@ def by_transformer(
 
 def apart(vectors: NDArray[Any]) -> NDArray[np.float32]:
     """Return unit vectors without what all of them have in common; vectors of zeros stay zero."""
-    vectors = unit(vectors)
+    vectors = unit_rows(vectors, np.float32)
     known = vectors.any(axis=1)
     vectors[known] -= vectors[known].mean(0)
-    return unit(vectors)
+    return unit_rows(vectors, np.float32)
 
 
 def by_glove(texts: Texts, glove: WordVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -181,7 +182,7 @@ def joined(vectors: list[NDArray[Any]], shares: tuple[float, ...]) -> NDArray[np
     both = np.empty((len(vectors[0]), sum(one.shape[1] for one, _ in chosen)), np.float16)
     for begin in range(0, len(both), 65_536):
         part = slice(begin, begin + 65_536)
-        both[part] = unit(np.concatenate([root * one[part] for one, root in chosen], axis=1))
+        both[part] = unit_rows(np.concatenate([root * one[part] for one, root in chosen], axis=1), np.float32)
     return both
 
 

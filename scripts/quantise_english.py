@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parasphere import VectorsError, Vocabulary, storage
-from parasphere.vectors.english import KIND, unit_rows
+from parasphere.vectors.english import KIND, decode_rows
 from parasphere.vectors.stored import StoredVectors
 
 FIRST = 30_000  # words whose numbers have a byte each
@@ -30,7 +30,7 @@ def save_quantised(
     if len(longest) > 255:
         raise VectorsError(f"the word {longest.decode()!r} has {len(longest)} bytes; at most 255 can be kept.")
     rows, halves, rounded = in_bytes(matrix[:FIRST]), in_half_bytes(matrix[FIRST:]), np.asarray(weights, np.float16)
-    exact = StoredVectors(Vocabulary(words), unit_rows(rows, halves), weights=rounded, unknown_weight=unknown_weight)
+    exact = StoredVectors(Vocabulary(words), decode_rows(rows, halves), weights=rounded, unknown_weight=unknown_weight)
     arrays: dict[str, NDArray[Any]] = {
         "rows": rows,
         "halves": halves,

@@ -38,9 +38,9 @@ from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
 from parasphere.model.scatter import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
+from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.english import KIND
 from parasphere.vectors.learning_texts import read_texts
-from parasphere.vectors.teaching import unit
 
 FREQUENT = 100_000  # of GloVe's words, the most frequent first, are taken
 COMMON = 10_000  # taught words that are unlike the missing ones: the most frequent
@@ -69,7 +69,7 @@ def read(path: Path) -> tuple[Taught, dict[str, Any]]:
         rows, weights = given["u"] * given["scale"][:, None], given["weights"].astype(np.float64)
         provenance = json.loads(bytes(given["provenance"].item()))
     known = np.flatnonzero(weights)
-    return Taught([words[place] for place in known], unit(rows[known]), weights[known]), provenance
+    return Taught([words[place] for place in known], unit_rows(rows[known], np.float32), weights[known]), provenance
 
 
 def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
@@ -83,7 +83,7 @@ def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
     weights, rows = arrays["weights"].astype(np.float32), arrays["rows"]
     scale = (weights / np.linalg.norm(rows.astype(np.float64), axis=1)).astype(np.float32)
     provenance = json.loads((folder / "provenance.json").read_text("utf-8"))
-    return Taught(words, unit(rows * scale[:, None]), weights.astype(np.float64)), provenance
+    return Taught(words, unit_rows(rows * scale[:, None], np.float32), weights.astype(np.float64)), provenance
 
 
 def counted(files: list[Path], words: list[str]) -> NDArray[np.int64]:
@@ -123,16 +123,18 @@ def with_words(taught: Taught, more: list[str], glove: WordVectors, given: argpa
     examples = [taught.words[place] for place in rare]
     (vectors,) = encoded(given.teacher, "cpu", 512, [examples + more], given.cache)
     places = glove.vocabulary.get_many(examples + more)
-    features = np.hstack([unit(vectors - vectors[: len(rare)].astype(np.float32).mean(0)), glove.matrix[places]])
+    features = np.hstack(
+        [unit_rows(vectors - vectors[: len(rare)].astype(np.float32).mean(0), np.float32), glove.matrix[places]]
+    )
     targets = np.column_stack([taught.rows[rare], np.log(taught.weights[rare])])
     check = np.arange(len(rare)) % 5 == 0
     guessed = Ridge(ALPHA).fit(features[: len(rare)][~check], targets[~check]).predict(features[: len(rare)][check])
-    cosines = (unit(guessed[:, :-1]) * targets[check, :-1]).sum(1)
+    cosines = (unit_rows(guessed[:, :-1], np.float32) * targets[check, :-1]).sum(1)
     say(f"{len(more):,} more words; of words that the regression did not see, the mean cosine is {cosines.mean():.3f}")
     found = Ridge(ALPHA).fit(features[: len(rare)], targets).predict(features[len(rare) :])
     return Taught(
         taught.words + more,
-        np.concatenate([taught.rows, unit(found[:, :-1])]),
+        np.concatenate([taught.rows, unit_rows(found[:, :-1], np.float32)]),
         np.concatenate([taught.weights, np.exp(found[:, -1])]),
     )
 
@@ -146,11 +148,11 @@ def with_glove(taught: Taught, glove: WordVectors, counts: NDArray[np.int64], sh
     others[known] = glove.matrix[places[known]]
     guess = Ridge(1.0, fit_intercept=False).fit(taught.rows[known], others[known], seen[known] / seen[known].mean())
     others[~known] = guess.predict(taught.rows[~known])
-    others = unit(others - np.average(others, axis=0, weights=seen))
+    others = unit_rows(others - np.average(others, axis=0, weights=seen), np.float32)
     both = np.hstack([np.sqrt(1 - share) * taught.rows, np.sqrt(share) * others])
     weighted = both * (np.sqrt(counts + 1) * taught.weights)[:, None]
     _, axes = np.linalg.eigh((weighted.T @ both).astype(np.float64))
-    return taught._replace(rows=unit(both @ axes[:, ::-1][:, : taught.rows.shape[1]]))
+    return taught._replace(rows=unit_rows(both @ axes[:, ::-1][:, : taught.rows.shape[1]], np.float32))
 
 
 def with_heavier(taught: Taught, counts: NDArray[np.int64], power: float) -> Taught:

@@ -9,10 +9,19 @@ import parasphere
 ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
-    errors printable places progress storage sphere corpus text vectors model search estimator topics
+    errors parameters printable places progress storage sphere corpus text vectors model search estimator topics
     datasets plots explorer dask service cli
 """.split()
-LOOSE = {"__init__.py", "__main__.py", "errors.py", "estimator.py", "places.py", "printable.py", "progress.py"}
+LOOSE = {
+    "__init__.py",
+    "__main__.py",
+    "errors.py",
+    "estimator.py",
+    "parameters.py",
+    "places.py",
+    "printable.py",
+    "progress.py",
+}
 
 
 def package_of(path: Path) -> str:

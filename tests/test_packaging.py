@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import parasphere
 
 ROOT = Path(__file__).parent.parent
@@ -38,6 +40,13 @@ def test_there_is_one_version() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = {"numpy", "pyarrow", "pandas", "rich", "scipy", "sklearn", "typer"}
     code = f"import parasphere, sys; dir(parasphere); print(sorted({heavy!r} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["storage", "sphere.vmf", "parameters", "vectors"])
+def test_low_packages_load_no_other_library_than_numpy(module: str) -> None:
+    heavy = {"joblib", "pandas", "pyarrow", "rich", "scipy", "sklearn"}
+    code = f"import parasphere.{module}, sys; print(sorted({heavy!r} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 

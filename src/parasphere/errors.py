@@ -1,7 +1,12 @@
 """Errors and warnings. Messages say where the fault is, what is wrong, and what is expected."""
 
+import sys
+import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+_FOLDER = str(Path(__file__).parent)
 
 
 class ParasphereError(ValueError):
@@ -18,6 +23,10 @@ class VectorsError(ParasphereError):
 
 class StoreError(ParasphereError):
     """A file or folder that cannot be written, or a saved folder that is missing, damaged, or of another kind."""
+
+
+class InvalidParameterError(ParasphereError, TypeError):
+    """A parameter of an estimator has a value of the wrong type, or one out of its range."""
 
 
 class ParasphereWarning(UserWarning):
@@ -45,6 +54,19 @@ class MissingExtraError(ImportError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'parasphere[{extra}]'")
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Issue a warning at the line outside this library that called it, however deep the call is."""
+    if sys.version_info >= (3, 12):
+        warnings.warn(message, category, skip_file_prefixes=(_FOLDER,))
+        return
+    import inspect
+
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:

@@ -1,11 +1,9 @@
 """The Spherical Paragraph Model as a scikit-learn estimator."""
 
 import copy
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,7 +12,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .corpus import Block
@@ -44,6 +41,21 @@ from .model import (
     static_table,
     tokenizer_for,
 )
+from .parameters import (
+    BOOLEAN,
+    CALLABLE,
+    N_JOBS,
+    NONE,
+    PATH,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraints,
+    check_parameters,
+    having,
+    instance_of,
+    number,
+    one_of,
+)  # fmt: skip
 from .progress import progress
 from .search import THRESHOLD, Duplicate, Index, duplicates
 from .storage import Saved
@@ -141,20 +153,20 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     (2, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "vectors": [str, os.PathLike, WordVectors, HasMethods(["fit", "get_params"]), None],
-        "tokenizer": [callable, None],
-        "weighted": ["boolean"],
-        "space": [StrOptions({"offset", "direction"})],
-        "whiten": ["boolean"],
-        "prior_strength": [Interval(Real, 0, None, closed="both")],
-        "kappa_method": [StrOptions({"newton", "banerjee"})],
-        "init": [StrOptions({"data", "paper"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "verbose": ["verbose"],
+    _parameters: ClassVar[Constraints] = {
+        "vectors": PATH | instance_of(WordVectors) | having("fit", "get_params") | NONE,
+        "tokenizer": CALLABLE | NONE,
+        "weighted": BOOLEAN,
+        "space": one_of("offset", "direction"),
+        "whiten": BOOLEAN,
+        "prior_strength": number(float, 0, closed="both"),
+        "kappa_method": one_of("newton", "banerjee"),
+        "init": one_of("data", "paper"),
+        "max_iter": number(int, 1),
+        "tol": number(float, 0),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
     }
     _layouts: ClassVar[dict[str, str]] = {"evidence_": "f8[trace]"}
 
@@ -264,7 +276,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         if not hasattr(self, "online_"):
             self._fit(self._bags_to_fit(X))
         else:
-            self._validate_params()
+            check_parameters(self)
             self._learn_more(self._more_bags(X))
         if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:
             warnings.warn(
@@ -304,7 +316,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         sample : sequence of str, default=()
             Texts that decide for a tokenizer that finds words in scripts without spaces, if they need one.
         """
-        self._validate_params()
+        check_parameters(self)
         if self.vectors is None:
             raise ValueError("texts need word vectors, and this model was made with vectors=None")
         if texts is None and is_learner(self.vectors):
@@ -608,7 +620,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _bags_to_fit(self, X: Any) -> Bags:
         """Return the bags of the corpus to fit to; texts are read by a new reader."""
-        self._validate_params()
+        check_parameters(self)
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             self.__dict__.pop(name, None)
         if isinstance(X, Bags):
@@ -679,7 +691,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return rows
 
     def _check_steps(self) -> None:
-        self._validate_params()
+        check_parameters(self)
         if self.init == "paper":
             raise ValueError('init="paper" is for fit alone, in memory; EM in parts or on a cluster needs init="data"')
 

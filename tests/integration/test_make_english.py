@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from parasphere import WordVectors
+from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.learning_texts import Texts
-from parasphere.vectors.teaching import unit
 
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "make_english.py"
 
@@ -45,7 +45,9 @@ def test_a_paragraph_is_read_by_sentence_and_as_a_whole(script: ModuleType) -> N
 def test_the_cosine_of_joined_teachers_is_the_mean_of_theirs(script: ModuleType, rng: np.random.Generator) -> None:
     first, second = rng.normal(size=(5, 8)), rng.normal(size=(5, 3))
     second[4] = 0  # a text that the second knows nothing of
-    both = script.joined([unit(first), np.ones((5, 2)), unit(second)], (0.7, 0, 0.3)).astype(float)
+    both = script.joined(
+        [unit_rows(first, np.float32), np.ones((5, 2)), unit_rows(second, np.float32)], (0.7, 0, 0.3)
+    ).astype(float)
     units = [rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (first, second)]
     of_first, of_second = (rows @ rows.T for rows in units)
     np.testing.assert_allclose((both @ both.T)[:4, :4], (0.7 * of_first + 0.3 * of_second)[:4, :4], atol=3e-3)

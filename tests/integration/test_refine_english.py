@@ -13,8 +13,8 @@ from quantise_english import in_bytes, save_quantised
 from reproduction.datasets import SentencePairs
 
 from parasphere import SphericalParagraphModel, WordVectors, storage
+from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.english import KIND
-from parasphere.vectors.teaching import unit
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -29,7 +29,7 @@ def script() -> ModuleType:
 
 
 def rows_of(rng: np.random.Generator, n: int, dim: int) -> NDArray[np.float32]:
-    return unit(rng.normal(size=(n, dim)).astype(np.float32))
+    return unit_rows(rng.normal(size=(n, dim)).astype(np.float32), np.float32)
 
 
 def test_missing_words_are_frequent_or_defined(script: ModuleType, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_folder_is_read_as_it_was_embedded(script: ModuleType, rng: np.random.
     (tmp_path / "before" / "provenance.json").write_text('{"seed": 7}', "utf-8")
     taught, provenance = script.read(tmp_path / "before")
     assert (taught.words, provenance) == (words, {"seed": 7})
-    np.testing.assert_allclose(taught.rows, unit(rows), atol=1e-6)
+    np.testing.assert_allclose(taught.rows, unit_rows(rows, np.float32), atol=1e-6)
     np.testing.assert_array_equal(taught.weights, weights)
 
     save_quantised(tmp_path / "after", words, rows_of(rng, 3, 8), weights, 1.0)
@@ -99,7 +99,7 @@ def test_the_cosines_of_joined_rows_are_the_mean_of_both(script: ModuleType, rng
     weights = np.array([1, 1, 1, 1, 1, 1, 1e-9])  # the last word, which GloVe lacks, has no part in its mean
     taught, glove = script.Taught(words, rows, weights), rows_of(rng, 6, 3)
     joined = script.with_glove(taught, WordVectors.from_arrays(words[:6], glove), counts, 0.3).rows
-    centred = unit(glove - np.average(glove, axis=0, weights=counts[:6] + 1))
+    centred = unit_rows(glove - np.average(glove, axis=0, weights=counts[:6] + 1), np.float32)
     expected = 0.7 * rows[:6] @ rows[:6].T + 0.3 * centred @ centred.T
     np.testing.assert_allclose((joined @ joined.T)[:6, :6], expected, atol=1e-4)
     assert np.linalg.norm(joined[6]) == pytest.approx(1)
@@ -110,8 +110,8 @@ def test_people_move_the_words_of_their_pairs_alone(script: ModuleType, rng: np.
     pytest.importorskip("torch", reason="an extra")
     words = [first + second for first in "abcdefghij" for second in "uvwxyz"]
     common = np.ones(16, np.float32) / 4
-    taught = script.Taught(words, unit(rows_of(rng, 60, 16) + common), np.ones(60))
-    truth = unit(rows_of(rng, 60, 16) + common)  # what people go by
+    taught = script.Taught(words, unit_rows(rows_of(rng, 60, 16) + common, np.float32), np.ones(60))
+    truth = unit_rows(rows_of(rng, 60, 16) + common, np.float32)  # what people go by
     texts = [" ".join(rng.choice(words[:50], 6)) for _ in range(240)]
     pairs = SentencePairs("some", texts[:120], texts[120:], np.zeros(120))
     scores = (

@@ -1,6 +1,8 @@
 """Estimators on disk: what was fitted comes back, nested estimators too, and folders that lie are refused."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +13,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from parasphere import StoreError, Tokenizer, Vocabulary, WordVectors, storage
+from parasphere import (
+    ComposedVectors,
+    JointVectors,
+    SegmentingTokenizer,
+    StoreError,
+    TaughtVectors,
+    Tokenizer,
+    Vocabulary,
+    WordVectors,
+    storage,
+)
 from parasphere.storage import Saved
 from parasphere.text import AnyTokenizer
 
@@ -113,6 +125,15 @@ def test_nested_estimators(tmp_path: Path) -> None:
     assert second.part.factor == 8
     again = saved_and_loaded(found, tmp_path)
     assert again.get_params()["part__factor"] == 3
+
+
+@pytest.mark.parametrize("part", [JointVectors(7), TaughtVectors(), ComposedVectors("x"), SegmentingTokenizer()])
+def test_classes_that_nothing_has_imported_are_found(part: Any) -> None:
+    facts, arrays = storage.packed(part, "part")
+    assert arrays == {}
+    code = f"from parasphere.storage import unpacked; print(unpacked({facts!r}, {{}}, 'part'))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert printed.strip() == repr(part)
 
 
 def test_an_object_that_occurs_twice_is_written_once(vectors: WordVectors, tmp_path: Path) -> None:

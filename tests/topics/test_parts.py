@@ -7,8 +7,9 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.neighbors import NearestNeighbors
 
 from parasphere.sphere import vmf
+from parasphere.sphere.rows import unit_rows
 from parasphere.topics.merging import merge_topics
-from parasphere.topics.neighbours import nearest, of_unit_length, smoothed
+from parasphere.topics.neighbours import nearest, smoothed
 from parasphere.topics.representation import best_weight
 from parasphere.topics.words import (
     ALONE,
@@ -20,19 +21,19 @@ from parasphere.topics.words import (
 )
 
 
-def unit_rows(n: int, dim: int, seed: int = 0) -> np.ndarray:
-    return np.asarray(of_unit_length(np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)))
+def random_rows(n: int, dim: int, seed: int = 0) -> np.ndarray:
+    return np.asarray(unit_rows(np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)))
 
 
 def test_nearest_are_those_of_scikit_learn() -> None:
-    rows, landmarks = unit_rows(1500, 6), unit_rows(300, 6, seed=1)
+    rows, landmarks = random_rows(1500, 6), random_rows(300, 6, seed=1)
     expected = NearestNeighbors(n_neighbors=7, metric="cosine", algorithm="brute").fit(landmarks).kneighbors(rows)[1]
     assert (nearest(rows, landmarks, 7) == expected).mean() > 0.999  # but for ties by rounding
 
 
 def test_smoothing_is_the_mean_with_the_nearest() -> None:
-    rows = np.vstack([unit_rows(20, 4), np.zeros((1, 4), np.float32)])
-    landmarks = unit_rows(9, 4, seed=1)
+    rows = np.vstack([random_rows(20, 4), np.zeros((1, 4), np.float32)])
+    landmarks = random_rows(9, 4, seed=1)
     found = smoothed(rows, landmarks, 2)
     two = np.argsort(-(rows[5] @ landmarks.T))[:2]
     mean = 0.5 * rows[5] + landmarks[two].mean(axis=0)
@@ -114,7 +115,7 @@ def test_a_word_that_two_topics_share_stands_back() -> None:
 
 
 def test_the_weight_is_of_the_part_that_finds() -> None:
-    good, noise = unit_rows(200, 30), (unit_rows(200, 30, 1), unit_rows(200, 30, 2))
+    good, noise = random_rows(200, 30), (random_rows(200, 30, 1), random_rows(200, 30, 2))
     assert best_weight(noise, (good, good)) >= 0.5
     assert best_weight((good, good), noise) == 0.0
     assert best_weight((good[:5], good[:5]), (good[:5], good[:5])) == pytest.approx(0.4)  # too few to tell

@@ -18,7 +18,7 @@ from parasphere import (
     storage,
 )
 from parasphere.places import ENGLISH
-from parasphere.vectors.english import KIND, english_folder, load_english, unit_rows
+from parasphere.vectors.english import KIND, decode_rows, english_folder, load_english
 
 ROOT = Path(__file__).parents[2]
 WORDS = ["sea", "lake", "Äpfel"]
@@ -111,7 +111,7 @@ def test_rows_of_bytes_are_close(rng: np.random.Generator) -> None:
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     assert (np.abs(rows * (largest / 127) - matrix) <= largest * (0.5 + 1e-4) / 127).all()
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-    assert (np.abs(unit_rows(rows, NO_HALVES) - unit) <= np.abs(unit).max(axis=1, keepdims=True) / 127).all()
+    assert (np.abs(decode_rows(rows, NO_HALVES) - unit) <= np.abs(unit).max(axis=1, keepdims=True) / 127).all()
     np.testing.assert_array_equal(in_bytes(rows.astype(np.float32)), rows)
 
 
@@ -123,8 +123,8 @@ def test_rows_of_half_bytes_are_close(rng: np.random.Generator) -> None:
     assert (np.abs(rows).max(axis=1) == 7).all()
     expected = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     first = rng.integers(-127, 128, (5000, 128)).astype(np.int8)
-    both = unit_rows(first, halves)
-    np.testing.assert_array_equal(both[:5000], unit_rows(first, NO_HALVES))
+    both = decode_rows(first, halves)
+    np.testing.assert_array_equal(both[:5000], decode_rows(first, NO_HALVES))
     np.testing.assert_allclose(both[5000:], expected, atol=1e-7)
     exact = matrix.astype(np.float64)
     plain = np.rint(exact * (7 / np.abs(exact).max(axis=1, keepdims=True)))
@@ -141,11 +141,11 @@ def test_rounded_rows_need_a_direction() -> None:
             rounded(np.array([[1, 2], [0, number]], np.float32))
     zero = np.repeat([0x99, ZERO, 0x99], [1500, 1, 99]).astype(np.uint8)[:, None]
     with pytest.raises(VectorsError, match="row 1,600 is zero"):
-        unit_rows(np.ones((100, 2), np.int8), zero)
+        decode_rows(np.ones((100, 2), np.int8), zero)
     with pytest.raises(VectorsError, match="the rows have 3 numbers; an even number is needed"):
         in_half_bytes(np.ones((2, 3), np.float32))
     with pytest.raises(VectorsError, match="rows of 4 and of 2 numbers cannot be of one space"):
-        unit_rows(np.ones((1, 4), np.int8), zero)
+        decode_rows(np.ones((1, 4), np.int8), zero)
 
 
 def test_saving_gives_the_same_bytes_and_vectors(tmp_path: Path) -> None:

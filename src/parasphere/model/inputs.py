@@ -1,7 +1,6 @@
 """The kinds of input that stand for documents: texts, tables with one column of texts, and tables of numbers."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -10,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from ..corpus import Block, blocks
-from ..errors import ScriptWarning
+from ..errors import ScriptWarning, warn_user
 from ..text import SegmentingTokenizer, share_without_spaces
 from .bags import Bags
-from .coverage import level_of_caller
 
 SAMPLE = 200  # texts by which a tokenizer is chosen
 ENOUGH = 0.5  # the share of letters in scripts without spaces from which on texts are segmented
@@ -70,10 +68,9 @@ def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:
     tokenizer = SegmentingTokenizer()
     ways = f"Chinese by {tokenizer.chinese}, Japanese by {tokenizer.japanese}, Thai by {tokenizer.thai}"
     missing = "; pip install 'parasphere[segmenting]' for libraries that find words" if "pairs" in ways else ""
-    warnings.warn(
+    warn_user(
         f"these texts are in a script without spaces between words, and are divided by tokenizer=SegmentingTokenizer() "
         f"({ways}{missing}).",
         ScriptWarning,
-        stacklevel=level_of_caller(),
     )
     return tokenizer

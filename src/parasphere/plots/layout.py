@@ -16,7 +16,8 @@ from scipy import sparse
 
 from .._kernels import attract_and_repel, nearest_in_cells
 from ..errors import ParasphereError
-from ..topics.neighbours import nearest, of_unit_length
+from ..sphere.rows import unit_rows
+from ..topics.neighbours import nearest
 from .scene import median
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
     if present.sum() < 3:
         points[present, 0] = np.arange(present.sum())
         return points
-    reduced, start = _principal(of_unit_length(given[present]), seed)
+    reduced, start = _principal(unit_rows(given[present]), seed)
     points[present] = _descend(_graph(reduced, seed), start, seed)
     return points
 
@@ -106,7 +107,7 @@ def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:
     plane[:, : min(2, rows.shape[1])] = rows[:, :2]
     plane *= 10 / max(float(np.abs(plane).max()), 1e-12)
     plane += np.random.default_rng(seed).normal(scale=1e-3, size=plane.shape)  # equal rows must not stay on one place
-    return np.ascontiguousarray(of_unit_length(rows), np.float32), plane
+    return np.ascontiguousarray(unit_rows(rows), np.float32), plane
 
 
 def _oriented(axes: NDArray[Any]) -> NDArray[Any]:

@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from .._kernels import csr_products, csr_sums
+from .rows import unit_rows
 
 Floats = NDArray[np.float64]
 
 
-def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
+def validated_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
     """Check a matrix as scikit-learn does and scale its rows to unit length; rows of zeros stay as they are.
 
     Returns the rows, (n, dim) float64 or CSR if the matrix is sparse, and which of them are not zero, (n,).
@@ -22,21 +23,16 @@ def unit_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.b
     # Scale the largest entry to 1 first: squares of very large or small numbers overflow or underflow.
     if not sparse.issparse(X):
         peaks = np.abs(X).max(axis=1)
-        rows = X / np.where(peaks > 0, peaks, 1.0)[:, None]
-        return rows / _lengths(np.einsum("ij,ij->i", rows, rows))[:, None], peaks > 0
+        return unit_rows(X / np.where(peaks > 0, peaks, 1.0)[:, None]), peaks > 0
     rows = sparse.csr_array(X, copy=True)
     rows.check_format(full_check=True)  # compiled code relies on the indices, and scikit-learn does not check them
     rows.sum_duplicates()
     counts = np.diff(rows.indptr)
     peaks = abs(rows).max(axis=1).toarray().ravel()
     rows.data /= np.repeat(np.where(peaks > 0, peaks, 1.0), counts)
-    rows.data /= np.repeat(_lengths(np.asarray((rows * rows).sum(axis=1)).ravel()), counts)
+    squares = np.asarray((rows * rows).sum(axis=1)).ravel()
+    rows.data /= np.repeat(np.sqrt(np.where(squares > 0, squares, 1.0)), counts)
     return rows, peaks > 0
-
-
-def _lengths(squares: Floats) -> Floats:
-    """Return square roots, and 1 in place of 0, to divide by."""
-    return np.asarray(np.sqrt(np.where(squares > 0, squares, 1.0)))
 
 
 def cosines(rows: Any, directions: Floats) -> Floats:
@@ -59,7 +55,7 @@ def weighted_sums(rows: Any, weights: Floats) -> Floats:
     return sums
 
 
-def normalised(columns: Floats) -> tuple[Floats, Floats]:
+def unit_columns(columns: Floats) -> tuple[Floats, Floats]:
     """Scale columns (dim, k) to unit length in place; return them and their former lengths, (k,).
 
     A column of zeros becomes the first axis.

@@ -1,19 +1,18 @@
 """What the estimators of unit vectors share."""
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
+from ..parameters import RANDOM_STATE, VERBOSE, Constraints, check_parameters, number
 from ..storage import Saved
-from .directions import unit_rows
+from .directions import validated_rows
 
-COUNT = Interval(Integral, 1, None, closed="left")
+COUNT = number(int, 1)
 
 
 class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -23,15 +22,14 @@ class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     tol: float
     n_iter_: int
     converged_: bool
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_iter": [COUNT], "tol": [Interval(Real, 0, None, closed="left")], "random_state": ["random_state"],
-        "verbose": ["verbose"],
+    _parameters: ClassVar[Constraints] = {
+        "max_iter": COUNT, "tol": number(float, 0), "random_state": RANDOM_STATE, "verbose": VERBOSE,
     }  # fmt: skip
 
     def _fit_rows(self, X: Any, least: str) -> tuple[Any, NDArray[np.bool_]]:
-        """Validate the parameters, of which ``least`` is the number of rows needed, and return :func:`unit_rows`."""
-        self._validate_params()
-        rows, present = unit_rows(self, X, reset=True)
+        """Check the parameters, of which ``least`` is the number of rows needed; return :func:`validated_rows`."""
+        check_parameters(self)
+        rows, present = validated_rows(self, X, reset=True)
         if present.sum() < getattr(self, least):
             raise ValueError(
                 f"{least}={getattr(self, least)} needs at least as many rows that are not zero; "
@@ -50,7 +48,7 @@ class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        check_parameters(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,20 +1,19 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..parameters import ARRAY_LIKE, Constraints, number, one_of
 from ..progress import progress
 from . import vmf
 from .components import Components, responsibilities, revive
-from .directions import Floats, cosines, dense_columns, normalised, spread_seeds, unit_rows, weighted_sums
+from .directions import Floats, cosines, dense_columns, spread_seeds, unit_columns, validated_rows, weighted_sums
 from .estimator import COUNT, RowEstimator
 
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
@@ -110,10 +109,10 @@ class MovMF(ClusterMixin, RowEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
-        "n_components": [COUNT], "kappa": [StrOptions({"free", "shared"})], "n_init": [COUNT],
-        "init": [StrOptions({"k-means++", "random"}), "array-like"], "assignment": [StrOptions({"soft", "hard"})],
-        "max_kappa": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right")],
+    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
+        "n_components": COUNT, "kappa": one_of("free", "shared"), "n_init": COUNT,
+        "init": one_of("k-means++", "random") | ARRAY_LIKE, "assignment": one_of("soft", "hard"),
+        "max_kappa": number(float, 0, vmf.MAX_KAPPA, "right"),
     }  # fmt: skip
 
     weights_: Floats = field(init=False)
@@ -215,7 +214,7 @@ class MovMF(ClusterMixin, RowEstimator):
 
     def _rows(self, X: Any) -> tuple[Any, NDArray[np.bool_]]:
         check_is_fitted(self)
-        return unit_rows(self, X, reset=False)
+        return validated_rows(self, X, reset=False)
 
     def _joint(self, rows: Any) -> Floats:
         """Return :meth:`Components.log_joint`, (n, k); for a row of zeros, the log-weights alone."""
@@ -233,12 +232,12 @@ class MovMF(ClusterMixin, RowEstimator):
             given = np.asarray(self.init, np.float64)
             if given.shape != (k, dim) or not np.isfinite(given).all() or not given.any(axis=1).all():
                 raise ValueError(f"init must hold {k} finite directions of {dim} numbers, not an array {given.shape}")
-            directions = normalised(np.array(given.T, order="C"))[0]
+            directions = unit_columns(np.array(given.T, order="C"))[0]
         else:
             places = spread_seeds(rows, k, rng) if self.init == "k-means++" else rng.choice(n, k, replace=False)
             directions = dense_columns(rows, places)
         nearest = cosines(rows, directions).argmax(axis=1)
-        lengths = normalised(weighted_sums(rows, np.eye(k)[nearest]))[1]
+        lengths = unit_columns(weighted_sums(rows, np.eye(k)[nearest]))[1]
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)
         return Components(np.full(k, 1.0 / k), directions, np.full(k, shared))
 
@@ -274,7 +273,7 @@ class MovMF(ClusterMixin, RowEstimator):
         """
         n, dim = rows.shape
         mass = resp.sum(axis=0)
-        directions, lengths = normalised(weighted_sums(rows, resp))
+        directions, lengths = unit_columns(weighted_sums(rows, resp))
         shared = min(vmf.concentration(min(lengths.sum() / n, 1.0), dim), self.max_kappa)
         if self.kappa == "shared":
             kappa = np.full(len(mass), shared)

@@ -6,7 +6,7 @@ The package knows nothing of text or vectors. Classes that can be part of a save
 
 from .cache import Note, keep, key_of, recall
 from .checkpoint import Checkpoint, checkpoints_kept
-from .estimators import Saved, packed, storable, unpacked
+from .estimators import Saved, check_fitted, packed, storable, unpacked
 from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
 from .layouts import LayoutError, check_layouts
@@ -27,6 +27,7 @@ __all__ = [
     "Saved",
     "Tensors",
     "ahead",
+    "check_fitted",
     "check_layouts",
     "check_target",
     "check_types",

@@ -14,12 +14,12 @@ functions                                   not at all: they are passed to ``loa
 """
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ParasphereError, StoreError
 from .facts import WRONG_FACTS, check_types
@@ -49,6 +49,17 @@ class Storable(Protocol):
 _STORABLES: dict[str, type[Storable]] = {}
 _ESTIMATORS: dict[str, type["Saved"]] = {}
 Kind = TypeVar("Kind", bound=type)
+# The modules of classes that a saved estimator may contain although nothing has imported them yet.
+_MODULES = {
+    "ComposedVectors": "vectors.composed",
+    "JointVectors": "vectors.joint",
+    "TaughtVectors": "vectors.taught",
+    "dividing-tokenizer": "text.dividing",
+    "segmenting-tokenizer": "text.segmenting",
+    "tokenizer": "text.tokens",
+    "vocabulary": "text.vocabulary",
+    "word-vectors": "vectors.wordvectors",
+}
 
 
 def storable(name: str) -> Callable[[Kind], Kind]:
@@ -59,6 +70,13 @@ def storable(name: str) -> Callable[[Kind], Kind]:
         return kind
 
     return mark
+
+
+def _registered(registry: Mapping[str, Kind], name: str) -> Kind:
+    """Return a registered class, whose module is imported if necessary."""
+    if name not in registry and name in _MODULES:
+        import_module(f"..{_MODULES[name]}", __package__)
+    return registry[name]
 
 
 class Saved:
@@ -96,7 +114,7 @@ class Saved:
             Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
             written to the folder.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         packing = _Packing()
         facts = packing.estimator(self, "")
         save(folder, self.kind(), packing.arrays, facts)
@@ -151,6 +169,14 @@ class Saved:
                 raise ParasphereError(f"{name} must hold numbers above 0")
             if name in self._not_negative and not (numbers.size and (numbers >= 0).all()):
                 raise ParasphereError(f"{name} must hold numbers that are not below 0")
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise scikit-learn's NotFittedError unless an estimator has learned attributes; scikit-learn is not imported."""
+    if not any(_is_learned(name) for name in vars(estimator)):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet: call fit first.")
 
 
 def packed(value: Any, name: str) -> tuple[Any, Arrays]:
@@ -263,7 +289,7 @@ class _Unpacking:
         if "object" in fact:
             return self._object(fact)
         if "estimator" in fact:
-            return self.estimator(_ESTIMATORS[fact["estimator"]], fact["facts"], f"{path}.")
+            return self.estimator(_registered(_ESTIMATORS, fact["estimator"]), fact["facts"], f"{path}.")
         ((kind, value),) = fact.items()
         if kind == "array":
             return np.array(self.arrays[value])
@@ -283,7 +309,7 @@ class _Unpacking:
         if at not in self.made:
             facts = {key: self.value(item, f"{at}.{key}") for key, item in fact["facts"].items()}
             arrays = {key: self.arrays[f"{at}.{key}"] for key in fact["arrays"]}
-            self.made[at] = _STORABLES[fact["object"]].from_saved(facts, arrays, self.given)
+            self.made[at] = _registered(_STORABLES, fact["object"]).from_saved(facts, arrays, self.given)
         return self.made[at]
 
     def _function(self, name: str, written: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,14 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError
 from ..estimator import SphericalParagraphModel
 from ..model import Encoder, as_texts
+from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
+from ..sphere.rows import unit_rows
 from ..storage import Saved
 from ..text import Tokenizer
 from . import representation
@@ -105,13 +105,13 @@ class SphericalTopics(
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "model": [HasMethods(["transform"]), None],
-        "n_topics": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "lexical_weight": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
-        "n_neighbours": [Interval(Integral, 0, None, closed="left")],
-        "outliers": ["boolean"],
-        "random_state": ["random_state"],
+    _parameters: ClassVar[Constraints] = {
+        "model": having("transform") | NONE,
+        "n_topics": number(int, 1) | one_of("auto"),
+        "lexical_weight": number(float, 0, 1, "both") | one_of("auto"),
+        "n_neighbours": number(int, 0),
+        "outliers": BOOLEAN,
+        "random_state": RANDOM_STATE,
     }
     _layouts: ClassVar = {
         "axes_": "f4[axes,columns]", **TopicSums.sum_layouts,
@@ -147,7 +147,7 @@ class SphericalTopics(
         X : texts, token lists, columns or path
         y : ignored
         """
-        self._validate_params()
+        check_parameters(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         held = list(blocks(as_texts(X)))
         rows = self._represent(held, rng)
@@ -245,8 +245,7 @@ class SphericalTopics(
         labels = _divided(drawn, max(1, min(MOST, len(drawn) // FEWEST_TEXTS)), seed)
         names, labels = np.unique(labels, return_inverse=True)
         merges = merge_topics(sums_of(landmarks, labels, len(names)), np.bincount(labels).astype(float))
-        centres = sums_of(drawn, labels, len(names))
-        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        centres = unit_rows(sums_of(drawn, labels, len(names)))
         averaged = [smoothed(half, landmarks, self.n_neighbours) for half in halves]
         topics = [np.where(half.any(axis=1), (half @ centres.T).argmax(axis=1), -1) for half in averaged]
         k = representation.best_number(topics[0], topics[1], merges)

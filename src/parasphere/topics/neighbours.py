@@ -5,12 +5,11 @@ and clusters of such means agree better with subjects than clusters of the texts
 among some of the texts only, the landmarks, so that time grows in proportion to the number of texts.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import largest
+from ..sphere.rows import unit_rows
 
 Rows = NDArray[np.float32]
 CHUNK = 1024  # rows whose cosines with all landmarks are held at a time
@@ -38,10 +37,4 @@ def smoothed(rows: Rows, landmarks: Rows, k: int) -> Rows:
     for begin in range(0, len(present), CHUNK):
         some = present[begin : begin + CHUNK]
         means[some] = OWN * rows[some] + landmarks[nearest(rows[some], landmarks, k)].mean(axis=1)
-    return of_unit_length(means)
-
-
-def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows scaled to unit length; rows of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1))
+    return unit_rows(means)

@@ -17,8 +17,8 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from ..corpus import Block
+from ..sphere.rows import unit_rows
 from .merging import Merges
-from .neighbours import of_unit_length
 
 Rows = NDArray[np.float32]
 
@@ -44,13 +44,13 @@ def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
 
 def lexical_rows(weights: sparse.csr_array, axes: NDArray[np.float32]) -> Rows:
     """Return texts in the coordinates of the axes, of unit length, (n_docs, n_axes)."""
-    return of_unit_length(np.asarray(weights.astype(np.float32) @ axes.T))
+    return unit_rows(np.asarray(weights.astype(np.float32) @ axes.T))
 
 
 def joined(offsets: NDArray[Any], lexical: Rows, weight: float) -> Rows:
     """Return both parts side by side, of unit length; a text that has only one of them has that one alone."""
     parts = [np.sqrt(1 - weight) * offsets, np.sqrt(weight) * lexical]
-    return np.asarray(of_unit_length(np.hstack(parts).astype(np.float32)), np.float32)
+    return np.asarray(unit_rows(np.hstack(parts).astype(np.float32)), np.float32)
 
 
 def halves(blocks: list[Block], rng: np.random.Generator) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block
 from ..sphere import vmf
+from ..sphere.rows import unit_rows
 from .merging import Merges, merge_topics
 from .representation import texts_at
 from .tables import over_column, table
@@ -148,7 +149,7 @@ class TopicSums:
     def directions_(self) -> Floats:
         """Mean direction of each topic."""
         check_is_fitted(self)
-        return np.asarray(self.sums_ / np.maximum(np.linalg.norm(self.sums_, axis=1, keepdims=True), 1e-300))
+        return unit_rows(self.sums_)
 
     @property
     def weights_(self) -> Floats:

@@ -1,36 +1,46 @@
 """Word vectors: formats, cache and export, and the learners that make them from texts."""
 
-from ..places import ENGLISH, GLOVE, WORDLLAMA
-from .composed import ComposedVectors
-from .distilling import distil
-from .joint import UPDATING, JointVectors
-from .learners import Resolved, default_tokenizer, is_learner, resolve
-from .pieces import Pieces
-from .static import writable, write_static
-from .stored import KIND
-from .taught import TaughtVectors
-from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
-from .writing import EXTENSIONS
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..places import ENGLISH, GLOVE, WORDLLAMA
+    from .composed import ComposedVectors
+    from .distilling import distil
+    from .joint import UPDATING, JointVectors
+    from .learners import Resolved, default_tokenizer, is_learner, resolve
+    from .pieces import Pieces
+    from .static import writable, write_static
+    from .stored import KIND
+    from .taught import TaughtVectors
+    from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
+    from .writing import EXTENSIONS
+
+# The public names per module, which is imported when one of them is first used: word vectors are loaded without
+# scikit-learn and scipy, which only learners need.
+_NAMES = {
+    "..places": ["ENGLISH", "GLOVE", "WORDLLAMA"],
+    ".composed": ["ComposedVectors"],
+    ".distilling": ["distil"],
+    ".joint": ["UPDATING", "JointVectors"],
+    ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
+    ".pieces": ["Pieces"],
+    ".static": ["writable", "write_static"],
+    ".stored": ["KIND"],
+    ".taught": ["TaughtVectors"],
+    ".wordvectors": ["Coverage", "SkippedRowsWarning", "WordVectors"],
+    ".writing": ["EXTENSIONS"],
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ENGLISH",
-    "EXTENSIONS",
-    "GLOVE",
-    "KIND",
-    "UPDATING",
-    "WORDLLAMA",
-    "ComposedVectors",
-    "Coverage",
-    "JointVectors",
-    "Pieces",
-    "Resolved",
-    "SkippedRowsWarning",
-    "TaughtVectors",
-    "WordVectors",
-    "default_tokenizer",
-    "distil",
-    "is_learner",
-    "resolve",
-    "writable",
-    "write_static",
-]
+    "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "ComposedVectors", "Coverage", "JointVectors",
+    "Pieces", "Resolved", "SkippedRowsWarning", "TaughtVectors", "WordVectors", "default_tokenizer", "distil",
+    "is_learner", "resolve", "writable", "write_static",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,11 +1,11 @@
 """Word vectors composed of the pieces of a static table, for the words of given texts."""
 
-import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
+from ..parameters import CALLABLE, NONE, PATH, Constraints, check_parameters
 from ..places import WORDLLAMA
 from ..storage import Saved
 from ..text import AnyTokenizer, DividingTokenizer, Tokenizer, count_words
@@ -42,9 +42,9 @@ class ComposedVectors(Saved, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "source": [str, os.PathLike],
-        "tokenizer": [callable, None],
+    _parameters: ClassVar[Constraints] = {
+        "source": PATH,
+        "tokenizer": CALLABLE | NONE,
     }
 
     vectors_: WordVectors
@@ -64,7 +64,7 @@ class ComposedVectors(Saved, BaseEstimator):
         y : None
             Ignored.
         """
-        self._validate_params()
+        check_parameters(self)
         tokenizer = WORDS if self.tokenizer is None else self.tokenizer
         pieces = Pieces.read(self.source)
         words = list(dict.fromkeys([*count_words(X, tokenizer)[0], *pieces.words]))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import VectorsError
+from ..sphere.rows import unit_rows
 from ..text import Vocabulary
 from .encoding import Encoding
-from .teaching import Course, check_dim, unit
+from .teaching import Course, check_dim
 from .wordvectors import WordVectors
 
 
@@ -45,10 +46,10 @@ def distil(encoder: Any, dim: int = 256, *, words: Iterable[str] | None = None, 
     encoding = Encoding(encoder, None, verbose)
     taught = encoding.of(spelled, "words")
     check_dim(dim, taught)
-    rows = unit(taught)
+    rows = unit_rows(taught, np.float32)
     rows -= rows.mean(0)
     _, axes = np.linalg.eigh((rows.T @ rows).astype(np.float64))
-    rows = unit(rows @ axes[:, ::-1][:, :dim])
+    rows = unit_rows(rows @ axes[:, ::-1][:, :dim], np.float32)
     share = 1.0 / np.arange(2, len(rows) + 2)
     share /= share.sum()
     weights = Course.rarity / (Course.rarity + share)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..corpus import Block
 from ..errors import VectorsError
 from ..progress import progress
+from ..sphere.rows import unit_rows
 from ..storage import Checkpoint
-from .teaching import unit
 
 CHECKPOINT = "encoding-checkpoint"
 CHUNK = 8192  # texts that are encoded, and kept, at a time
@@ -98,7 +98,7 @@ def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> 
         raise VectorsError(f"the teacher's vector {place} of the {what} holds a number that is not finite.")
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
-    halves: NDArray[np.float16] = unit(numbers).astype(np.float16)
+    halves: NDArray[np.float16] = unit_rows(numbers).astype(np.float16)
     return halves
 
 

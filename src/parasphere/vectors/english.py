@@ -8,7 +8,6 @@ to 7, and two of them share a byte. The weights are kept apart, with mean 1 over
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +34,7 @@ V = TypeVar("V", bound=StoredVectors)
 
 def english_folder() -> Path:
     """Return the folder of the vectors that come with the library."""
-    return Path(str(resources.files(__package__))) / ENGLISH
+    return Path(__file__).parent / ENGLISH
 
 
 def load_english(cls: type[V], folder: Path | None = None) -> V:
@@ -52,16 +51,15 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
         vocabulary.check_utf8()
         known = {"name": ENGLISH, "source": ENGLISH, **{name: facts[name] for name in _FACTS}}
         storage.check_types(_FACTS, known)
-        vectors = cls(
-            vocabulary, unit_rows(arrays["rows"], arrays["halves"]), weights=arrays["weights"], check_now=False, **known
-        )
+        matrix = decode_rows(arrays["rows"], arrays["halves"])
+        vectors = cls(vocabulary, matrix, weights=arrays["weights"], check_now=False, **known)
     except storage.WRONG_FACTS as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error
     vectors._checked = True  # the rows were just divided by their lengths
     return vectors
 
 
-def unit_rows(rows: NDArray[np.int8], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
+def decode_rows(rows: NDArray[np.int8], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Return rows of bytes, (n, dim), and then those of half bytes, (m, dim / 2), as unit rows (n + m, dim).
 
     The bits are the same on every machine: a sum of squares is a whole number, which float32 holds exactly in any order

@@ -1,6 +1,5 @@
 """Word vectors learned from texts by the leave-out likelihood of the Spherical Paragraph Model."""
 
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -8,9 +7,21 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, Options
 
 from ..errors import VectorsError
+from ..parameters import (
+    BOOLEAN,
+    CALLABLE,
+    N_JOBS,
+    NONE,
+    PATH,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraints,
+    check_parameters,
+    instance_of,
+    number,
+)
 from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
@@ -94,20 +105,20 @@ class JointVectors(Saved, BaseEstimator):
     ['cats', 'meow']
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "dim": [Interval(Integral, 2, None, closed="left"), None],
-        "start": [str, Path, WordVectors, None],
-        "tokenizer": [callable, None],
-        "start_strength": [Interval(Real, 0, None, closed="left")],
-        "epochs": [Interval(Integral, 1, None, closed="left"), None],
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "ngrams": [Interval(Integral, 1, None, closed="left")],
-        "weigh": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "checkpoint": [str, Path, None],
-        "verbose": ["verbose"],
+    _parameters: ClassVar[Constraints] = {
+        "dim": number(int, 2) | NONE,
+        "start": PATH | instance_of(WordVectors) | NONE,
+        "tokenizer": CALLABLE | NONE,
+        "start_strength": number(float, 0),
+        "epochs": number(int, 1) | NONE,
+        "rate": number(float, 0, closed="neither"),
+        "min_count": number(int, 1),
+        "ngrams": number(int, 1),
+        "weigh": BOOLEAN,
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+        "checkpoint": PATH | NONE,
+        "verbose": VERBOSE,
     }
 
     vectors_: WordVectors
@@ -155,7 +166,7 @@ class JointVectors(Saved, BaseEstimator):
         y : None
             Ignored.
         """
-        self._validate_params()
+        check_parameters(self)
         given = self.start
         start = given if given is None or isinstance(given, WordVectors) else WordVectors.load(given)
         self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
@@ -177,7 +188,7 @@ class JointVectors(Saved, BaseEstimator):
         """
         if not hasattr(self, "vectors_"):
             return self.fit(X)
-        self._validate_params()
+        check_parameters(self)
         known = self.vectors_
         return self._learn(X, known, known.dim, max(self.start_strength, UPDATING), known.name)
 

@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
-
 from ..text import AnyTokenizer, Tokenizer
 from .wordvectors import WordVectors
 
@@ -36,6 +34,8 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
         Whether the caller uses the weights of the vectors, if they have any.
     """
     if is_learner(vectors):
+        from sklearn.base import clone
+
         learner = clone(vectors)
         taken = tokenizer is not None and getattr(learner, "tokenizer", 0) is None
         if taken:

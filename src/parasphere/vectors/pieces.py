@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import WORDLLAMA
+from ..sphere.rows import unit_rows
 from ..storage import map_tensors
 from ..text import PIECE, Tokenizer, Vocabulary
 from .english import load_english
@@ -105,6 +105,8 @@ class Pieces:
 
     def sums(self, texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sum of the rows of the pieces of each text, and how many pieces it has: (n, dim), (n,)."""
+        from scipy import sparse
+
         found, lengths = [np.empty((0, self.dim))], [np.empty(0, np.int64)]
         wide = self.table.astype(np.float64)
         for begin in range(0, len(texts), _CHUNK):
@@ -144,9 +146,8 @@ class Pieces:
     def _weighted(self, cls: type[V], words: list[str], rows: NDArray[np.float64], name: str) -> V:
         """Return word vectors of rows of any length; a row of zeros has the weight 0 and may point anywhere."""
         lengths = np.linalg.norm(rows, axis=1)
-        unit = rows / np.where(lengths > 0, lengths, 1.0)[:, None]
-        unit[lengths == 0, 0] = 1.0
-        matrix = np.ascontiguousarray(unit, np.float32)
+        matrix = unit_rows(rows, np.float32)
+        matrix[lengths == 0, 0] = 1.0
         return cls(Vocabulary(words), matrix, lengths, weights=lengths / self.scale, name=name)
 
 

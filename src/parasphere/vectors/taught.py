@@ -1,16 +1,26 @@
 """Word vectors taught by a sentence encoder."""
 
 from contextlib import suppress
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from ..corpus import blocks
+from ..parameters import (
+    CALLABLE,
+    NONE,
+    PATH,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraints,
+    check_parameters,
+    having,
+    instance_of,
+    number,
+)
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
 from .encoding import Encoding, given_vectors, plain_texts
@@ -85,19 +95,19 @@ class TaughtVectors(Saved, BaseEstimator):
     WordVectors('taught by teacher', 7 words, 2 dimensions)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "teacher": [HasMethods("encode"), callable, np.ndarray, str, Path],
-        "dim": [Interval(Integral, 2, None, closed="left")],
-        "tokenizer": [callable, None],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_words": [Interval(Integral, 2, None, closed="left"), None],
-        "steps": [Interval(Integral, 1, None, closed="left"), None],
-        "batch": [Interval(Integral, 2, None, closed="left"), None],
-        "rate": [Interval(Real, 0, 1, closed="right")],
-        "random_state": ["random_state"],
-        "device": [str, None],
-        "checkpoint": [str, Path, None],
-        "verbose": ["verbose"],
+    _parameters: ClassVar[Constraints] = {
+        "teacher": having("encode") | CALLABLE | instance_of(np.ndarray) | PATH,
+        "dim": number(int, 2),
+        "tokenizer": CALLABLE | NONE,
+        "min_count": number(int, 1),
+        "max_words": number(int, 2) | NONE,
+        "steps": number(int, 1) | NONE,
+        "batch": number(int, 2) | NONE,
+        "rate": number(float, 0, 1, "right"),
+        "random_state": RANDOM_STATE,
+        "device": instance_of(str) | NONE,
+        "checkpoint": PATH | NONE,
+        "verbose": VERBOSE,
     }
     _left_out: ClassVar = ("teacher",)
 
@@ -145,7 +155,7 @@ class TaughtVectors(Saved, BaseEstimator):
         y : None
             Ignored.
         """
-        self._validate_params()
+        check_parameters(self)
         device, verbose = self.device or "cpu", bool(self.verbose)
         torch_on(device)  # what is missing is told before the teacher begins
         self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer

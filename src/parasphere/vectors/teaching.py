@@ -22,6 +22,7 @@ from scipy import sparse
 
 from ..errors import VectorsError, import_extra
 from ..progress import progress
+from ..sphere.rows import unit_rows
 from ..storage import Checkpoint
 from ..text import Vocabulary
 from .learning_texts import Texts
@@ -232,8 +233,7 @@ class Teaching:
         rows = self.rows.astype(np.float64)
         weights = np.linalg.norm(rows, axis=1)
         rows[weights == 0, 0] = 1.0  # a word that counts nothing may point anywhere
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        return WordVectors(Vocabulary(self.texts.words), rows.astype(np.float32), weights=weights, name=name)
+        return WordVectors(Vocabulary(self.texts.words), unit_rows(rows, np.float32), weights=weights, name=name)
 
 
 def torch_on(device: str) -> tuple[Any, Any]:
@@ -273,13 +273,13 @@ def first_guess(
     of the word, centred and projected on these axes, times the weight of smooth inverse frequency.
     """
     some = np.random.default_rng([course.seed, 2]).permutation(chosen)[:FOR_AXES]
-    sample = unit(taught[np.sort(some)])
+    sample = unit_rows(taught[np.sort(some)], np.float32)
     mean = sample.mean(0)
     sample -= mean
     _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     axes = np.ascontiguousarray(axes[:, ::-1][:, :dim].T, np.float32)
-    of_words = unit(_means_of_texts(texts, taught, chosen) if words is None else words)
-    rows = unit((of_words - of_words.mean(0)) @ axes.T)
+    of_words = unit_rows(_means_of_texts(texts, taught, chosen) if words is None else words, np.float32)
+    rows = unit_rows((of_words - of_words.mean(0)) @ axes.T, np.float32)
     share = texts.counts / texts.counts.sum()
     rows *= (course.rarity / (course.rarity + share)).astype(np.float32)[:, None]
     return rows, axes, mean
@@ -296,12 +296,5 @@ def _means_of_texts(texts: Texts, taught: NDArray[Any], chosen: NDArray[np.int64
         ends = texts.ends[begin : begin + CHUNK + 1]
         entries = (np.repeat(shares[part], lengths[part]), texts.ids[ends[0] : ends[-1]], ends - ends[0])
         bags = sparse.csr_array(entries, shape=(len(ends) - 1, len(texts.words)))
-        total += bags.T @ unit(taught[part])
+        total += bags.T @ unit_rows(taught[part], np.float32)
     return total
-
-
-def unit(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Return rows of unit length as float32; rows of zeros stay zero."""
-    rows = rows.astype(np.float32)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
-    return rows

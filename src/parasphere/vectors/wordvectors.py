@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import MissingExtraError, ParasphereError, ParasphereWarning, StoreError, VectorsError
 from ..places import ENGLISH
 from ..storage import check_types, storable
-from ..text import AnyTokenizer, Vocabulary, count_words
-from . import writing
+from ..text import AnyTokenizer, Vocabulary
 from .loading import load
 from .stored import FACTS, KIND, StoredVectors
 from .table import Errors, table_of
@@ -237,6 +236,8 @@ class WordVectors(StoredVectors):
         >>> water.coverage(["The sea, the lake"])
         Coverage(tokens=4, known=2, unknown=[('the', 2)])
         """
+        from ..text import count_words
+
         words, counts = count_words(texts, tokenizer, **columns)
         unknown = np.flatnonzero(self.vocabulary.get_many(words) < 0)
         total, lost = int(counts.sum()), int(counts[unknown].sum())
@@ -286,8 +287,10 @@ class WordVectors(StoredVectors):
         verbose : bool, default=False
             Show a progress bar.
         """
+        from .writing import write
+
         lengths = self.norms if self.weights is None else self.weights
-        writing.write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
+        write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a saved estimator keeps: the source, or all numbers if there is none."""

@@ -1,9 +1,7 @@
 """What the baselines share: how they read texts, validate parameters, keep what was fitted, and are saved."""
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,27 +9,38 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import HasMethods, Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts, held_texts
+from parasphere.parameters import (
+    BOOLEAN,
+    CALLABLE,
+    NONE,
+    PATH,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraint,
+    Constraints,
+    check_parameters,
+    having,
+    instance_of,
+    number,
+)
 from parasphere.storage import Saved
 from parasphere.text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
 from parasphere.vectors import WordVectors, default_tokenizer, is_learner, resolve
 
-COUNT = Interval(Integral, 1, None, closed="left")
-POSITIVE = Interval(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-PATH: list[Any] = [str, os.PathLike]
-VECTORS: list[Any] = [*PATH, WordVectors, HasMethods(["fit", "get_params"])]
+COUNT = number(int, 1)
+POSITIVE = number(float, 0, closed="neither")
+NOT_NEGATIVE = number(float, 0)
+VECTORS = PATH | instance_of(WordVectors) | having("fit", "get_params")
 # What parameters may be that several encoders have.
-SHARED: dict[str, Any] = {
-    "batch_size": [COUNT], "device": [str], "dim": [COUNT], "epochs": [COUNT], "learning_rate": [POSITIVE],
-    "max_iter": [COUNT], "max_words": [COUNT, None], "min_count": [COUNT], "n_topics": [COUNT],
-    "n_removed": [Interval(Integral, 0, None, closed="left")], "negative": [COUNT], "random_state": ["random_state"],
-    "split_sentences": ["boolean"], "tokenizer": [callable, None], "tol": [NOT_NEGATIVE], "vectors": VECTORS,
-    "verbose": ["verbose"],
+SHARED: dict[str, Constraint] = {
+    "batch_size": COUNT, "device": instance_of(str), "dim": COUNT, "epochs": COUNT, "learning_rate": POSITIVE,
+    "max_iter": COUNT, "max_words": COUNT | NONE, "min_count": COUNT, "n_topics": COUNT, "n_removed": number(int, 0),
+    "negative": COUNT, "random_state": RANDOM_STATE, "split_sentences": BOOLEAN, "tokenizer": CALLABLE | NONE,
+    "tol": NOT_NEGATIVE, "vectors": VECTORS, "verbose": VERBOSE,
 }  # fmt: skip
 
 
@@ -39,12 +48,12 @@ class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """A transformer from texts to vectors; texts are whatever :func:`parasphere.corpus.blocks` takes.
 
     A subclass is a dataclass of its parameters. It calls :meth:`_begin_fit` first in ``fit``, and declares in
-    ``_parameter_constraints`` what those of its parameters may be that others do not share. Its ``_fixed`` names the
+    ``_parameters`` what those of its parameters may be that others do not share. Its ``_fixed`` names the
     parameters that ``transform`` depends on: ``fit`` keeps the value of ``name`` as ``name_``, and ``transform`` reads
     that one, so that ``set_params`` does not change what was fitted.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED
+    _parameters: ClassVar[Constraints] = SHARED
     _fixed: ClassVar[tuple[str, ...]] = ()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -53,17 +62,17 @@ class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.fit(held, y).transform(held)
 
     def _begin_fit(self) -> None:
-        self._validate_params()
+        check_parameters(self)
         for name in self._fixed:
             setattr(self, f"{name}_", getattr(self, name))
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        check_parameters(self)
 
     def _check_learned(self) -> None:
         super()._check_learned()
         fixed = {name: getattr(self, f"{name}_") for name in self._fixed}
-        validate_parameter_constraints(self._parameter_constraints, fixed, type(self).__name__)
+        check_parameters(self, fixed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
+from parasphere.parameters import BOOLEAN, Constraints
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
 
@@ -99,8 +100,8 @@ class FastSent(WordEncoder):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "autoencode": ["boolean"], "sample": [NOT_NEGATIVE], "normalise": ["boolean"],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "autoencode": BOOLEAN, "sample": NOT_NEGATIVE, "normalise": BOOLEAN,
     }  # fmt: skip
     _fixed: ClassVar = ("normalise",)
     _default_tokenizer: ClassVar = Tokenizer

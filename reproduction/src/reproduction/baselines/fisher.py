@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
+from parasphere.parameters import BOOLEAN, Constraints
 from parasphere.text import AnyTokenizer, count_matrix
 from parasphere.vectors import ENGLISH
 
@@ -87,8 +88,8 @@ class FisherVector(VectorEncoder):
     tokenizer: AnyTokenizer | None = None
     random_state: Any = 0
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "n_components": [COUNT], "power": [POSITIVE], "unit": ["boolean"], "max_tokens": [COUNT],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "n_components": COUNT, "power": POSITIVE, "unit": BOOLEAN, "max_tokens": COUNT,
     }  # fmt: skip
     _fixed: ClassVar = ("power", "unit")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from parasphere.parameters import NONE, Constraints
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer
 
@@ -91,8 +92,8 @@ class TopicsLDA(Described, CountEncoder):
     random_state: Any = 0
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "passes": [COUNT], "alpha": [POSITIVE, None], "eta": [POSITIVE, None], "chunk_size": [COUNT],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "passes": COUNT, "alpha": POSITIVE | NONE, "eta": POSITIVE | NONE, "chunk_size": COUNT,
     }  # fmt: skip
     _fixed: ClassVar = ("max_iter", "tol")
 

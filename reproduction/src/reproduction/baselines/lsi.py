@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import svd_flip
 
+from parasphere.parameters import Constraints, one_of
 from parasphere.text import AnyTokenizer
 
 from .base import SHARED, OfTopics, smoothed_idf
@@ -67,7 +67,7 @@ class LatentSemanticIndex(OfTopics, WeightedCounts):
     random_state: Any = 0
     weighting: Literal["counts", "tfidf"] = "tfidf"
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {"weighting": [StrOptions({"counts", "tfidf"})]}
+    _parameters: ClassVar[Constraints] = SHARED | {"weighting": one_of("counts", "tfidf")}
     _fixed: ClassVar = ("weighting",)
 
     weighting_: Literal["counts", "tfidf"] = field(init=False)

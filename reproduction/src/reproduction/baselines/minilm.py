@@ -3,18 +3,17 @@
 import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import StoreError
 from parasphere.model import as_texts
+from parasphere.parameters import Constraints, number
 from parasphere.progress import progress
 
 from ..extras import import_extra
@@ -77,9 +76,7 @@ class MiniLM(TextEncoder):
     device: str = "cpu"
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "max_length": [Interval(Integral, 3, 512, closed="both")]
-    }
+    _parameters: ClassVar[Constraints] = SHARED | {"max_length": number(int, 3, 512, "both")}
     _fixed: ClassVar = ("max_length", "batch_size", "device")
 
     max_length_: int = field(init=False)

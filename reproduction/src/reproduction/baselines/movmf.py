@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from parasphere.errors import CorpusError, ParasphereError
+from parasphere.parameters import Constraints, one_of
 from parasphere.sphere import MovMF, vmf
 from parasphere.text import AnyTokenizer
 
@@ -29,9 +29,7 @@ class DirectionTopics(Described, WeightedCounts):
     weighting: Weighting
     model_: Any
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = (
-        SHARED | MovMF._parameter_constraints | {"weighting": [StrOptions({"tf", "tfidf"})]}
-    )
+    _parameters: ClassVar[Constraints] = SHARED | MovMF._parameters | {"weighting": one_of("tf", "tfidf")}
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics; ``y`` is ignored."""

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere import storage
 from parasphere.errors import StoreError
+from parasphere.parameters import NONE, PATH, Constraints, instance_of
 from parasphere.vectors import WordVectors
 
-from .base import PATH, SHARED, TextEncoder
+from .base import SHARED, TextEncoder
 from .fastsent import FastSent
 from .skipthought import SkipThought
 
@@ -58,8 +59,9 @@ class Pretrained(TextEncoder):
     device: str | None = None
     vectors: Any = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "folder": PATH, "fingerprint": [str, None], "device": [str, None], "vectors": [*PATH, WordVectors, None],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "folder": PATH, "fingerprint": instance_of(str) | NONE, "device": instance_of(str) | NONE,
+        "vectors": PATH | instance_of(WordVectors) | NONE,
     }  # fmt: skip
 
     encoder_: FastSent | SkipThought = field(init=False)

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, ParasphereError
 from parasphere.model import as_texts, held_texts
+from parasphere.parameters import NONE, Constraints, number, one_of
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Vocabulary, count_words, split_texts
 from parasphere.vectors import resolve
@@ -30,7 +29,7 @@ DEFAULTS: dict[Mode, dict[str, Any]] = {
 }
 END_ALPHA = 0.0001  # where the learning rate ends, as in word2vec
 MAX_WEIGHT = 1e3
-ALPHA = Interval(Real, END_ALPHA, 1.0, closed="both")  # larger rates let the weights grow without bound
+ALPHA = number(float, END_ALPHA, 1.0, "both")  # larger rates let the weights grow without bound
 _LONGEST = 10_000  # gensim ignores the words of a text beyond these
 
 
@@ -124,9 +123,9 @@ class ParagraphVectors(WordEncoder):
     random_state: Any = 0
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "mode": [StrOptions({"dbow", "dm"})], "vectors": [*VECTORS, None], "epochs": [COUNT, None],
-        "alpha": [ALPHA, None], "infer_epochs": [COUNT], "infer_alpha": [ALPHA, None], "window": [COUNT],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "mode": one_of("dbow", "dm"), "vectors": VECTORS | NONE, "epochs": COUNT | NONE, "alpha": ALPHA | NONE,
+        "infer_epochs": COUNT, "infer_alpha": ALPHA | NONE, "window": COUNT,
     }  # fmt: skip
     _fixed: ClassVar = ("mode", "infer_epochs", "infer_alpha", "negative", "window")
 

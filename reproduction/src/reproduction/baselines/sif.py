@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError
 from parasphere.model import Reader, as_texts, held_texts
+from parasphere.parameters import Constraints
 from parasphere.text import AnyTokenizer, count_matrix, count_words
 from parasphere.vectors import ENGLISH
 
@@ -196,7 +197,7 @@ class SmoothInverseFrequency(CommonRemoved):
     n_removed: int = 1
     tokenizer: AnyTokenizer | None = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {"a": [POSITIVE]}
+    _parameters: ClassVar[Constraints] = SHARED | {"a": POSITIVE}
 
     def _weigh(self, known: Floats, probabilities: Floats, mean_length: float) -> tuple[float, Floats]:  # noqa: ARG002
         return float(self.a), self.a / (self.a + known)

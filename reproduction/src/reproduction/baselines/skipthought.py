@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import ParasphereError, VectorsError
 from parasphere.model import as_texts, held_texts
+from parasphere.parameters import NONE, PATH, Constraints, one_of
 from parasphere.storage import Checkpoint
 from parasphere.text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
 from parasphere.vectors import WordVectors, is_learner, resolve
 
-from .base import COUNT, NOT_NEGATIVE, PATH, POSITIVE, SHARED, VECTORS, WordEncoder
+from .base import COUNT, NOT_NEGATIVE, POSITIVE, SHARED, VECTORS, WordEncoder
 from .gru import SPECIAL, UNKNOWN, TrainingSentences, build, check_device, encode, pack, torch_for
 from .gru_training import CHECKPOINT, Plan, Training
 from .sentences import OrderedText, split_column
@@ -135,10 +135,10 @@ class SkipThought(WordEncoder):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "word_dim": [COUNT], "n_words": [COUNT], "max_length": [COUNT], "epochs": [COUNT, None],
-        "minutes": [POSITIVE, None], "clip": [POSITIVE], "vectors": [*VECTORS, None], "checkpoint": [*PATH, None],
-        "checkpoint_minutes": [NOT_NEGATIVE], "precision": [StrOptions({"float32", "float16"})],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "word_dim": COUNT, "n_words": COUNT, "max_length": COUNT, "epochs": COUNT | NONE, "minutes": POSITIVE | NONE,
+        "clip": POSITIVE, "vectors": VECTORS | NONE, "checkpoint": PATH | NONE, "checkpoint_minutes": NOT_NEGATIVE,
+        "precision": one_of("float32", "float16"),
     }  # fmt: skip
     _fixed: ClassVar = ("max_length", "split_sentences")
     _default_tokenizer: ClassVar = Tokenizer

@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError, ParasphereError
 from parasphere.model import as_texts
+from parasphere.parameters import BOOLEAN, NONE, Constraints, instance_of, number
 from parasphere.text import AnyTokenizer, Vocabulary
 
 from ..loops import compiled
 from ..text import Ngrams, hashed_counts, learn_ngrams
 from .base import SHARED, CountEncoder, WordEncoder, smoothed_idf
 
-COLUMNS = Interval(Integral, 1, 2**31 - 1, closed="both")  # indices are int32
+COLUMNS = number(int, 1, 2**31 - 1, "both")  # indices are int32
 
 
 class WeightedCounts(CountEncoder):
@@ -99,9 +99,9 @@ class TfIdf(WordEncoder):
     n_features: int | None = None
     tokenizer: AnyTokenizer | None = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SHARED | {
-        "ngram_range": [tuple, list], "sublinear_tf": ["boolean"], "max_words": [COLUMNS, None],
-        "n_features": [COLUMNS, None],
+    _parameters: ClassVar[Constraints] = SHARED | {
+        "ngram_range": instance_of(tuple, list), "sublinear_tf": BOOLEAN, "max_words": COLUMNS | NONE,
+        "n_features": COLUMNS | NONE,
     }  # fmt: skip
     _fixed: ClassVar = ("sublinear_tf",)
 

@@ -1,15 +1,15 @@
 """Word vectors learned by gensim's word2vec."""
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from parasphere.corpus import blocks
 from parasphere.errors import VectorsError
+from parasphere.parameters import BOOLEAN, CALLABLE, NONE, RANDOM_STATE, Constraints, check_parameters, number
 from parasphere.storage import Saved
 from parasphere.text import AnyTokenizer, Tokenizer, split_texts
 from parasphere.vectors import WordVectors
@@ -57,18 +57,18 @@ class Word2Vec(Saved, BaseEstimator):
     WordVectors('word2vec', 7 words, 8 dimensions)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "dim": [Interval(Integral, 2, None, closed="left")],
-        "tokenizer": [callable, None],
-        "window": [Interval(Integral, 1, None, closed="left")],
-        "negative": [Interval(Integral, 1, None, closed="left")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "sample": [Interval(Real, 0, None, closed="left")],
-        "skip_gram": ["boolean"],
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+    _parameters: ClassVar[Constraints] = {
+        "dim": number(int, 2),
+        "tokenizer": CALLABLE | NONE,
+        "window": number(int, 1),
+        "negative": number(int, 1),
+        "min_count": number(int, 1),
+        "epochs": number(int, 1),
+        "sample": number(float, 0),
+        "skip_gram": BOOLEAN,
+        "rate": number(float, 0, closed="neither"),
+        "random_state": RANDOM_STATE,
+        "n_jobs": number(int, 1),
     }
 
     vectors_: WordVectors
@@ -112,7 +112,7 @@ class Word2Vec(Saved, BaseEstimator):
         """
         from gensim import models
 
-        self._validate_params()
+        check_parameters(self)
         self.tokenizer_ = Tokenizer() if self.tokenizer is None else self.tokenizer
         sentences = _Sentences(X, self.tokenizer_)
         model = models.Word2Vec(

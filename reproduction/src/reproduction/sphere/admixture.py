@@ -1,23 +1,22 @@
 """The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from parasphere.parameters import NONE, Constraints, number
 from parasphere.progress import progress
 from parasphere.sphere import vmf
 from parasphere.sphere.directions import (
     Floats,
     cosines,
     dense_columns,
-    normalised,
     spread_seeds,
-    unit_rows,
+    unit_columns,
+    validated_rows,
     weighted_sums,
 )
 from parasphere.sphere.estimator import COUNT, RowEstimator
@@ -102,8 +101,8 @@ class SphericalAdmixture(RowEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = RowEstimator._parameter_constraints | {
-        "n_topics": [COUNT], "prior_concentration": [Interval(Real, 0, vmf.MAX_KAPPA, closed="right"), None],
+    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
+        "n_topics": COUNT, "prior_concentration": number(float, 0, vmf.MAX_KAPPA, "right") | NONE,
     }  # fmt: skip
 
     topics_: Floats = field(init=False)
@@ -128,7 +127,7 @@ class SphericalAdmixture(RowEstimator):
         rows, present = self._fit_rows(X, "n_topics")
         rows = rows if present.all() else rows[present]
         n, dim = rows.shape
-        mean = normalised(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
+        mean = unit_columns(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
         prior = CentrePrior(mean, float(self.prior_concentration or dim))
         topics = self._start(rows, mean)
         cosine = cosines(rows, topics.directions)
@@ -156,7 +155,7 @@ class SphericalAdmixture(RowEstimator):
     def transform(self, X: Any) -> Floats:
         """Return the expected proportions of each row, (n, n_topics), each summing to 1."""
         check_is_fitted(self)
-        rows, _ = unit_rows(self, X, reset=False)
+        rows, _ = validated_rows(self, X, reset=False)
         alpha = np.array(self.alpha_)  # a copy: a read-only array would be another type to compile for
         topics = Topics(np.ascontiguousarray(self.topics_.T), self.centre_, alpha, self.kappa_, self.xi_)
         cosine = cosines(rows, topics.directions)
@@ -182,7 +181,7 @@ class SphericalAdmixture(RowEstimator):
         for _ in range(START_STEPS):
             cosine = cosines(rows, directions)
             nearest = np.eye(self.n_topics)[cosine.argmax(axis=1)]
-            sums, lengths = normalised(weighted_sums(rows, nearest))
+            sums, lengths = unit_columns(weighted_sums(rows, nearest))
             directions = np.where(lengths > 0, sums, directions)
         kappa = vmf.concentration(float(np.clip(cosine.max(axis=1).mean(), 0.0, 1.0)), dim)
         xi = vmf.concentration(START_LENGTH, dim)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from parasphere.sphere import vmf
-from parasphere.sphere.directions import Floats, cosines, normalised, weighted_sums
+from parasphere.sphere.directions import Floats, cosines, unit_columns, weighted_sums
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class CentrePrior:
     def centre(self, topics: Topics) -> Floats:
         """Return the centre that maximises the bound, along ``k0 m + A(xi) xi sum phi_t``."""
         total = self.concentration * self.direction + topics.length * topics.xi * topics.directions.sum(axis=1)
-        return normalised(total[:, None])[0][:, 0]
+        return unit_columns(total[:, None])[0][:, 0]
 
 
 @dataclass(frozen=True)
