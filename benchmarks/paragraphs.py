@@ -90,7 +90,7 @@ def _measured(model: SphericalParagraphModel, queries: list[str], documents: lis
 
 def _factors(asked: Posterior, known: Posterior, model: SphericalParagraphModel, some: slice) -> NDArray[np.float64]:
     """Return the log Bayes factor of each query with all paragraphs, by which searches ranked before."""
-    return np.stack([log_bayes_factor(_one(asked, i), known, model.prior_) for i in range(len(asked))[some]])
+    return np.stack([log_bayes_factor(_one(asked, i), known, model.encoder_.prior) for i in range(len(asked))[some]])
 
 
 def _one(posterior: Posterior, i: int) -> Posterior:

@@ -181,7 +181,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
     vectors = WordVectors.from_arrays(taught.words, taught.rows).with_weights(taught.weights)
     texts = pairs.first + pairs.second
     model = SphericalParagraphModel(vectors).fit(texts)
-    prior, dim = model.prior_, vectors.dim
+    prior, dim = model.encoder_.prior, vectors.dim
     word = float(np.median(model.posterior(texts).word_concentration))
     common = float(vmf.mean_length(prior.concentration, dim)) * torch.tensor(prior.mean_direction).float()
     bags = [places[places >= 0] for places in map(vectors.vocabulary.get_many, map(Tokenizer(digits=True), texts))]

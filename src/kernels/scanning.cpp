@@ -11,6 +11,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "texts.hpp"
 #include "words.hpp"
 
 namespace parasphere {
@@ -500,14 +501,14 @@ template <typename Receiver>
 void scan_texts(const Texts& texts, const Folding& folding, const WordTable& table, Receiver& receiver) {
     Scanner<Receiver> scanner(folding, table, receiver);
     for (std::size_t i = 0; i < texts.count(); ++i) {
-        scanner.scan(texts[i], texts.limit(), i);
+        scanner.scan(texts[i], texts.limit(i), i);
     }
     scanner.flush();
 }
 
-std::size_t ids_of_texts(nb::handle given_data, nb::handle given_offsets, nb::handle given_folding,
-                         const WordTable& table, bool hashing, nb::handle given_ids, nb::handle given_ends) {
-    const Texts texts(given_data, given_offsets);
+std::size_t ids_of_texts(nb::handle given_texts, nb::handle given_folding, const WordTable& table, bool hashing,
+                         nb::handle given_ids, nb::handle given_ends) {
+    const Texts texts(given_texts);
     const Folding folding(given_folding);
     IdsOfTexts ids(texts, given_ids, given_ends);
     const Unlocked unlocked(texts.bytes() * 4);
@@ -524,9 +525,8 @@ public:
     // The bytes of all words together.
     std::size_t bytes() const { return bytes_; }
 
-    std::size_t add(nb::handle given_data, nb::handle given_offsets, nb::handle given_folding, nb::handle given_ids,
-                    nb::handle given_ends) {
-        const Texts texts(given_data, given_offsets);
+    std::size_t add(nb::handle given_texts, nb::handle given_folding, nb::handle given_ids, nb::handle given_ends) {
+        const Texts texts(given_texts);
         const Folding folding(given_folding);
         IdsOfTexts ids(texts, given_ids, given_ends);
         const Claim claim(*this);
@@ -635,9 +635,8 @@ bool has_beginning(std::span<const std::uint8_t> text, std::span<const std::uint
     return false;
 }
 
-std::size_t find_beginnings(nb::handle given_data, nb::handle given_offsets, nb::handle given_beginnings,
-                            nb::handle given_found) {
-    const Texts texts(given_data, given_offsets);
+std::size_t find_beginnings(nb::handle given_texts, nb::handle given_beginnings, nb::handle given_found) {
+    const Texts texts(given_texts);
     const Array<const std::uint8_t> beginnings(given_beginnings, "beginnings");
     const Array<std::uint8_t> found(given_found, "found");
     beginnings.expect_size(0, 65536, "one per pair of bytes");
@@ -657,15 +656,14 @@ std::size_t find_beginnings(nb::handle given_data, nb::handle given_offsets, nb:
 }  // namespace
 
 void bind_scanning(nb::module_& kernels) {
-    kernels.def("find_beginnings", find_beginnings, argument("data"), argument("offsets"), argument("beginnings"),
-                argument("found"),
+    kernels.def("find_beginnings", find_beginnings, argument("texts"), argument("beginnings"), argument("found"),
                 "Write 1 to ``found`` for each text with a character that begins with one of some pairs of bytes.\n\n"
                 "``beginnings`` is 1 for such a pair, ``256 first + second``, and above 1 if the third byte must be\n"
                 "that one or the next. First bytes below 0xCC are not looked at. Returns the number of texts.");
-    kernels.def("ids_of_texts", ids_of_texts, argument("data"), argument("offsets"), argument("folding"),
-                nb::arg("table"), nb::arg("hashing"), argument("ids"), argument("ends"),
-                "Write the word ids of texts (Arrow's layout) one after another to ``ids``, and where each text ends\n"
-                "to ``ends``.\n\n"
+    kernels.def("ids_of_texts", ids_of_texts, argument("texts"), argument("folding"), nb::arg("table"),
+                nb::arg("hashing"), argument("ids"), argument("ends"),
+                "Write the word ids of texts, a list of str or an Arrow array of strings, one after another to ``ids``,\n"
+                "and where each text ends to ``ends``.\n\n"
                 "Words whose id is -2 are passed over. Unknown words have the id -1 or, with ``hashing``, one of their\n"
                 "own of -3 or less. Returns the number of ids written.");
     nb::class_<WordCounts>(kernels, "WordCounts", "Counts words, text after text, in a table that grows.")
@@ -674,8 +672,7 @@ void bind_scanning(nb::module_& kernels) {
         .def_prop_ro("n_bytes", &WordCounts::bytes, "The bytes of all words together.")
         .def_prop_ro("longest_search", &WordCounts::longest_search,
                      "How many slots the longest search for a word of the table visits.")
-        .def("add", &WordCounts::add, argument("data"), argument("offsets"), argument("folding"), argument("ids"),
-             argument("ends"),
+        .def("add", &WordCounts::add, argument("texts"), argument("folding"), argument("ids"), argument("ends"),
              "Count the words of texts, and give new words the next free ids; -1 is the id of those that are too long.\n\n"
              "Ids and ends are written as by :func:`ids_of_texts`. Returns the number of ids written.")
         .def("read", &WordCounts::read, argument("data"), argument("offsets"), argument("counts"),

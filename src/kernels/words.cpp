@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "texts.hpp"
+
 namespace parasphere {
 namespace {
 
@@ -168,9 +170,8 @@ nb::tuple reduced(nb::handle self) {
                           nb::make_tuple(packed(data, "u1"), packed(offsets, "i8"), packed(ids, "i4")));
 }
 
-void ids_of_words(nb::handle given_data, nb::handle given_offsets, const WordTable& table, bool hashing,
-                  nb::handle given_ids) {
-    const Texts words(given_data, given_offsets);
+void ids_of_words(nb::handle given_words, const WordTable& table, bool hashing, nb::handle given_ids) {
+    const Texts words(given_words);
     const Array<std::int32_t> ids(given_ids, "ids");
     ids.expect_size(0, words.count(), "one per word");
     const Unlocked unlocked(words.count() * 50);
@@ -203,9 +204,8 @@ void bind_words(nb::module_& kernels) {
         .def("__reduce__", reduced)
         .def_prop_ro("longest_search", &WordTable::longest_search,
                      "How many slots the longest search for a word of the table visits.");
-    kernels.def("ids_of_words", ids_of_words, argument("data"), argument("offsets"), nb::arg("table"),
-                nb::arg("hashing"), argument("ids"),
-                "Look up whole words (Arrow's layout), one id each.\n\n"
+    kernels.def("ids_of_words", ids_of_words, argument("words"), nb::arg("table"), nb::arg("hashing"), argument("ids"),
+                "Look up whole words, a list of str or an Arrow array of strings, one id each.\n\n"
                 "Unknown words have the id -1 or, with ``hashing``, one of their own of -3 or less.");
 }
 

@@ -189,36 +189,4 @@ private:
     std::array<std::uint64_t, max_word_bytes / 8> chunks_{};
 };
 
-// Texts or words end to end, as UTF-8 bytes and the offsets at which they begin (Arrow's layout).
-class Texts {
-public:
-    Texts(nb::handle data, nb::handle offsets) : data_(data, "data"), offsets_(offsets, "offsets") {
-        if (offsets_.count() == 0) {
-            refuse("offsets must have one entry more than there are texts, not none");
-        }
-    }
-
-    std::size_t count() const { return offsets_.count() - 1; }
-    // The bytes of all texts together, unless they are damaged.
-    std::size_t bytes() const {
-        const std::int64_t all = offsets_[count()] - offsets_[0];
-        return all < 0 ? 0 : std::min(static_cast<std::size_t>(all), data_.count());
-    }
-    const std::uint8_t* limit() const { return data_.data() + data_.count(); }
-
-    // Raise unless the text lies within the bytes.
-    std::span<const std::uint8_t> operator[](std::size_t i) const {
-        const std::int64_t begin = offsets_[i], end = offsets_[i + 1];
-        if (begin < 0 || end < begin || end > static_cast<std::int64_t>(data_.count())) {
-            refuse("offsets must rise and lie within the ", data_.count(), " bytes of data, but text ", i,
-                   " lies from ", begin, " to ", end);
-        }
-        return {data_.data() + begin, static_cast<std::size_t>(end - begin)};
-    }
-
-private:
-    Array<const std::uint8_t> data_;
-    Array<const std::int64_t> offsets_;
-};
-
 }  // namespace parasphere

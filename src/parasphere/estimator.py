@@ -2,38 +2,71 @@
 
 import copy
 import warnings
-from numbers import Integral, Real
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .errors import CorpusError, FewDocumentsWarning, ParasphereError
-from .model import Bags, Reader, Scatter
-from .model.ecosystem import Ecosystem
-from .model.em import Online, Run, Start, fit_prior
-from .model.equations import Method, Prior
-from .model.inference import Inference
-from .model.posterior import Space, check_space, directions_of, unit_offsets_of
-from .model.stepwise import Stepwise
+from .corpus import Block
+from .errors import FewDocumentsWarning, ParasphereError, ScoreWarning
+from .model import (
+    Bags,
+    CorpusStatistics,
+    EMState,
+    Encoder,
+    Explanation,
+    MatchExplanation,
+    Method,
+    Online,
+    Partition,
+    Posterior,
+    Reader,
+    Sampled,
+    Scatter,
+    Space,
+    Start,
+    as_texts,
+    first_texts,
+    held_texts,
+    is_numeric,
+    run_em,
+    run_paper_em,
+    static_table,
+    tokenizer_for,
+)
+from .parameters import (
+    BOOLEAN,
+    CALLABLE,
+    N_JOBS,
+    NONE,
+    PATH,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraints,
+    check_parameters,
+    having,
+    instance_of,
+    number,
+    one_of,
+)  # fmt: skip
+from .progress import progress
 from .search import THRESHOLD, Duplicate, Index, duplicates
 from .storage import Saved
 from .text import AnyTokenizer, Tokenizer
-from .vectors import ENGLISH, GLOVE
+from .vectors import ENGLISH, GLOVE, WordVectors, is_learner, resolve, write_static
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
 
 
-class SphericalParagraphModel(
-    Ecosystem, Stepwise, Inference, Saved, ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin, BaseEstimator,
-):  # fmt: skip
+class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
     Parameters
@@ -61,8 +94,9 @@ class SphericalParagraphModel(
     kappa_method : {"newton", "banerjee"}, default="newton"
         Invert the mean length exactly, or by the approximation of the paper.
     init : {"data", "paper"}, default="data"
-        Start EM from the directions of the sums, or from the values of the paper: kappa0 = 1500 and each kappa_n
-        uniform in [1000, 1500].
+        Start EM from the directions of the sums, and solve for the kappa_n of each document in every iteration; or as
+        in the paper, start from kappa0 = 1500 and kappa_n uniform in [1000, 1500], and move each kappa_n by one step
+        per iteration. The latter is for :meth:`fit` alone: it can be done neither in parts nor on a cluster.
     max_iter : int, default=500
         Maximum number of EM iterations.
     tol : float, default=1e-6
@@ -89,17 +123,11 @@ class SphericalParagraphModel(
         Number of EM iterations and of later steps of :meth:`partial_fit`.
     converged_ : bool
         Whether EM stopped by ``tol``.
-    prior_ : Prior
-        mu0, kappa0 and rho, with the ``prior_strength`` and ``kappa_method`` of the fit.
-    reader_ : Reader or None
-        Reads texts as in the fit: its vectors, tokenizer and weights. None after a fit to numbers.
+    encoder_ : Encoder
+        What was learned: the reader of texts, mu0, kappa0 and rho, and the metric. It does not change: later fits make
+        another one.
     vectors_ : WordVectors or None
-        The word vectors of ``reader_``.
-    scatter_ : Scatter or None
-        How words scatter within texts: the metric of the offsets. None is the ordinary metric: if ``whiten`` is False,
-        and after a fit to rows, or to bags without a scatter.
-    space_ : {"offset", "direction"}
-        The ``space`` of the fit.
+        The word vectors of the fit; None after a fit to numbers.
 
     Notes
     -----
@@ -125,27 +153,31 @@ class SphericalParagraphModel(
     (2, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Inference.constraints,
-        "space": [StrOptions({"offset", "direction"})],
-        "whiten": ["boolean"],
-        "prior_strength": [Interval(Real, 0, None, closed="both")],
-        "kappa_method": [StrOptions({"newton", "banerjee"})],
-        "init": [StrOptions({"data", "paper"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "verbose": ["verbose"],
+    _parameters: ClassVar[Constraints] = {
+        "vectors": PATH | instance_of(WordVectors) | having("fit", "get_params") | NONE,
+        "tokenizer": CALLABLE | NONE,
+        "weighted": BOOLEAN,
+        "space": one_of("offset", "direction"),
+        "whiten": BOOLEAN,
+        "prior_strength": number(float, 0, closed="both"),
+        "kappa_method": one_of("newton", "banerjee"),
+        "init": one_of("data", "paper"),
+        "max_iter": number(int, 1),
+        "tol": number(float, 0),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
     }
     _layouts: ClassVar[dict[str, str]] = {"evidence_": "f8[trace]"}
 
-    prior_: Prior
-    reader_: Reader | None
-    scatter_: Scatter | None
-    space_: Space
+    encoder_: Encoder
     online_: Online
     evidence_: Floats
     n_iter_: int
     converged_: bool
+
+    _em: EMState | None = None  # EM step by step that is under way
+    _em_reader: Reader | None = None  # and how it reads texts
 
     def __init__(
         self,
@@ -215,7 +247,7 @@ class SphericalParagraphModel(
         """Fit, and return the vectors of the same documents, (n_docs, dim); the corpus is read once."""
         bags = self._bags_to_fit(X)
         self._fit(bags)
-        return self._vectors(bags, self.space_)
+        return self.encoder_.transform(bags)
 
     def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
         """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
@@ -228,8 +260,7 @@ class SphericalParagraphModel(
         space : {"offset", "direction"}, default=None
             None is the ``space`` of the fit.
         """
-        bags = self._bags(X)
-        return self._vectors(bags, self.space_ if space is None else space)
+        return self._encoder().transform(self._checked(X), space=space)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from more documents, one or many at a time and in any order (online EM).
@@ -245,13 +276,8 @@ class SphericalParagraphModel(
         if not hasattr(self, "online_"):
             self._fit(self._bags_to_fit(X))
         else:
-            self._validate_params()
-            bags = self._bags_for(X, self._n_features_out, to_learn=True)
-            bags = bags[bags.lengths > 0]
-            if self.scatter_ is not None and bags.scatter is not None:  # numbers have no words that could scatter
-                self.scatter_ = self.scatter_ + bags.scatter
-            if len(bags):
-                self._learn_held(self.online_.with_held(bags))
+            check_parameters(self)
+            self._learn_more(self._more_bags(X))
         if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:
             warnings.warn(
                 f"fewer than {FEW_DOCUMENTS} documents have been seen, too few to tell how much documents differ: "
@@ -261,24 +287,221 @@ class SphericalParagraphModel(
             )
         return self
 
-    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
-        """Write the fitted model to a folder, replacing an earlier save in one step; nothing is pickled.
+    def read(self, source: Any, **columns: Any) -> Bags:
+        """Read a corpus into bags, which ``fit`` and all other methods accept in place of the texts.
+
+        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say.
 
         Parameters
         ----------
-        folder : path
-        embed_vectors : bool, default=False
-            Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
-            referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
-            copied.
+        source : texts, token lists, columns or path
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
         """
-        check_is_fitted(self)
-        model = self
-        if embed_vectors and self.reader_ is not None:
-            model, reader = copy.copy(self), copy.copy(self.reader_)
-            reader.vectors = reader.vectors.without_source()
-            model.reader_ = reader
-        super(SphericalParagraphModel, model).save(folder)
+        if "encoder_" in vars(self):
+            return self.encoder_.text_reader.read_to_fit(source, self.n_jobs, **columns)
+        sample: list[str] = []
+        if self.tokenizer is None:
+            source, sample = first_texts(source, **columns)
+            columns = {}
+        return self.make_reader(sample=sample).read_to_fit(source, self.n_jobs, **columns)
+
+    def make_reader(self, texts: Any = None, *, sample: Sequence[str] = ()) -> Reader:
+        """Return the reader that the parameters describe.
+
+        Parameters
+        ----------
+        texts : texts, token lists, columns or path, default=None
+            What a learner of word vectors learns from.
+        sample : sequence of str, default=()
+            Texts that decide for a tokenizer that finds words in scripts without spaces, if they need one.
+        """
+        check_parameters(self)
+        if self.vectors is None:
+            raise ValueError("texts need word vectors, and this model was made with vectors=None")
+        if texts is None and is_learner(self.vectors):
+            raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
+        tokenizer = self.tokenizer or tokenizer_for(sample)
+        vectors, tokenizer = resolve(self.vectors, tokenizer, texts, weighted=self.weighted)
+        if not self.weighted:
+            return Reader(vectors, tokenizer)
+        return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight)
+
+    # EM step by step, for whoever has a corpus in many parts: read, accumulate, add, update.
+
+    def partition(self, X: Any, **columns: Any) -> Partition:
+        """Read a part of a corpus once, for :meth:`accumulate` in each step.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns, path or Bags
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        if isinstance(X, Bags):
+            X.check_numbers()
+            return Partition.of(X)
+        if self._em_reader is None:
+            self._em_reader = self.make_reader()
+        reader = self._em_reader
+        counts = np.zeros(len(reader.vectors))
+        parts = [bags for _, bags in reader.stream(as_texts(X), self.n_jobs, counts, **columns)]
+        return Partition.of(Bags.concatenate([reader.empty(), *parts]), counts)
+
+    def accumulate(self, X: Any) -> CorpusStatistics:
+        """Return what the next step of EM needs of a part of a corpus: the map of map-reduce.
+
+        Add the statistics of all parts by ``+``, in any order and grouping, which does not change a bit of the sum,
+        and pass it to :meth:`update`. :meth:`fit` is this loop over one part. Bags have no scatter of their own: after
+        a loop over bags the model has the ordinary metric.
+
+        Parameters
+        ----------
+        X : Partition, texts, token lists, columns, path or Bags
+            A part of the corpus. All but a :class:`Partition` are read again in each step.
+
+        Examples
+        --------
+        >>> from functools import reduce
+        >>> from operator import add
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+        >>> texts = ["north", "north east", "north west", "north north east"]
+        >>> model = SphericalParagraphModel(compass, tol=1e-3)
+        >>> parts = [model.partition(texts[:1]), model.partition(texts[1:])]
+        >>> while not model.update(reduce(add, map(model.accumulate, parts))):
+        ...     pass
+        >>> bool((model.mean_direction_ == SphericalParagraphModel(compass, tol=1e-3).fit(texts).mean_direction_).all())
+        True
+        """
+        self._check_steps()
+        part = X if isinstance(X, Partition) else self.partition(X)
+        return part.statistics(None if self._em is None else self._em.prior)
+
+    def update(self, statistics: CorpusStatistics) -> bool:
+        """Make a step of EM with the statistics of the whole corpus; return whether EM has finished.
+
+        The first step finds the prior that EM starts from; the next ones are M-steps. The model can be used after each.
+        """
+        self._check_steps()
+        if self._em is None:
+            state = EMState.start(statistics, float(self.prior_strength), self.kappa_method)
+            reader = None if statistics.word_counts is None else self._em_reader
+            scatter = statistics.scatter(reader) if self.whiten else None
+        else:
+            state = self._em.after(statistics, self.max_iter, self.tol)
+            reader, scatter = self.encoder_.reader, self.encoder_.scatter
+        self.keep(state, reader, scatter)
+        finished = state.finished(self.max_iter, self.tol)
+        self._em = None if finished else state
+        if finished:
+            self._em_reader = None
+        return finished
+
+    def keep(
+        self,
+        state: EMState,
+        reader: Reader | None,
+        scatter: Scatter | None = None,
+        bags: Bags | None = None,
+        *,
+        stacklevel: int = 3,
+    ) -> None:
+        """Keep what EM has learned, here or elsewhere with these parameters.
+
+        Parameters
+        ----------
+        state : EMState
+        reader : Reader or None
+            What reads texts; None after a fit to numbers.
+        scatter : Scatter, default=None
+            How words scatter within texts; left out unless ``whiten``.
+        bags : Bags, default=None
+            The documents: if there are fewer than 1,024, :meth:`partial_fit` learns from them together with later ones.
+        stacklevel : int, default=3
+            Of the warning that EM has not converged.
+        """
+        self.encoder_ = Encoder(reader, state.prior, scatter if self.whiten else None, self.space, self.n_jobs)
+        self.online_ = Online.after_fit(state, bags)
+        self.evidence_ = np.array(state.trace, np.float64)
+        self.n_iter_ = max(0, len(state.trace) - 1)
+        self.converged_ = state.converged(self.tol)
+        if state.finished(self.max_iter, self.tol) and not self.converged_:
+            warnings.warn(
+                f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {state.gain:.2g} nats "
+                f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    # What a fitted model says of texts: short names for the methods of its encoder.
+
+    def encode(self, sentences: Any, **options: Any) -> NDArray[Any]:
+        """Return the vectors of texts, (n_texts, dim), or of one text, (dim,): :meth:`Encoder.encode`."""
+        return self._encoder().encode(sentences, **options)
+
+    def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
+        """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m): :meth:`Encoder.similarity`."""
+        return self._encoder().similarity(first, second)
+
+    def posterior(self, X: Any) -> Posterior:
+        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
+        return self._encoder().posterior(self._checked(X))
+
+    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
+        """Read a corpus block by block; yield each block and its posterior: :meth:`Encoder.stream`."""
+        return self._encoder().stream(source, **columns)
+
+    def information(self, X: Any) -> Floats:
+        """Return how much each document says of its direction, (n_docs,), in nats: :meth:`Encoder.information`."""
+        return self._encoder().information(self._checked(X))
+
+    def log_likelihood(self, X: Any) -> Floats:
+        """Return the profile log-likelihood of the words of each document, (n_docs,)."""
+        return self._encoder().log_likelihood(self._checked(X))
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Return the mean profile log-likelihood per known word, in nats.
+
+        There is a :class:`ScoreWarning` if words are weighted, as such scores can be compared only between models with
+        the same weights.
+        """
+        posterior, reader = self.posterior(X), self.encoder_.reader
+        if reader is not None and reader.weights is not None:
+            warnings.warn(
+                "this score is that of weighted words: compare it only with scores of models with the same word "
+                "vectors and weights.",
+                ScoreWarning,
+                stacklevel=2,
+            )
+        return float(posterior.log_likelihood.sum() / (posterior.length.sum() or 1.0))
+
+    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
+        """Return how similar texts are, the cosine of what each adds to the corpus: :meth:`Encoder.compare`."""
+        return self._encoder().compare(a, b, return_std=return_std)
+
+    def log_bayes_factor(self, a: Any, b: Any) -> Any:
+        """Return the log Bayes factor that texts share one direction: :meth:`Encoder.log_bayes_factor`."""
+        return self._encoder().log_bayes_factor(a, b)
+
+    def explain(self, text: str) -> Explanation:
+        """Return the contribution of each word, and of the corpus, to a text: :meth:`Encoder.explain`."""
+        return self._encoder().explain(text)
+
+    def explain_match(self, a: str, b: str) -> MatchExplanation:
+        """Return the part of each word of two texts in their similarity: :meth:`Encoder.explain_match`."""
+        return self._encoder().explain_match(a, b)
+
+    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
+        """Return the ``k`` documents most similar to a query, or to each of several: :meth:`Encoder.similar`."""
+        return self._encoder().similar(queries, among, k, **columns)
+
+    def sample(
+        self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
+    ) -> Sampled:
+        """Draw a corpus from the model, with ``random_state`` as the seed: :meth:`Encoder.sample`."""
+        seed = check_random_state(self.random_state).randint(2**31)
+        return self._encoder().sample(n_docs, lengths, word_concentration=word_concentration, random_state=seed)
 
     def index(
         self,
@@ -307,8 +530,7 @@ class SphericalParagraphModel(
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        check_is_fitted(self)
-        index = Index.empty(self, dtype=dtype, texts=texts, words=words)
+        index = Index.empty(self._encoder(), dtype=dtype, texts=texts, words=words)
         index.add(source, ids, **columns)
         return index
 
@@ -317,66 +539,165 @@ class SphericalParagraphModel(
 
         See :func:`parasphere.search.duplicates`, which needs no model.
         """
-        return duplicates(source, threshold, tokenizer=self._reader().tokenizer, **columns)
+        return duplicates(source, threshold, tokenizer=self._encoder().text_reader.tokenizer, **columns)
+
+    def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
+        """Write the model to a folder that model2vec, sentence-transformers and this library load.
+
+        There a text is a sum of rows divided by its length, so that the vectors are those of :meth:`transform` only
+        where these are such sums: for the directions of a model with ``prior_strength=inf``. The directions of other
+        models are those with the word concentration of the corpus in place of that of each text, and offsets are those
+        of long texts. Words without a vector count for nothing there, even if ``vectors_.unknown_weight`` is not 0.
+        ``SphericalParagraphModel.load(folder)`` gives the model itself.
+        docs/ecosystem.md has the differences.
+
+        Parameters
+        ----------
+        folder : path
+        space : {"offset", "direction"}, default=None
+            The vectors that other libraries will compute; None is the ``space`` of the fit.
+        """
+        table = static_table(self._encoder(), space)  # all checks come before anything is written
+        self.save(folder)
+        write_static(folder, *table)
+
+    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
+        """Write the fitted model to a folder, replacing an earlier save in one step; nothing is pickled.
+
+        :meth:`Encoder.load` loads the encoder alone from such a folder, without scikit-learn.
+
+        Parameters
+        ----------
+        folder : path
+        embed_vectors : bool, default=False
+            Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
+            referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
+            copied.
+        """
+        check_is_fitted(self)
+        model = self
+        if embed_vectors:
+            model = copy.copy(self)
+            model.encoder_ = self.encoder_.with_own_vectors()
+        super(SphericalParagraphModel, model).save(folder)
+
+    @property
+    def mean_direction_(self) -> Floats:
+        """mu0, (dim,): the direction of the corpus."""
+        return np.asarray(self._learned.prior.mean_direction)
+
+    @property
+    def concentration_(self) -> float:
+        """kappa0: how close documents are to the direction of the corpus."""
+        return float(self._learned.prior.concentration)
+
+    @property
+    def word_cosine_(self) -> float:
+        """rho: the mean cosine of a word with the direction of its document."""
+        return float(self._learned.prior.cosine)
+
+    @property
+    def vectors_(self) -> WordVectors | None:
+        """The word vectors; None after a fit to numbers."""
+        reader = self._learned.reader
+        return None if reader is None else reader.vectors
 
     def _fit(self, bags: Bags) -> None:
-        self._run = self._run_reader = None  # a loop of steps that was not finished is given up
-        self._learn(bags, float(self.prior_strength), self.kappa_method)
-        self.reader_, self.space_ = bags.reader, self.space
-        self.scatter_ = bags.scatter if self.whiten else None
+        self._em = self._em_reader = None  # a loop of steps that was not finished is given up
+        self._learn(Partition.of(bags), float(self.prior_strength), self.kappa_method, bags.reader, bags.scatter)
 
-    def _vectors(self, bags: Bags, space: Space) -> NDArray[Any]:
-        check_space(space)
-        if space == "direction":
-            return directions_of(bags, self.prior_)
-        return unit_offsets_of(bags, self.prior_, self._whitening)
+    def _learn(
+        self, part: Partition, strength: float, method: Method, reader: Reader | None, scatter: Scatter | None
+    ) -> None:
+        """Run EM on the documents of a partition; the caller of this is called by a public method."""
+        options: dict[str, Any] = {"strength": strength, "method": method, "max_iter": self.max_iter, "tol": self.tol}
+        with progress("EM", self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
+            if self.init == "paper":
+                state = run_paper_em(part, check_random_state(self.random_state), **options)
+            else:
+                state = run_em(part.statistics, report=lambda _: advance(1), **options)
+        self.keep(state, reader, scatter, part.bags, stacklevel=5)
 
-    def _learn(self, bags: Bags, strength: float, method: Method) -> None:
-        known = bags.lengths > 0
-        if not known.any():
-            raise CorpusError(f"none of the {len(bags):,} documents has a word with a vector; at least one must")
-        bags = bags if known.all() else bags[known]
-        run = fit_prior(
-            bags,
-            strength=strength,
-            method=method,
-            start=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            verbose=bool(self.verbose),
-        )
-        self._keep(run, bags, 5)
+    def _bags_to_fit(self, X: Any) -> Bags:
+        """Return the bags of the corpus to fit to; texts are read by a new reader."""
+        check_parameters(self)
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
+            self.__dict__.pop(name, None)
+        if isinstance(X, Bags):
+            X.check_numbers()
+            return X
+        if is_numeric(X):
+            return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
+        sample: list[str] = []
+        learner = is_learner(self.vectors)
+        if learner:
+            X = held_texts(X)
+        if self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None):
+            first, sample = first_texts(X)
+            X = X if learner else first
+        return self.make_reader(X, sample=sample).read_to_fit(X, self.n_jobs)
 
-    def _keep(self, run: Run, bags: Bags | None, level: int) -> None:
-        """Keep what EM has learned so far, and the documents for :meth:`partial_fit`; warn so many levels up."""
-        monitor = run.monitor(self.max_iter, self.tol)
-        self.prior_, self.online_ = run.prior, Online.after_fit(run, bags)
-        self.evidence_ = np.array(run.trace, np.float64)
-        self.n_iter_ = len(run.priors) - 1
-        self.converged_ = monitor.converged
-        if monitor.finished and not monitor.converged:
-            warnings.warn(
-                f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {monitor.gain:.2g} nats "
-                f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=level,
-            )
+    def _more_bags(self, X: Any) -> Bags:
+        """Return the bags of more documents for a fitted model, with their scatter."""
+        X = self._checked(X)
+        if isinstance(X, Bags) or is_numeric(X):
+            return self.encoder_.read(X)
+        return self.encoder_.text_reader.read_to_fit(X, self.n_jobs)
 
-    def _learn_held(self, online: Online) -> None:
-        """Learn from the held documents, together with all that came before them."""
+    def _learn_more(self, bags: Bags) -> None:
+        """Learn from the held documents and from more, together with all that came before them."""
+        known, encoder = bags[bags.lengths > 0], self.encoder_
+        scatter = encoder.scatter
+        if scatter is not None and bags.scatter is not None:  # numbers have no words that could scatter
+            scatter = scatter + bags.scatter
+        self.encoder_ = replace(encoder, scatter=scatter)
+        if not len(known):
+            return
+        online = self.online_.with_held(known)
         if online.seen == 0:
-            assert online.held is not None
-            self._learn(online.held, self.prior_.strength, self.prior_.method)
+            prior, part = encoder.prior, Partition.of(online.held)  # type: ignore[arg-type]  # which has just been set
+            self._learn(part, prior.strength, prior.method, encoder.reader, scatter)
         else:
-            self.online_, self.prior_, objective = online.step(self.prior_)
+            self.online_, prior, objective = online.step(encoder.prior)
+            self.encoder_ = replace(self.encoder_, prior=prior)
             self.evidence_ = np.append(self.evidence_, objective)
             self.n_iter_ += 1
 
+    def _encoder(self) -> Encoder:
+        """Return what was learned, with the number of threads that is set now."""
+        if "encoder_" not in vars(self):  # scikit-learn's own check takes a tenth of the time of one short text
+            check_is_fitted(self)
+        encoder = self.encoder_
+        return encoder if encoder.n_jobs == self.n_jobs else replace(encoder, n_jobs=self.n_jobs)
+
+    @property
+    def _learned(self) -> Encoder:
+        if "encoder_" not in vars(self):  # as any attribute that fit sets
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self.encoder_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._learned.dim
+
+    def _checked(self, X: Any) -> Any:
+        """Return documents for a fitted model; numbers are checked as scikit-learn does, with names of features."""
+        if not is_numeric(X):
+            return X
+        dim, rows = self._encoder().dim, validate_data(self, X, reset=False, dtype=np.float64)
+        if rows.shape[1] != dim:  # scikit-learn compares only what was fitted to rows
+            name = type(self).__name__
+            raise ValueError(f"X has {rows.shape[1]} features, but {name} is expecting {dim} features as input.")
+        return rows
+
+    def _check_steps(self) -> None:
+        check_parameters(self)
+        if self.init == "paper":
+            raise ValueError('init="paper" is for fit alone, in memory; EM in parts or on a cluster needs init="data"')
+
     def _check_learned(self) -> None:
         super()._check_learned()
-        dims = {self._n_features_out, len(self.online_.mean)}
-        dims |= {part.dim for part in (self.reader_, self.online_.held) if part is not None}
+        dims = {self.encoder_.dim, len(self.online_.mean)} | ({self.online_.held.dim} if self.online_.held else set())
         if len(dims) > 1:
             raise ParasphereError(f"its parts have different dimensions, {sorted(dims)}")
 

@@ -75,11 +75,11 @@ def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path
     facts = json.loads(run("fit", corpus, "--out", tmp_path / "model", "--json"))
     assert facts["vectors"] == "english-128"
     assert 0 < facts["weight_of_known_words"] < 100
-    kept = SphericalParagraphModel.load(tmp_path / "model").reader_
+    kept = SphericalParagraphModel.load(tmp_path / "model").encoder_.reader
     assert kept is not None
     assert kept.tokenizer == Tokenizer(digits=True)
     run("fit", corpus, "--stop-words", "--out", tmp_path / "model")
-    dropped = SphericalParagraphModel.load(tmp_path / "model").reader_
+    dropped = SphericalParagraphModel.load(tmp_path / "model").encoder_.reader
     assert dropped is not None
     assert dropped.tokenizer == Tokenizer(stop_words="english")
 

@@ -129,7 +129,7 @@ def test_vectors_from_nothing_and_tokenizers_by_name(tmp_path: Path) -> None:
         told = typed(*how, "--tokenizer", name)
         assert (told.code, told.err) == (0, "")
         model = SphericalParagraphModel.load(tmp_path / "m")
-        assert isinstance(model.reader_.tokenizer, kind)
+        assert isinstance(model.encoder_.reader.tokenizer, kind)
         assert model.vectors_.dim == 6
         assert word in model.vectors_
     told = typed(*how)

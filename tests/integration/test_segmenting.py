@@ -73,10 +73,10 @@ def test_a_model_chooses_by_the_script_and_keeps_the_choice(tmp_path: Path) -> N
         with pytest.warns(ScriptWarning, match="without spaces between words.*SegmentingTokenizer") as caught:
             model.fit(source)
         assert (len(caught), caught[0].filename) == (1, __file__)
-        assert isinstance(model.reader_.tokenizer, SegmentingTokenizer)
+        assert isinstance(model.encoder_.reader.tokenizer, SegmentingTokenizer)
     model.save(tmp_path / "model")
     loaded = SphericalParagraphModel.load(tmp_path / "model")
-    assert loaded.reader_.tokenizer == model.reader_.tokenizer
+    assert loaded.encoder_.reader.tokenizer == model.encoder_.reader.tokenizer
     assert (loaded.transform(CHINESE) == model.transform(CHINESE)).all()
 
 
@@ -84,15 +84,15 @@ def test_a_tokenizer_that_is_given_is_kept() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         learner = JointVectors(4, start=None, epochs=2, min_count=1, tokenizer=list)
-        assert SphericalParagraphModel(learner, tol=0.1).fit(CHINESE).reader_.tokenizer is list
+        assert SphericalParagraphModel(learner, tol=0.1).fit(CHINESE).encoder_.reader.tokenizer is list
         learner = JointVectors(4, start=None, epochs=2, min_count=1)
-        assert SphericalParagraphModel(learner, tokenizer=list, tol=0.1).fit(CHINESE).reader_.tokenizer is list
+        assert SphericalParagraphModel(learner, tokenizer=list, tol=0.1).fit(CHINESE).encoder_.reader.tokenizer is list
 
 
 def test_texts_with_spaces_are_read_as_ever() -> None:
     model = SphericalParagraphModel(tol=0.1)
     texts = ["a text with words", "another text, 北京", "words and words"]
-    assert isinstance(model.fit(iter(texts)).reader_.tokenizer, Tokenizer)
+    assert isinstance(model.fit(iter(texts)).encoder_.reader.tokenizer, Tokenizer)
     assert (model.fit_transform(texts) == model.fit(texts).transform(texts)).all()
 
 
@@ -114,7 +114,7 @@ def test_messages_are_found_by_half_of_their_words(language: str) -> None:
     model = SphericalParagraphModel(JointVectors(20, start=None, epochs=5, min_count=1), tol=1e-2)
     with pytest.warns(ScriptWarning):
         index = model.fit(texts).index(texts)
-    words = [model.reader_.tokenizer(text) for text in texts]
+    words = [model.encoder_.reader.tokenizer(text) for text in texts]
     asked = [i for i, found in enumerate(words) if len(set(found)) >= 6][:60]
     found = index.search([" ".join(words[i][::2]) for i in asked], 3)
     hits = [any(match.position == i for match in matches) for i, matches in zip(asked, found, strict=True)]

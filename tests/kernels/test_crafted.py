@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from parasphere import _kernels
@@ -258,8 +259,7 @@ def tables() -> tuple[np.ndarray, np.ndarray]:
 
 
 def texts() -> list[Any]:
-    data = "North new-york, the Äpfel e\u0301té 中文 x".encode()
-    return [np.frombuffer(bytearray(data), np.uint8), np.array([0, 6, 6, 20, len(data)])]
+    return ["North ", "", "new-york, the ", "Äpfel e\u0301té 中文 x"]
 
 
 def table_parts() -> list[Any]:
@@ -283,7 +283,7 @@ def of_a_table() -> tuple[Any, list[Any]]:
 
 def counted() -> Any:
     counts = _kernels.WordCounts()
-    counts.add(*texts(), folding(), np.zeros(40, I4), np.zeros(4, I8))
+    counts.add(texts(), folding(), np.zeros(40, I4), np.zeros(4, I8))
     return counts
 
 
@@ -294,7 +294,7 @@ def of_counts() -> tuple[Any, list[Any]]:
 
 @method("WordCounts.add")
 def add() -> tuple[Any, list[Any]]:
-    return counted(), [*texts(), folding(), np.zeros(40, I4), np.zeros(4, I8)]
+    return counted(), [texts(), folding(), np.zeros(40, I4), np.zeros(4, I8)]
 
 
 @method("WordCounts.read")
@@ -305,17 +305,17 @@ def read() -> tuple[Any, list[Any]]:
 
 @honest("find_beginnings")
 def find_beginnings() -> list[Any]:
-    return [*texts(), tables()[1], np.zeros(4, np.uint8)]
+    return [texts(), tables()[1], np.zeros(4, np.uint8)]
 
 
 @honest("ids_of_texts")
 def ids_of_texts() -> list[Any]:
-    return [*texts(), folding(), _kernels.WordTable(*table_parts()), True, np.zeros(40, I4), np.zeros(4, I8)]
+    return [texts(), folding(), _kernels.WordTable(*table_parts()), True, np.zeros(40, I4), np.zeros(4, I8)]
 
 
 @honest("ids_of_words")
 def ids_of_words() -> list[Any]:
-    return [*texts(), _kernels.WordTable(*table_parts()), True, np.zeros(4, I4)]
+    return [texts(), _kernels.WordTable(*table_parts()), True, np.zeros(4, I4)]
 
 
 def prior_numbers() -> tuple[Any, ...]:
@@ -488,6 +488,29 @@ WAYS: list[Callable[[np.ndarray, Random], Any]] = [
 ]  # fmt: skip
 
 
+def other_texts(texts: list[Any], random: Random) -> Any:
+    """Return other texts: in a list, in a tuple or in an Arrow array of any kind."""
+    odd = ["", "\ud800", "e\u0301\udfff", "x" * 2000, "\0", "中 " * 40, "north"]
+    match random.randrange(6):
+        case 0:
+            return [*texts, random.choice([*THINGS, *NUMBERS])]
+        case 1:
+            return random.sample(texts, len(texts) - 1)
+        case 2:
+            return (*texts[1:], random.choice(odd))
+        case 3:
+            return [random.choice(odd) for _ in texts]
+        case 4:
+            kind = random.choice([pa.string(), pa.large_string(), pa.string_view(), pa.large_binary()])
+            return pa.array([*texts, random.choice(["x" * 20, None])], kind)[random.randrange(3) :][: len(texts)]
+        case _:
+            offsets = pa.py_buffer(np.array(random.choices([0, 1, 2, 5, 9, -1], k=len(texts) + 1)))
+            try:
+                return pa.LargeStringArray.from_buffers(len(texts), offsets, pa.py_buffer(b"x" * 9))
+            except pa.ArrowInvalid:
+                return pa.array(texts).dictionary_encode()
+
+
 def replacement(value: Any, random: Random) -> Any:
     if random.random() < 0.12:
         return random.choice(THINGS)
@@ -497,6 +520,8 @@ def replacement(value: Any, random: Random) -> Any:
         return random.choice(WAYS)(value, random)
     if isinstance(value, tuple):
         return random.choice([value[:-1], (*value, value[0]), list(value), value[::-1], value[:1] * len(value)])
+    if isinstance(value, list):
+        return other_texts(value, random)
     if isinstance(value, bool | int | float):
         return random.choice(NUMBERS)
     if isinstance(value, str):

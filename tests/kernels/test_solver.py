@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parasphere import _kernels
-from parasphere.model.solver import numbers_of
+from parasphere.model.equations import KernelPrior
 from parasphere.sphere import bessel, vmf
 from parasphere.sphere.bessel import Formula, Order, order_of
 
@@ -105,7 +105,7 @@ def test_concentrations_have_the_bits_of_python(rng: np.random.Generator, dim: i
     kappa = np.empty(n)
     for k0, strength, rho in ((0.0, 0.0, 0.3), (30.0, 20.0, 0.4), (1e6, 3.0, 0.99), (5.0, math.inf, 0.2)):
         prior = SimpleNamespace(concentration=k0, strength=strength, cosine=rho, method=method)
-        numbers = numbers_of(prior, dim)
+        numbers = KernelPrior.of(prior, dim)
         _kernels.solve_each(along, squared, words, numbers, kappa)
         due = [
             _solved(*document, prior, order_of(dim), numbers.longest)
@@ -126,7 +126,7 @@ def test_offsets_are_those_of_the_steps_one_by_one(rng: np.random.Generator, kin
     squared, words = np.einsum("ij,ij->i", sums, sums, dtype=np.float64), rng.integers(0, 9, n).astype(np.float64)
     mean, whitening = np.eye(dim)[2], rng.normal(size=(dim, dim))
     prior = SimpleNamespace(concentration=9.0, strength=4.0, cosine=0.3, method="newton")
-    numbers = numbers_of(prior, dim)
+    numbers = KernelPrior.of(prior, dim)
     for matrix in (None, whitening):
         found = np.empty_like(sums)
         _kernels.unit_offsets(sums, squared, words, mean, numbers, 0.25, matrix, found)

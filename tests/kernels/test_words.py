@@ -30,6 +30,12 @@ def _buffers(words: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)])
 
 
+def _column(texts: list[bytes]) -> pa.LargeStringArray:
+    """Return a column whose texts need not be UTF-8."""
+    data, offsets = _buffers(texts)
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
 def _words(text: str, tokenizer: Tokenizer) -> list[str]:
     """Return the words of a text, one character at a time."""
     fold, found, word = tokenizer.folding.fold, [], ""
@@ -46,9 +52,8 @@ def _words(text: str, tokenizer: Tokenizer) -> list[str]:
 
 
 def _ids(given: list[str], tokenizer: Tokenizer, table: Any, hashing: bool = False) -> list[list[int]]:
-    data, offsets = _buffers([text.encode() for text in given])
-    ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(given), np.int64)
-    count = _kernels.ids_of_texts(data, offsets, tokenizer.folding, table, hashing, ids, ends)
+    ids, ends = np.empty(sum(map(len, given)) + 1, np.int32), np.empty(len(given), np.int64)
+    count = _kernels.ids_of_texts(given, tokenizer.folding, table, hashing, ids, ends)
     assert count == (ends[-1] if len(ends) else 0)
     return [part.tolist() for part in np.split(ids[:count], ends[:-1])] if given else []
 
@@ -68,9 +73,8 @@ def test_texts_are_read_as_one_character_at_a_time(tokenizer: Tokenizer, texts: 
 
     counts = _kernels.WordCounts()
     for part in (texts[:3], texts[3:]):
-        data, offsets = _buffers([text.encode() for text in part])
-        ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(part), np.int64)
-        counts.add(data, offsets, tokenizer.folding, ids, ends)
+        ids, ends = np.empty(sum(map(len, part)) + 1, np.int32), np.empty(len(part), np.int64)
+        counts.add(part, tokenizer.folding, ids, ends)
     data, offsets = np.empty(counts.n_bytes, np.uint8), np.empty(len(counts) + 1, np.int64)
     numbers = np.empty(len(counts), np.int64)
     counts.read(data, offsets, numbers)
@@ -83,15 +87,13 @@ def test_texts_are_read_as_one_character_at_a_time(tokenizer: Tokenizer, texts: 
 
 @given(st.lists(st.binary(max_size=80), max_size=8))
 def test_what_is_no_utf8_is_read_too(given: list[bytes]) -> None:
-    data, offsets = _buffers(given)
     folding, table = Tokenizer().folding, _kernels.WordTable(*_buffers([b"a"]))
-    ids, ends = np.empty(len(data) + 1, np.int32), np.empty(len(given), np.int64)
-    count = _kernels.ids_of_texts(data, offsets, folding, table, True, ids, ends)
+    ids, ends = np.empty(sum(map(len, given)) + 1, np.int32), np.empty(len(given), np.int64)
+    count = _kernels.ids_of_texts(_column(given), folding, table, True, ids, ends)
     alone = []
     for text in given:  # and does not depend on what follows it in memory
-        one = np.frombuffer(text, np.uint8)
-        found, whole = np.empty(90, np.int32), np.array([0, len(one)])
-        n = _kernels.ids_of_texts(one, whole, folding, table, True, found, np.empty(1, np.int64))
+        found = np.empty(90, np.int32)
+        n = _kernels.ids_of_texts(_column([text]), folding, table, True, found, np.empty(1, np.int64))
         alone += found[:n].tolist()
     assert ids[:count].tolist() == alone
 
@@ -123,13 +125,13 @@ def test_tables_are_dictionaries(entered: list[bytes], asked: list[bytes]) -> No
         (named, {w: r - 5 for w, r in first.items()}),
     ):
         ids = np.empty(len(asked), np.int32)
-        _kernels.ids_of_words(*_buffers(asked), one, False, ids)
+        _kernels.ids_of_words(_column(asked), one, False, ids)
         assert ids.tolist() == [names.get(word, -1) for word in asked]
 
 
 def test_a_hash_of_an_unknown_word_stays_what_it_is() -> None:
     table, ids = _kernels.WordTable(*_buffers([b"a"])), np.empty(3, np.int32)
-    _kernels.ids_of_words(*_buffers([b"a", b"zyxomatic", "ß".encode()]), table, True, ids)
+    _kernels.ids_of_words(["a", "zyxomatic", "ß"], table, True, ids)
     assert ids.tolist() == [0, -446759013, -148545714]
 
 
@@ -141,13 +143,13 @@ def test_an_empty_word_has_no_place_in_a_table() -> None:
 
 
 def test_one_counter_is_not_for_two_threads() -> None:
-    text = np.frombuffer(b" ".join(b"%x" % n for n in range(400_000)).translate(bytes(range(256))), np.uint8)
+    text = " ".join(f"{n:x}" for n in range(400_000))
     counts, outcomes = _kernels.WordCounts(), []
 
     def count() -> None:
         try:
             ids = np.empty(len(text), np.int32)
-            counts.add(text, np.array([0, len(text)]), Tokenizer(digits=True).folding, ids, np.empty(1, np.int64))
+            counts.add([text], Tokenizer(digits=True).folding, ids, np.empty(1, np.int64))
             outcomes.append("counted")
         except ValueError as error:
             outcomes.append(str(error))
@@ -171,6 +173,6 @@ def test_texts_that_may_not_be_composed_are_found() -> None:
     beginnings[0xE3 * 256 + 0x82] = 0x99
     given = ["plain", "e\u0301", "é", "か\u3099", "か\u309b", "e" * 30 + "\u0300", ""]
     found = np.empty(len(given), np.uint8)
-    assert _kernels.find_beginnings(*_buffers([text.encode() for text in given]), beginnings, found) == 3
+    assert _kernels.find_beginnings(given, beginnings, found) == 3
     assert found.tolist() == [0, 1, 0, 1, 0, 1, 0]
     assert [unicodedata.normalize("NFC", text) != text for text in given] == found.astype(bool).tolist()

@@ -43,7 +43,7 @@ def whitening_by_hand(model: SphericalParagraphModel) -> np.ndarray:
 
 
 def test_the_scatter_is_that_of_words_within_texts(model: SphericalParagraphModel) -> None:
-    np.testing.assert_allclose(model.scatter_.whitening, whitening_by_hand(model), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.encoder_.scatter.whitening, whitening_by_hand(model), rtol=1e-4, atol=1e-5)
 
 
 def test_weighted_words_count_by_their_weight(rng: np.random.Generator) -> None:
@@ -85,11 +85,11 @@ def test_scatters_of_parts_add_up(model: SphericalParagraphModel) -> None:
     assert parts is not None
     np.testing.assert_allclose(parts.within, whole.within, rtol=1e-6, atol=1e-7)
     of_texts = make(np.random.default_rng(0))
-    metric = of_texts.scatter_
-    assert of_texts.partial_fit(np.ones((9, 6))).scatter_ is metric  # numbers have no words that could scatter
+    metric = of_texts.encoder_.scatter
+    assert of_texts.partial_fit(np.ones((9, 6))).encoder_.scatter is metric  # numbers have no words that could scatter
     streamed = make(np.random.default_rng(0)).partial_fit(TEXTS)  # fitted to the texts already: all count twice
     once = make(np.random.default_rng(0))
-    np.testing.assert_allclose(streamed.scatter_.within, 2 * once.scatter_.within, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(streamed.encoder_.scatter.within, 2 * once.encoder_.scatter.within, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
@@ -97,7 +97,7 @@ def test_the_scatter_does_not_depend_on_threads(rng: np.random.Generator, n_jobs
     vectors = WordVectors.from_arrays(WORDS, rng.normal(size=(5, 6)))
     texts = [" ".join(rng.choice(WORDS, 50)) for _ in range(4000)]
     one, many = (SphericalParagraphModel(vectors, n_jobs=jobs, tol=1e-2).fit(texts) for jobs in (1, n_jobs))
-    assert np.array_equal(one.scatter_.within, many.scatter_.within)
+    assert np.array_equal(one.encoder_.scatter.within, many.encoder_.scatter.within)
 
 
 def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) -> None:
@@ -110,7 +110,7 @@ def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) 
     assert bags[:2].scatter is bags.scatter
     bare = Bags(bags.sums, bags.lengths, bags.squared_norms, bags.unknown)
     plain = SphericalParagraphModel(None, tol=1e-3).fit(bare)  # without words there is no metric but the ordinary one
-    assert plain.scatter_ is None
+    assert plain.encoder_.scatter is None
     means = plain.posterior(bare).mean - vmf.mean_length(plain.concentration_, 6) * plain.mean_direction_
     np.testing.assert_allclose(plain.posterior(bare).offset[:3], means[:3], atol=1e-5)
 
@@ -124,13 +124,13 @@ def test_the_ordinary_metric(model: SphericalParagraphModel, tmp_path: Any) -> N
     np.testing.assert_allclose(plain.compare(TEXTS[0], TEXTS[1]), rows[0] @ rows[1], atol=1e-5)
     plain.save(tmp_path / "plain")
     again = SphericalParagraphModel.load(tmp_path / "plain")
-    assert again.scatter_ is None
+    assert again.encoder_.scatter is None
     assert np.array_equal(again.transform(TEXTS), plain.transform(TEXTS))
-    assert again.partial_fit(TEXTS).scatter_ is None
+    assert again.partial_fit(TEXTS).encoder_.scatter is None
     steps = SphericalParagraphModel(model.vectors_, tokenizer=Tokenizer(), whiten=False)
     while not steps.update(steps.accumulate(TEXTS)):
         pass
-    assert steps.scatter_ is None
+    assert steps.encoder_.scatter is None
 
 
 # -- offsets ----------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_the_doubt_of_a_similarity_by_monte_carlo(model: SphericalParagraphModel
             vmf.sample(unit_rows(posterior.direction)[i], posterior.concentration[i], 20_000, rng) - common
             for i in (0, 1)
         ]
-        spread = cosines(*(mapped(points, model.scatter_.whitening) for points in drawn)).std()
+        spread = cosines(*(mapped(points, model.encoder_.scatter.whitening) for points in drawn)).std()
         assert model.compare(one, other, return_std=True)[1] == pytest.approx(spread, rel=0.25)
     doubts = [model.compare("north " * n, "east " * n, return_std=True)[1] for n in (1, 10, 100, 1000)]
     assert (np.diff(doubts) < 0).all()
@@ -222,8 +222,8 @@ def test_the_doubt_of_a_similarity_by_monte_carlo(model: SphericalParagraphModel
 
 def test_the_doubt_of_a_similarity_by_its_formula_with_whole_covariances(model: SphericalParagraphModel) -> None:
     """Each covariance as a matrix: that of a vMF is A / kappa across its direction and A' along it."""
-    assert model.scatter_ is not None
-    metric = model.scatter_.whitening
+    assert model.encoder_.scatter is not None
+    metric = model.encoder_.scatter.whitening
     for one, other in (("north up", "east"), ("", ""), ("north", "north"), ("", "east east")):
         posterior = model.posterior([one, other])
         covariances = []
@@ -252,7 +252,7 @@ def test_a_similarity_is_in_no_more_doubt_than_a_cosine_can_be() -> None:
 
 def test_the_bayes_factor_by_brute_force(model: SphericalParagraphModel) -> None:
     """The evidence of both texts as one document with their own word concentrations, less that of each."""
-    posterior, prior = model.posterior(["north up", "east"]), model.prior_
+    posterior, prior = model.posterior(["north up", "east"]), model.encoder_.prior
     common = prior.concentration * prior.mean_direction
     etas = posterior.direction.astype(np.float64) * posterior.concentration[:, None]
     phi = lambda eta: float(vmf.log_partition(float(np.linalg.norm(eta)), 6))  # noqa: E731
@@ -280,7 +280,7 @@ def test_the_common_part_is_that_of_the_corpus(model: SphericalParagraphModel) -
     ratio = posterior.mean_length[0] / posterior.concentration[0] - vmf.mean_length(model.concentration_, 6) / (
         model.concentration_
     )
-    subtracted = ratio * model.concentration_ * model.mean_direction_ @ model.scatter_.whitening
+    subtracted = ratio * model.concentration_ * model.mean_direction_ @ model.encoder_.scatter.whitening
     length = np.linalg.norm(posterior.offset[0].astype(np.float64))
     assert match.common_a == pytest.approx(subtracted @ unit_rows(posterior.offset)[1] / length, rel=1e-3, abs=1e-5)
 

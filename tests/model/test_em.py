@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from parasphere import Bags
-from parasphere.model import em, equations
-from parasphere.model.em import draw, fit_prior
+from parasphere.model import Partition, equations, run_em, run_paper_em
+from parasphere.model.em import EMState, e_step
 from parasphere.model.equations import Prior
-from parasphere.model.statistics import Partition
+from parasphere.model.sampling import draw
 from parasphere.sphere import vmf
 
 
@@ -34,10 +34,22 @@ class Fit(NamedTuple):
     trace: list[float]
 
 
-def learn(bags: Bags, strength: float = 10.0, tol: float = 1e-10, max_iter: int = 5000, **options) -> Fit:
-    settings = {"method": "newton", "start": "data"} | options
-    run = fit_prior(bags, strength=strength, tol=tol, max_iter=max_iter, **settings)
-    return Fit(run.prior, list(run.trace))
+def learn(
+    bags: Bags,
+    strength: float = 10.0,
+    tol: float = 1e-10,
+    max_iter: int = 5000,
+    *,
+    method: equations.Method = "newton",
+    start: str = "data",
+    random_state: int = 0,
+) -> Fit:
+    part, options = Partition(bags), {"strength": strength, "method": method, "tol": tol, "max_iter": max_iter}
+    if start == "paper":
+        state = run_paper_em(part, np.random.RandomState(random_state), **options)
+    else:
+        state = run_em(part.statistics, **options)
+    return Fit(state.prior, list(state.trace))
 
 
 def total_evidence(bags: Bags, prior: Prior) -> float:
@@ -45,7 +57,7 @@ def total_evidence(bags: Bags, prior: Prior) -> float:
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = np.full(len(bags), float(vmf.concentration(prior.cosine, bags.dim)))
     step = equations.e_step(documents, kappa, prior, bags.dim)
-    return float(equations.evidence(documents, kappa, step.concentration, prior, bags.dim).sum())
+    return float(equations.evidence(documents.lengths, kappa, step.concentration, prior, bags.dim).sum())
 
 
 def bend(f, at: float, step: float) -> float:
@@ -179,19 +191,35 @@ def test_every_start_ends_at_the_same_place(dim: int, kappa0: float, kappa: floa
         assert other.trace[-1] == pytest.approx(fits[0].trace[-1], abs=1e-11)
 
 
-def test_the_papers_start() -> None:
+def test_the_papers_start_and_its_single_steps() -> None:
+    # Beside the equations of the paper, iterated by hand.
     bags = corpus(5, 200, 8.0, 6.0, (2, 20))
-    look = Partition(bags).look(paper=True)
-    prior = em.Run.begin(look, 0.0, "banerjee", "paper").prior
-    assert prior.concentration == 1500.0
-    np.testing.assert_allclose(prior.mean_direction, bags.sums.sum(axis=0) / np.linalg.norm(bags.sums.sum(axis=0)))
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    kappa, again, other = (em.first_kappa("paper", seed)(documents, prior) for seed in (3, 3, 4))
-    assert 1000 <= kappa.min() < 1020 < 1480 < kappa.max() <= 1500
-    assert np.array_equal(kappa, again)
-    assert not np.array_equal(kappa, other)
-    later = equations.Statistics(*(column[150:] for column in documents))
-    assert np.array_equal(em.first_kappa("paper", 3, 150)(later, prior), kappa[150:])
+    total = bags.sums.sum(axis=0)
+    prior = EMState.start(Partition(bags).statistics(None), 0.0, "banerjee").prior
+    prior = prior._replace(mean_direction=total / np.linalg.norm(total), concentration=1500.0)
+    kappa = np.random.RandomState(3).uniform(1000.0, 1500.0, 200)
+    objectives = []
+    for _ in range(4):
+        documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+        step = equations.e_step(documents, kappa, prior, 5)
+        objective = equations.objective(documents, kappa, step.concentration, prior, 5).sum()
+        objectives.append(objective / bags.lengths.sum())
+        mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
+        kappa, prior = equations.update(documents, step, prior, 5), equations.m_step(mean, prior)
+    options = {"method": "banerjee", "start": "paper", "tol": 0.0}
+    np.testing.assert_allclose(learn(bags, 0.0, max_iter=3, random_state=3, **options).trace, objectives, rtol=1e-12)
+    other = learn(bags, 0.0, max_iter=3, random_state=4, **options)
+    assert abs(other.trace[0] - objectives[0]) > 1e-9
+
+
+def test_the_word_concentrations_of_each_iteration_are_fixed_points() -> None:
+    bags = corpus(10, 100, 30.0, 20.0, (1, 60))
+    for strength in (0.0, 10.0):
+        state = EMState.start(Partition(bags).statistics(None), strength, "newton")
+        for _ in range(3):
+            documents, kappa, step = e_step(bags, state.prior)
+            np.testing.assert_allclose(equations.update(documents, step, state.prior, 10), kappa, rtol=1e-9)
+            state = state.after(Partition(bags).statistics(state.prior), 100, 0.0)
 
 
 def test_banerjees_inverse_ends_close_by() -> None:

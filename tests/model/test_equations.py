@@ -65,7 +65,7 @@ def test_evidence_and_posterior_on_the_circle(kappa0: float, kappa: float, n_wor
     )
     documents, concentrations = reduced(words, prior), np.array([kappa])
     step = equations.e_step(documents, concentrations, prior, 2)
-    evidence = equations.evidence(documents, concentrations, step.concentration, prior, 2)
+    evidence = equations.evidence(documents.lengths, concentrations, step.concentration, prior, 2)
     assert evidence[0] == pytest.approx(math.log(whole), rel=1e-9, abs=1e-9)
 
     total = words.sum(axis=0)
@@ -96,7 +96,7 @@ def test_evidence_and_posterior_on_the_sphere(kappa0: float, kappa: float) -> No
 
     documents, concentrations = reduced(words, prior), np.array([kappa])
     step = equations.e_step(documents, concentrations, prior, 3)
-    assert equations.evidence(documents, concentrations, step.concentration, prior, 3)[0] == pytest.approx(
+    assert equations.evidence(documents.lengths, concentrations, step.concentration, prior, 3)[0] == pytest.approx(
         math.log(whole), rel=1e-10, abs=1e-10
     )
     np.testing.assert_allclose(equations.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-11)
@@ -111,7 +111,7 @@ def test_evidence_in_ten_dimensions_by_monte_carlo(kappa0: float, kappa: float, 
     assert error < 0.02 * weights.mean()
     documents, concentrations = reduced(words, prior), np.array([kappa])
     step = equations.e_step(documents, concentrations, prior, 10)
-    exact = math.exp(equations.evidence(documents, concentrations, step.concentration, prior, 10)[0])
+    exact = math.exp(equations.evidence(documents.lengths, concentrations, step.concentration, prior, 10)[0])
     assert abs(weights.mean() - exact) < 3.5 * error
 
 
@@ -165,7 +165,7 @@ def test_solve_finds_a_maximum_that_no_larger_concentration_beats(seed: int, dim
         """The objective of EM, written from the module's docstring."""
         step = equations.e_step(documents, k, prior, dim)
         pseudo = strength * (prior.cosine * k - vmf.log_partition(k, dim))
-        return equations.evidence(documents, k, step.concentration, prior, dim) + pseudo
+        return equations.evidence(documents.lengths, k, step.concentration, prior, dim) + pseudo
 
     best = climbed(kappa)
     rounding = 1e-9 + 1e-14 * (documents.lengths + strength) * (kappa + dim)
@@ -219,7 +219,7 @@ def test_extremes_are_finite(dim: int, strength: float, method: equations.Method
             prior = Prior(axis(dim), kappa0, rho, strength, method)
             kappa = equations.solve(documents, prior, dim)
             step = equations.e_step(documents, kappa, prior, dim)
-            evidence = equations.evidence(documents, kappa, step.concentration, prior, dim)
+            evidence = equations.evidence(documents.lengths, kappa, step.concentration, prior, dim)
             for numbers in (kappa, *step, evidence):
                 assert np.isfinite(numbers).all()
             assert ((kappa >= 0) & (kappa <= vmf.MAX_KAPPA)).all()

@@ -20,6 +20,7 @@ from sklearn.utils.fixes import parse_version
 
 from parasphere import Bags, CorpusError, FewDocumentsWarning, SphericalParagraphModel, WordVectors
 from parasphere.model import Posterior, Prior, em
+from parasphere.model.sampling import draw
 from parasphere.sphere import vmf
 
 WORDS = [a + b + "x" for a in "bcdfghkl" for b in "aeiou"]  # 40 words, none of them a stop word
@@ -58,7 +59,7 @@ def topics(dim: int, n_topics: int, n_each: int, apart: float, within: float, ka
     rng = np.random.default_rng(seed)
     centres = vmf.sample(np.eye(dim)[0], apart, n_topics, rng)
     return Bags.concatenate(
-        [em.draw(Prior(c, within, 0.5, 0.0), n_each, rng.integers(1, 40, n_each), kappa, rng).bags for c in centres]
+        [draw(Prior(c, within, 0.5, 0.0), n_each, rng.integers(1, 40, n_each), kappa, rng).bags for c in centres]
     )
 
 
@@ -198,7 +199,7 @@ def test_odd_corpora_are_defined(rows: NDArray[np.float64], strength: float) -> 
 @pytest.mark.parametrize("dim", [2, 300])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_dimensions_and_mixed_lengths(dim: int, dtype: type) -> None:
-    drawn = em.draw(Prior(np.eye(dim)[0], 2.0 * dim, 0.5, 0.0), 40, [1, 10, 100, 1000] * 10, 1.0 * dim,
+    drawn = draw(Prior(np.eye(dim)[0], 2.0 * dim, 0.5, 0.0), 40, [1, 10, 100, 1000] * 10, 1.0 * dim,
                     np.random.default_rng(0)).bags  # fmt: skip
     sums = np.concatenate([drawn.sums, [1e6 * np.eye(dim)[1], 100.0 * np.eye(dim)[1]]]).astype(dtype)
     lengths = np.append(drawn.lengths, [1e6, 1e6])
@@ -295,7 +296,7 @@ def test_blocks_of_any_size_come_to_the_same(size: int, monkeypatch: pytest.Monk
     """Documents of a planted prior, more of them than are held: as good as one fit, however they are cut."""
     monkeypatch.setattr(em, "BLOCK", 128)
     direction = np.eye(10)[0]
-    truth = em.draw(Prior(direction, 40.0, 0.6, 10.0), 400, 20, None, np.random.default_rng(0)).bags
+    truth = draw(Prior(direction, 40.0, 0.6, 10.0), 400, 20, None, np.random.default_rng(0)).bags
     batch = model(vectors=None).fit(truth)
     online = in_blocks(truth, np.arange(400), [size])
     assert online.online_.seen >= 256

@@ -200,10 +200,10 @@ def test_numbers_of_numpy_are_parameters_too(vectors: WordVectors, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "lie"),
     [
-        ("prior_.mean_direction", lambda array: array[:3]),
-        ("prior_.mean_direction", lambda array: 2 * array),
-        ("prior_.mean_direction", lambda array: array * np.nan),
-        ("prior_.mean_direction", lambda array: array.astype(np.float32)),
+        ("encoder_.prior.mean_direction", lambda array: array[:3]),
+        ("encoder_.prior.mean_direction", lambda array: 2 * array),
+        ("encoder_.prior.mean_direction", lambda array: array * np.nan),
+        ("encoder_.prior.mean_direction", lambda array: array.astype(np.float32)),
         ("evidence_", lambda array: array[None]),
         ("online_.mean", lambda array: array[:3]),
         ("online_.held.sums", lambda array: array[:2]),

@@ -119,7 +119,7 @@ def test_parts_give_the_bits_of_one_fit() -> None:
     while not model.update(model.accumulate(parts[0]) + model.accumulate(parts[1])):
         pass
     whole = SphericalParagraphModel(VECTORS, tol=1e-4).fit(TEXTS)
-    assert np.array_equal(model.scatter_.within, whole.scatter_.within)
+    assert np.array_equal(model.encoder_.scatter.within, whole.encoder_.scatter.within)
     assert np.array_equal(model.transform(TEXTS), whole.transform(TEXTS))
 
 

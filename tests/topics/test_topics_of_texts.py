@@ -179,7 +179,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_a_fitted_model_is_kept_as_it_is() -> None:
     texts, _ = planted()
     own = model().fit(texts)
-    assert SphericalTopics(own, 2).fit(texts).model_ is own
+    assert SphericalTopics(own, 2).fit(texts).encoder_ is own.encoder_
 
 
 def test_the_same_seed_gives_the_same_topics() -> None:

@@ -87,8 +87,8 @@ def test_a_model_refers_to_the_vectors_by_name_and_checksum(english: WordVectors
     model = SphericalParagraphModel(tol=1e-2).fit(texts)
     assert model.vectors_ is not None
     assert model.vectors_.fingerprint == english.fingerprint
-    assert model.reader_ is not None
-    assert model.reader_.tokenizer == Tokenizer(digits=True)  # stop words are weighed, not dropped
+    assert model.encoder_.reader is not None
+    assert model.encoder_.reader.tokenizer == Tokenizer(digits=True)  # stop words are weighed, not dropped
     model.save(tmp_path / "model")
     assert sum(path.stat().st_size for path in (tmp_path / "model").iterdir()) < 1_000_000
     again = SphericalParagraphModel.load(tmp_path / "model")

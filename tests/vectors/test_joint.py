@@ -466,8 +466,8 @@ def test_anything_with_fit_and_vectors_is_a_learner(tmp_path: Path) -> None:
     assert is_learner(Counts())
     assert not any(map(is_learner, ["glove-6b-50d", tmp_path, Counts, None, WordVectors.from_arrays("a", [[1]])]))
     model = SphericalParagraphModel(Counts(), tol=1e-2).fit(["north sea", "the sea", "north"])
-    assert model.reader_ is not None
-    assert model.reader_.tokenizer == default_tokenizer()
+    assert model.encoder_.reader is not None
+    assert model.encoder_.reader.tokenizer == default_tokenizer()
     assert model.transform(["sea"]).shape == (1, 4)
 
 

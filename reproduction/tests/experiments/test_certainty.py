@@ -138,8 +138,8 @@ def test_information_starts_at_0_and_grows_with_words_that_agree(model: Spherica
 def test_information_is_as_expected_of_texts_drawn_from_the_model(model: SphericalParagraphModel) -> None:
     for n in (1, 8, 64):
         drawn = model.posterior(model.sample(1000, n).bags).information
-        assert drawn.mean() == pytest.approx(expected_information(model.prior_, n, 50), rel=0.05)
-    assert expected_information(model.prior_, [0], 50).tolist() == [0.0]
+        assert drawn.mean() == pytest.approx(expected_information(model.encoder_.prior, n, 50), rel=0.05)
+    assert expected_information(model.encoder_.prior, [0], 50).tolist() == [0.0]
 
 
 def test_growth_of_texts_that_are_long_enough() -> None:

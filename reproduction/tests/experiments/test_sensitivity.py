@@ -53,7 +53,7 @@ def test_vectors_trained_on_the_training_texts() -> None:
     pytest.importorskip("gensim")
     corpus = planted(split=True)
     first, second = (TRAINED.build(None, 8, 0).set_params(vectors__epochs=2).fit(corpus.texts) for _ in range(2))
-    assert first.reader_.vectors.dim == 8
+    assert first.encoder_.reader.vectors.dim == 8
     np.testing.assert_array_equal(first.transform(corpus.texts), second.transform(corpus.texts))
 
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from ..progress import progress
 
 if TYPE_CHECKING:
     from ..estimator import SphericalParagraphModel
+    from ..model import Encoder
 
 
 class Screen(Console):
@@ -131,17 +133,24 @@ def load_model(model: Path, vectors: str | None = None) -> "SphericalParagraphMo
     return SphericalParagraphModel.load(model, vectors=vectors)
 
 
+def load_encoder(model: Path, vectors: str | None = None, threads: int | None = None) -> "Encoder":
+    """Load what a model that 'parasphere fit' wrote has learned, without scikit-learn."""
+    from ..model import Encoder
+
+    return replace(Encoder.load(model, vectors=vectors), n_jobs=threads)
+
+
 def model_facts(model: "SphericalParagraphModel") -> dict[str, Any]:
     """Return what there is to say about a fitted model."""
     import numpy as np
 
-    vectors = model.vectors_
+    vectors, strength = model.vectors_, model.encoder_.prior.strength
     return {
         "vectors": None if vectors is None else vectors.name,
-        "dim": model._n_features_out,
+        "dim": model.encoder_.dim,
         "concentration_of_documents": round(model.concentration_, 3),
         "mean_cosine_of_words": round(model.word_cosine_, 4),
-        "prior_strength": "inf" if np.isinf(model.prior_.strength) else float(model.prior_.strength),
+        "prior_strength": "inf" if np.isinf(strength) else float(strength),
         "objective_per_word": round(float(model.evidence_[-1]), 6),
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),

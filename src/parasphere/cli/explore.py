@@ -9,11 +9,11 @@ from typer import Argument, Option
 
 from ..errors import ParasphereError, import_extra
 from . import options
-from .common import documents, quiet, reading, say, telling
+from .common import documents, load_encoder, quiet, reading, say, telling
 
 if TYPE_CHECKING:
-    from ..estimator import SphericalParagraphModel
     from ..explorer import Documents, Landscape
+    from ..model import Encoder
     from ..search import Index
 
 PORT = 8765
@@ -79,7 +79,7 @@ def explore(
     about = model if corpus is None else corpus
     folder = work if work is not None else about.with_name(about.name + ".explore")
     with open_socket(port) as listening:  # before the work rather than after it
-        models = [] if other is None else [(other, _loaded(other, vectors))]
+        models = [] if other is None else [(other, load_encoder(other, vectors))]
         first, held = _first(model, corpus, columns, vectors)
         facts = [columns, _stamps(about)]
         landscapes = [
@@ -105,7 +105,7 @@ def _open_soon(address: str) -> None:
 
 def _first(
     model: Path, corpus: Path | None, columns: dict[str, Any], vectors: str | None
-) -> "tuple[SphericalParagraphModel | Index, Documents]":
+) -> "tuple[Encoder | Index, Documents]":
     """Return a model or index, and the texts to explore with it."""
     from ..explorer import read_documents, read_index
     from ..storage import is_saved
@@ -121,15 +121,9 @@ def _first(
         raise ParasphereError(f"{model} is a model; give the texts to explore too: 'parasphere explore MODEL CORPUS'.")
     if str(corpus) == "-":
         raise ParasphereError("the explorer reads texts from a file or folder, so that it can find them again.")
-    loaded = _loaded(model, vectors)
+    loaded = load_encoder(model, vectors)
     with reading("reading", corpus) as at:
         return loaded, read_documents(documents(corpus), progress=at, **columns)
-
-
-def _loaded(model: Path, vectors: str | None) -> "SphericalParagraphModel":
-    from ..estimator import SphericalParagraphModel
-
-    return SphericalParagraphModel.load(model, vectors=vectors)
 
 
 def _landscape(

@@ -96,7 +96,7 @@ def fit(
     from ..estimator import SphericalParagraphModel
     from ..storage import check_target, checkpoints_kept
 
-    check_target(model, SphericalParagraphModel._kind())  # before the work rather than after it
+    check_target(model, SphericalParagraphModel.kind())  # before the work rather than after it
     learn = learn or vectors == NONE
     learning = {
         "--epochs": epochs, "--checkpoint": checkpoint, "--dim": dim, "--min-count": min_count, "--from": update,

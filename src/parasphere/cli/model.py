@@ -9,7 +9,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from . import options
-from .common import documents, keep_corpus, load_model, model_facts, out, print_json, reading, say, styled
+from .common import documents, keep_corpus, load_encoder, load_model, model_facts, out, print_json, reading, say, styled
 
 if TYPE_CHECKING:
     from ..model import Explanation
@@ -58,24 +58,23 @@ def transform(
     from ..model.exports import writer
 
     keep_corpus(vectors_file, corpus)
-    estimator = load_model(model, vectors)
-    estimator.n_jobs = threads
+    encoder = load_encoder(model, vectors, threads)
     columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
     columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
     if cluster is not None:
         from .cluster import transform_on_cluster
 
-        say(transform_on_cluster(estimator, corpus, cluster, vectors_file, space, columns), as_json)
+        say(transform_on_cluster(encoder, corpus, cluster, vectors_file, space, columns), as_json)
         return
     count = 0
-    with reading("transforming", corpus) as at, writer(vectors_file, estimator._n_features_out, space) as write:
-        for block, posterior in estimator.stream(documents(corpus), progress=at, **columns):
+    with reading("transforming", corpus) as at, writer(vectors_file, encoder.dim, space) as write:
+        for block, posterior in encoder.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
     if str(vectors_file) == "-":
         return
-    facts = {"documents": count, "dim": estimator._n_features_out, "file": str(vectors_file)}
-    say(facts, as_json, f"{count:,} vectors of {estimator._n_features_out} dimensions written to {vectors_file}")
+    facts = {"documents": count, "dim": encoder.dim, "file": str(vectors_file)}
+    say(facts, as_json, f"{count:,} vectors of {encoder.dim} dimensions written to {vectors_file}")
 
 
 def export(
@@ -112,8 +111,7 @@ def explain(
     Examples:
         parasphere explain model "a short text"
     """
-    estimator = load_model(model, vectors)
-    explanation = estimator.explain(text)
+    explanation = load_encoder(model, vectors).explain(text)
     if as_json:
         print_json(vars(explanation))
         return

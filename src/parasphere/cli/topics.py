@@ -9,7 +9,7 @@ from typer import Option
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, load_model, out, print_json, reading, say, styled
+from .common import documents, load_encoder, out, print_json, reading, say, styled
 
 SHOWN = 100  # characters of a typical text
 Title = Annotated[str | None, Option(help="Title of the map.")]
@@ -53,18 +53,17 @@ def topics(
         parasphere topics texts.txt
         parasphere topics news.csv --text-column body --topics 20 --map map.html
     """
-    from ..estimator import SphericalParagraphModel
     from ..plots import EXTENSIONS, draw_map
     from ..storage import check_target
     from ..topics import SphericalTopics
 
     if folder is not None:
-        check_target(folder, SphericalTopics._kind())  # before the work rather than after it
+        check_target(folder, SphericalTopics.kind())  # before the work rather than after it
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     held = _read(corpus, text_column, encoding, format, null=null, id=id_column, label=label_column)
-    given = None if model is None else SphericalParagraphModel.load(model)
-    found = SphericalTopics(given, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
+    encoder = None if model is None else load_encoder(model)
+    found = SphericalTopics(encoder, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
     if folder is not None:
         found.save(folder)
     if picture is not None:
@@ -104,13 +103,13 @@ def plot(
     from ..plots import draw_map
     from ..topics import SphericalTopics
 
-    estimator = load_model(model, vectors)
+    encoder = load_encoder(model, vectors)
     held = _read(corpus, text_column, encoding, format, null=null, id=id_column, label=label_column)
     columns = _columns(held)
-    topics = SphericalTopics(estimator, random_state=seed).fit(held).names() if columns["labels"] is None else None
-    certainty = estimator.posterior(held).mean_length
+    topics = SphericalTopics(encoder, random_state=seed).fit(held).names() if columns["labels"] is None else None
+    certainty = encoder.posterior(held).mean_length
     draw_map(
-        picture, estimator.transform(held, space="offset"), certainty, topics=topics, title=title, seed=seed, **columns
+        picture, encoder.transform(held, space="offset"), certainty, topics=topics, title=title, seed=seed, **columns
     )  # fmt: skip
     n = len(certainty)
     say({"documents": n, "file": str(picture)}, as_json, f"{n:,} documents drawn to {picture}")

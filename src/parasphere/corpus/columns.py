@@ -6,7 +6,6 @@ and what to put before it, such as a file's name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -17,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import CorpusError
+from .plain import TOKEN_LIST, describe, without_surrogates
 
 Null: TypeAlias = Literal["error", "skip", "empty"]  # what becomes of a text that is null
-TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
-_SURROGATE = re.compile("[\ud800-\udfff]")
 SLICE = 1 << 16  # rows of a column that are converted at a time
 LONGEST = 1 << 30  # bytes of a document; longer ones are refused
 FOLD = 1 << 24  # bytes that a dictionary is expanded to at a time
@@ -127,7 +125,7 @@ def strings(values: Sequence[str | None]) -> pa.Array:
     try:
         return pa.array(values, pa.large_string())
     except UnicodeEncodeError:
-        sound = [value and _SURROGATE.sub("\ufffd", value) for value in values]
+        sound = [value and without_surrogates(value) for value in values]
         return pa.array(sound, pa.large_string())
 
 
@@ -258,33 +256,6 @@ def byte_offsets(texts: pa.Array) -> npt.NDArray[np.int64]:
         return np.zeros(1, np.int64)
     offsets = np.frombuffer(texts.buffers()[1], np.int64)
     return offsets[texts.offset : texts.offset + len(texts) + 1]
-
-
-def describe(value: object) -> str:
-    """Describe a value that is not a text, for a message."""
-    if value is None:
-        return "None"
-    if isinstance(value, float) and value != value:
-        return "NaN (a missing value)"
-    if isinstance(value, (bytes, bytearray)):
-        return f"{type(value).__name__} (decode it first, as in document.decode('utf-8'))"
-    return f"of type {type(value).__name__}"
-
-
-def one_text(value: object, name: str, kind: str = "text") -> str:
-    """Return a value that must be one ``str``; raise for anything else.
-
-    Examples
-    --------
-    >>> one_text(["north", "east"], "the query")
-    Traceback (most recent call last):
-        ...
-    parasphere.errors.CorpusError: the query is of type list; it must be one text (str): call once for each of several
-    """
-    if isinstance(value, str):
-        return value
-    several = ": call once for each of several" if isinstance(value, TOKEN_LIST) else ""
-    raise CorpusError(f"{name} is {describe(value)}; it must be one {kind} (str){several}")
 
 
 def _token_lists(documents: list[Any], start: int, where: str) -> pa.Array:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from ..errors import CorpusError
 from . import files
 from .block import Block, numbered, of_one_kind, resized, text_bytes
-from .columns import Null, Part, bundled, choose_column, describe, foldings, from_arrow, from_python, plain
+from .columns import Null, Part, bundled, choose_column, foldings, from_arrow, from_python, plain
+from .plain import describe
 
 _BATCH = 1024  # Python objects that are converted at a time
 

@@ -3,16 +3,12 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sklearn.base import clone
-
 from .. import storage
 from ..errors import ParasphereError
-from ..model import Bags, CorpusStatistics, Reader, Run, first_texts
-from ..model.em import BLOCK
+from ..model import CorpusStatistics, EMState, Prior, Reader, first_texts, run_em
 from ..progress import progress
 from ..text import Tokenizer
 from ..vectors import is_learner
@@ -20,7 +16,7 @@ from .connecting import current
 from .counting import sample_texts
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
 from .partitions import Source, sources_of
-from .spilling import Reading, bags_of, read_partition, save_reader, step_partition
+from .spilling import Reading, read_partition, save_reader, step_partition
 
 Model = TypeVar("Model", bound=Any)
 
@@ -40,7 +36,7 @@ def fit(
 
     Texts are read once. The sums of their word vectors lie in files, which workers map into memory in each iteration.
     If anything dies, call ``fit`` again with the same ``work``: partitions that have been read are not read again, and
-    EM goes on from the last iteration.
+    EM goes on from the last iteration. Models with ``init="paper"`` are fitted in memory alone.
 
     Parameters
     ----------
@@ -67,16 +63,16 @@ def fit(
     model
     """
     check_errors(errors)
-    model._validate_params()
+    if model.init != "data":
+        raise ParasphereError(f'a cluster fits models with init="data"; init={model.init!r} is for fit, in memory')
     client, sources, work = current(client), sources_of(corpus, columns), Path(work).expanduser().absolute()
     first = [] if model.tokenizer is not None else _first_texts(client, sources, errors, columns)
     reader = _reader(model, corpus, client, sample, columns, first)
-    reading = _reading(model, reader, sources, work, errors, columns)
-    shown = bool(model.verbose)
-    looked = _read(client, sources, reading, shown)
-    warn_of_skipped(looked, sources)
-    run = _run_em(client, sources, reading, model, looked, shown)
-    model._fitted(run, looked.total.scatter(reader), reader, _few(run, sources, reading, looked))
+    reading = _reading(reader, sources, work, errors, columns)
+    first_sums = _read(client, sources, reading, bool(model.verbose))
+    warn_of_skipped(first_sums, sources)
+    state = _run_em(client, sources, reading, model, first_sums)
+    model.keep(state, reader, first_sums.total.scatter(reader))
     if not keep:
         shutil.rmtree(reading.folder)
     return model
@@ -98,35 +94,28 @@ def _look(material: Any, number: int, name: str, errors: Errors, columns: dict[s
 def _reader(model: Any, corpus: Any, client: Any, sample: int, columns: dict[str, Any], first: Sequence[str]) -> Reader:
     """Return the reader of a model; word vectors that are to be learned are learned here, from a sample."""
     if not is_learner(model.vectors):
-        reader: Reader = model._new_reader(None, first)
+        reader: Reader = model.make_reader(sample=first)
         return reader
     seed = model.random_state if isinstance(model.random_state, int) else 0
     drawn = sample_texts(corpus, sample, seed=seed, client=client, **columns)
-    learned: Reader = clone(model)._new_reader(drawn, first if getattr(model.vectors, "tokenizer", 0) is None else ())
+    learned: Reader = model.make_reader(drawn, sample=first if getattr(model.vectors, "tokenizer", 0) is None else ())
     return learned
 
 
-def _reading(
-    model: Any, reader: Reader, sources: Sequence[Source], work: Path, errors: Errors, columns: dict[str, Any]
-) -> Reading:
-    """Say how the corpus is read, and where to: a folder that is named by all that the sums depend on."""
-    if model.init == "paper" and not isinstance(model.random_state, int):
-        raise ParasphereError(
-            'init="paper" draws initial values, on a cluster from a seed that all workers share: random_state must be '
-            f"an integer, not {model.random_state!r}"
-        )
+def _reading(reader: Reader, sources: Sequence[Source], work: Path, errors: Errors, columns: dict[str, Any]) -> Reading:
+    """Return how the corpus is read, and where to: a folder that is named by all that the sums depend on."""
     work.mkdir(parents=True, exist_ok=True)
     saved = save_reader(work, reader)
     tokenizer = None if isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer
-    given = {name: repr(value) for name, value in sorted(columns.items())}
-    key = storage.key_of("sums", saved.name, [source.key for source in sources], given, model.init, errors)
+    options = {name: repr(value) for name, value in sorted(columns.items())}
+    key = storage.key_of("sums", saved.name, [source.key for source in sources], options, errors)
     folder = work / f"sums-{key[:16]}"
     folder.mkdir(exist_ok=True)
-    return Reading(folder, saved, tokenizer, columns, model.init, errors)
+    return Reading(folder, saved, tokenizer, columns, errors)
 
 
 def _read(client: Any, sources: Sequence[Source], reading: Reading, shown: bool) -> Outcome:
-    """Read all partitions; the outcome is what EM starts from."""
+    """Read all partitions; the total of the outcome is what EM starts from."""
     with progress("reading", len(sources), unit="partitions", shown=shown) as advance:
 
         def tasks() -> Iterator[Any]:
@@ -137,59 +126,39 @@ def _read(client: Any, sources: Sequence[Source], reading: Reading, shown: bool)
         return total_of(client, tasks())
 
 
-def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any, looked: Outcome, shown: bool) -> Run:
-    """Run EM, from its last iteration if it was interrupted."""
-    options = {"strength": float(model.prior_strength), "method": model.kappa_method, "start": model.init}
-    folder = (
-        reading.folder
-        / f"em-{storage.key_of(repr(options), repr((model.random_state, model.max_iter, model.tol)))[:16]}"
-    )
-    checkpoint = storage.Checkpoint(folder, "em-run", {"corpus": reading.folder.name})
-    found = checkpoint.resume()
-    run = Run.begin(looked.total, **options) if found is None else storage.unpacked(found[1]["run"], found[0], "run")
-    numbers = sorted(looked.facts)
-    before = dict(zip(numbers, accumulate([0, *(looked.facts[number] for number in numbers)]), strict=False))
-    places, names = looked.places, {source.number: source.name for source in sources}
-    parts = [(number, names[number], before[number]) for number in numbers]
-    with progress("EM", model.max_iter, unit="iterations", shown=shown) as advance:
-        while not run.monitor(model.max_iter, model.tol).finished:
-            _write(checkpoint, run, model.random_state)
-            start = partial(_start_step, client, parts, reading, folder, run)
-            outcome = total_of(client, start(places), again=partial(start, {}))
-            places = outcome.places
-            run = run.after(_only(outcome), model.max_iter, model.tol)
+def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any, first_sums: Outcome) -> EMState:
+    """Run EM, from its last iteration if it was interrupted; the state after each is written to a checkpoint."""
+    options = {"strength": float(model.prior_strength), "method": model.kappa_method}
+    limits = {"max_iter": model.max_iter, "tol": model.tol}
+    folder = reading.folder / f"em-{storage.key_of(repr(options), repr(limits))[:16]}"
+    checkpoint = storage.Checkpoint(folder, "em-state", {"corpus": reading.folder.name})
+    names = {source.number: source.name for source in sources}
+    workers = first_sums.places
+
+    def statistics(prior: Prior | None) -> CorpusStatistics:
+        nonlocal workers
+        if prior is None:
+            total: CorpusStatistics = first_sums.total
+            return total
+
+        def tasks(preferred: dict[int, str]) -> Iterator[Any]:
+            """Start a step on all partitions: where their files are cached, but elsewhere rather than not at all."""
+            for number in sorted(first_sums.facts):
+                place = {"workers": [preferred[number]], "allow_other_workers": True} if number in preferred else {}
+                yield client.submit(step_partition, number, names[number], reading, prior, pure=False, **place)
+
+        outcome = total_of(client, tasks(workers), again=partial(tasks, {}))
+        workers = outcome.places
+        expected: CorpusStatistics = outcome.total
+        return expected
+
+    with progress("EM", model.max_iter, unit="iterations", shown=bool(model.verbose)) as advance:
+
+        def report(state: EMState) -> None:
+            packed, arrays = storage.packed(state, "state")
+            checkpoint.write(arrays, {"state": packed})
             advance(1)
-    _write(checkpoint, run, model.random_state)
-    return run
 
-
-def _start_step(
-    client: Any, parts: Sequence[tuple[int, str, int]], reading: Reading, folder: Path, run: Run, places: dict[int, str]
-) -> Iterator[Any]:
-    """Start the next step of EM on partitions: where their state is held, but elsewhere rather than not at all."""
-    step = len(run.priors)
-    for number, name, before in parts:
-        place = {"workers": [places[number]], "allow_other_workers": True} if number in places else {}
-        yield client.submit(
-            step_partition, number, name, reading, folder, step, run.prior, before, pure=False, **place
-        )  # fmt: skip
-
-
-def _only(outcome: Outcome) -> CorpusStatistics:
-    statistics: CorpusStatistics = outcome.total
-    return statistics
-
-
-def _write(checkpoint: storage.Checkpoint, run: Run, random_state: Any) -> None:
-    facts, arrays = storage.packed(run, "run")
-    checkpoint.write(arrays, {"run": facts, "seed": random_state if isinstance(random_state, int) else None})
-
-
-def _few(run: Run, sources: Sequence[Source], reading: Reading, looked: Outcome) -> Bags | None:
-    """Return all bags if there are so few that the model holds them for ``partial_fit``."""
-    if run.documents >= BLOCK:
-        return None
-    found = [bags_of(reading.partition(source.number)) for source in sources if source.number in looked.facts]
-    bags = Bags.concatenate([each for each in found if each is not None])
-    # In memory, since the files are removed.
-    return bags[list(range(len(bags)))]
+        held = checkpoint.resume()
+        state = None if held is None else storage.unpacked(held[1]["state"], held[0], "state")
+        return run_em(statistics, **options, **limits, state=state, report=report)

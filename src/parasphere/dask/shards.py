@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..model import Match
+from ..model import Encoder, Match
 from ..search import Index
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
@@ -38,7 +38,7 @@ def index(
 
     Parameters
     ----------
-    model : SphericalParagraphModel
+    model : Encoder or fitted SphericalParagraphModel
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
     out : path
         A folder that all workers see, with one saved :class:`Index` per partition.
@@ -56,7 +56,7 @@ def index(
     check_errors(errors)
     client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    sent = send(model, folder)
+    sent = send(Encoder.of(model), folder)
     given = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
     for source in sources:
@@ -143,9 +143,8 @@ def _make(
 
     def work() -> tuple[int, None]:
         if not storage.is_saved(path):
-            made = received(sent).index(
-                material, options["ids"], texts=options["texts"], words=options["words"], **options["columns"]
-            )
+            made = Index.empty(received(sent), texts=options["texts"], words=options["words"])
+            made.add(material, options["ids"], **options["columns"])
             if options["ids"] is None:
                 made.ids = pa.array([f"{number}:{each}" for each in made.ids.to_pylist()], pa.large_string())
             made.save(path)

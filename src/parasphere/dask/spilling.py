@@ -6,24 +6,21 @@ and then renamed, and the content depends on the documents alone, so that it doe
 one.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import add
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..model import Bags, CorpusStatistics, Partition, Prior, Reader, Run
-from ..model.em import Start, first_kappa
+from ..model import Bags, CorpusStatistics, Partition, Prior, Reader
 from .outcomes import Errors, Outcome, attempt
 
 PIECE = 1 << 26  # bytes of sums of a piece, about
-HELD = 1 << 22  # documents whose state of EM a worker holds; others go through all steps again
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,6 @@ class Reading:
         The tokenizer of the reader, if it is a Python function, which is not saved.
     columns : dict
         Passed to :func:`parasphere.corpus.blocks`.
-    start : {"data", "paper"}
-        The ``init`` of the model.
     errors : {"raise", "skip"}
     """
 
@@ -49,7 +44,6 @@ class Reading:
     reader: Path
     tokenizer: Any
     columns: dict[str, Any]
-    start: Start
     errors: Errors
 
     def partition(self, number: int) -> Path:
@@ -95,39 +89,14 @@ def read_partition(material: Any, number: int, name: str, reading: Reading) -> O
     return attempt(number, name, reading.errors, work)
 
 
-def step_partition(
-    number: int, name: str, reading: Reading, run: Path, step: int, prior: Prior, before: int
-) -> Outcome:
-    """Return the statistics of a partition under the prior of a step; ``before`` documents are in those before it."""
-    priors = _priors(run, step, prior)
+def step_partition(number: int, name: str, reading: Reading, prior: Prior) -> Outcome:
+    """Return the statistics of a partition under a prior."""
 
-    def work() -> tuple[CorpusStatistics, int]:
-        total, skip = None, before
-        for path in pieces(reading.partition(number)):
-            part = _HELD.take(path, skip, run, reading)
-            statistics = part.statistics(priors)
-            _HELD.hold(path, run, part)
-            total = statistics if total is None else total + statistics
-            skip += len(part.bags)
-        return total, skip - before  # type: ignore[return-value]
+    def work() -> tuple[CorpusStatistics, None]:
+        parts = (Partition(_load_piece(path)).statistics(prior) for path in pieces(reading.partition(number)))
+        return reduce(add, parts), None
 
     return attempt(number, name, "raise", work)
-
-
-def _priors(run: Path, step: int, last: Prior) -> tuple[Prior, ...]:
-    """Return the priors up to a step, from those that this process had in the step before, or from the checkpoint."""
-    held = _PRIORS.get(run, ())
-    if len(held) < step - 1:
-        held = load_run(*storage.load(run, "em-run")).priors
-    _PRIORS.clear()
-    _PRIORS[run] = priors = (*held[: step - 1], last)
-    return priors
-
-
-def load_run(arrays: Any, meta: Any) -> Run:
-    """Return a run of EM from what its checkpoint holds."""
-    run: Run = storage.unpacked(meta["facts"]["run"], arrays, "run")
-    return run
 
 
 def load_statistics(folder: Path) -> CorpusStatistics:
@@ -142,12 +111,6 @@ def pieces(folder: Path) -> list[Path]:
     return [_piece(folder, k) for k in range(storage.read_manifest(folder)["meta"]["n"])]
 
 
-def bags_of(folder: Path) -> Bags | None:
-    """Return the bags of a partition; None if no document has known words."""
-    found = [_load_piece(path) for path in pieces(folder)]
-    return Bags.concatenate(found) if found else None
-
-
 def _piece(folder: Path, number: int) -> Path:
     return folder.with_name(f"{folder.name}-piece-{number:05d}.safetensors")
 
@@ -159,6 +122,13 @@ def _save_piece(path: Path, bags: Bags) -> None:
 
 
 def _load_piece(path: Path) -> Bags:
+    """Map bags into memory, once per process."""
+    status = path.stat()
+    return _mapped_piece(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _mapped_piece(path: Path, _size: int, _changed: int) -> Bags:
     """Map bags into memory; that their numbers fit each other is checked."""
     with path.open("rb") as file:
         arrays = storage.map_tensors(file, path)
@@ -177,11 +147,11 @@ def _read(material: Any, folder: Path, reading: Reading) -> tuple[CorpusStatisti
     """Write the pieces of a partition; return the statistics of the bags, and the number of pieces."""
     reader = load_reader(reading.reader, reading.tokenizer)
     counts = np.zeros(len(reader.vectors), np.int64)
-    total = Partition(reader.empty(), word_counts=counts).look(paper=reading.start == "paper")
+    total = Partition(reader.empty(), word_counts=counts).statistics(None)
     n = 0
     for bags, words in _gathered(reader, material, reading.columns):
         part = Partition.of(bags, words)
-        total = total + part.look(paper=reading.start == "paper")
+        total = total + part.statistics(None)
         if len(part.bags):
             _save_piece(_piece(folder, n), part.bags)
             n += 1
@@ -201,32 +171,3 @@ def _gathered(reader: Reader, material: Any, columns: dict[str, Any]) -> Iterato
             gathered, rows = [reader.empty()], 0
             counts[:] = 0.0  # in place: the stream adds to it
     yield Bags.concatenate(gathered), counts
-
-
-class _Held:
-    """The states of EM of the pieces that this process used last."""
-
-    def __init__(self) -> None:
-        self._parts: OrderedDict[tuple[Path, Path], Partition] = OrderedDict()
-        self._lock = Lock()
-
-    def take(self, path: Path, skip: int, run: Path, reading: Reading) -> Partition:
-        """Take the state of a piece out, or begin anew."""
-        with self._lock:
-            part = self._parts.pop((path, run), None)
-        if part is None:
-            _, meta = storage.load(run, "em-run")
-            seed = meta["facts"]["seed"]
-            part = Partition(_load_piece(path), first_kappa=first_kappa(reading.start, seed, skip))
-        return part
-
-    def hold(self, path: Path, run: Path, part: Partition) -> None:
-        """Put the state of a piece back, and let go of those that were not used for longest."""
-        with self._lock:
-            self._parts[path, run] = part
-            while sum(len(each.bags) for each in self._parts.values()) > HELD and len(self._parts) > 1:
-                self._parts.popitem(last=False)
-
-
-_HELD = _Held()
-_PRIORS: dict[Path, tuple[Prior, ...]] = {}

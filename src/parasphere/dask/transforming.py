@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from .. import storage
 from ..errors import ParasphereError, StoreError
-from ..estimator import SphericalParagraphModel
-from ..model import writer
+from ..model import Encoder
+from ..model.exports import writer
 from ..text import Tokenizer
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A model as workers get it: a folder that all of them see, named by its content, and what is not saved in it."""
+    """An encoder for workers: a folder that all of them see, named by its content, and what is not saved in it."""
 
     folder: Path
     tokenizer: Any
@@ -65,7 +65,7 @@ def transform(
 
     Parameters
     ----------
-    model : SphericalParagraphModel
+    model : Encoder or fitted SphericalParagraphModel
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
     out : path
         A folder that all workers see. It must not hold parts of another model or corpus.
@@ -86,8 +86,9 @@ def transform(
     check_errors(errors)
     client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    space = model.space_ if space is None else space
-    sent = send(model, folder)
+    encoder = Encoder.of(model)
+    space = encoder.space if space is None else space
+    sent = send(encoder, folder)
     given = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
     for source in sources:
@@ -115,7 +116,7 @@ def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str 
 
     Parameters
     ----------
-    model : SphericalParagraphModel
+    model : Encoder or fitted SphericalParagraphModel
     collection : Series of dask.dataframe, or dask.bag.Bag
     work : path
         A folder that all workers see, for the model, which each worker loads once. It must be there until the
@@ -130,11 +131,12 @@ def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str 
     """
     folder = Path(work).expanduser().absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    space, sent = model.space_ if space is None else space, send(model, folder)
+    encoder = Encoder.of(model)
+    space, sent = encoder.space if space is None else space, send(encoder, folder)
     if hasattr(collection, "to_frame") and getattr(collection, "ndim", 0) == 1:
         import pandas as pd
 
-        names = [f"v{i}" for i in range(model._n_features_out)]
+        names = [f"v{i}" for i in range(encoder.dim)]
         meta = pd.DataFrame(np.empty((0, len(names)), np.float32), columns=names, index=collection._meta.index)
         return collection.map_partitions(_frame, sent, space, names, meta=meta)
     if (
@@ -149,23 +151,23 @@ def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str 
     )
 
 
-def send(model: Any, folder: Path) -> Sent:
-    """Save a model to a subfolder that is named by its content."""
-    model.save(folder / "_model", embed_vectors=True)
+def send(encoder: Encoder, folder: Path) -> Sent:
+    """Save an encoder to a subfolder that is named by its content."""
+    encoder.save(folder / "_model", embed_vectors=True)
     manifest = storage.read_manifest(folder / "_model")
     # Parquet datasets leave out folders whose names begin with an underscore.
     named = folder / f"_model-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
     if not storage.is_saved(named):
-        model.save(named, embed_vectors=True)
+        encoder.save(named, embed_vectors=True)
     storage.remove(folder / "_model")
-    reader = model.reader_
+    reader = encoder.reader
     return Sent(named, None if reader is None or isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer)
 
 
 @lru_cache(maxsize=2)
-def received(sent: Sent) -> SphericalParagraphModel:
-    """Return a model that was sent; it is loaded once per process."""
-    return SphericalParagraphModel.load(sent.folder, tokenizer=sent.tokenizer)
+def received(sent: Sent) -> Encoder:
+    """Return an encoder that was sent; it is loaded once per process."""
+    return Encoder.load(sent.folder, tokenizer=sent.tokenizer)
 
 
 def _transform(
@@ -176,9 +178,9 @@ def _transform(
     def work() -> tuple[int, bool]:
         if path.exists():
             return pq.read_metadata(path).num_rows, True
-        model, count = received(sent), 0
-        with writer(path, model._n_features_out, space) as write:
-            for block, posterior in model.stream(material, **columns):
+        encoder, count = received(sent), 0
+        with writer(path, encoder.dim, space) as write:
+            for block, posterior in encoder.stream(material, **columns):
                 write(block, posterior)
                 count += len(block)
         return count, False

@@ -169,7 +169,7 @@ class Explorer:
             return pieces(text, [], length)
         index = self.landscapes[place].index
         words = index.model.explain_match(asked, text).words_b
-        marks = marked(text, words, index.model._reader().tokenizer)
+        marks = marked(text, words, index.model.text_reader.tokenizer)
         assert index.lexical is not None
         split = index.lexical.tokenizer
         shared = set(split(asked))
@@ -192,7 +192,7 @@ class Explorer:
     @staticmethod
     def _unknown(own: Landscape, text: str) -> list[str]:
         """Return the words of a text that have no vector, each once."""
-        units = own.index.model._reader().lookup.units(text)
+        units = own.index.model.text_reader.lookup.units(text)
         return [visible(word) for word in dict.fromkeys(word for word, row in units if row < 0)][:20]
 
     def _text(self, row: int) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import __version__, storage
 from ..errors import StoreError
 from ..estimator import SphericalParagraphModel
+from ..model import Encoder
 from ..plots import neighbour_map
 from ..search import Index
 from ..topics import SphericalTopics
@@ -51,7 +52,7 @@ class Landscape:
 
 
 def landscape_of(
-    model: SphericalParagraphModel | Index,
+    model: Encoder | SphericalParagraphModel | Index,
     documents: Documents,
     name: str,
     *,
@@ -65,8 +66,8 @@ def landscape_of(
 
     Parameters
     ----------
-    model : SphericalParagraphModel or Index
-        A fitted model, or an index of the same documents.
+    model : Encoder, SphericalParagraphModel or Index
+        An encoder or a fitted model, or an index of the same documents.
     documents : Documents
     name : str
     folder : path, default=None
@@ -87,7 +88,8 @@ def landscape_of(
         index = model
     else:
         tell("indexing the texts")
-        index = model.index(held)
+        index = Index.empty(Encoder.of(model))
+        index.add(held)
     tell("finding topics")
     topics = SphericalTopics(index.model, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
     tell("drawing the map")

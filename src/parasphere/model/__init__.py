@@ -1,37 +1,45 @@
-"""The Spherical Paragraph Model: texts to bags, its equations, EM, posteriors and explanations."""
+"""The Spherical Paragraph Model: texts to bags, its equations, EM, posteriors, and the encoder that was learned."""
 
 from .bags import Bags
-from .comparing import MatchExplanation
-from .ecosystem import langchain_embeddings
-from .em import Online, Run, Sampled
-from .equations import Prior
-from .explain import Explanation
-from .exports import writer
-from .inputs import as_texts, first_texts, held_texts
-from .posterior import Posterior
+from .ecosystem import langchain_embeddings, static_table
+from .em import CorpusStatistics, EMState, Online, Partition, Start, run_em, run_paper_em
+from .encoder import Encoder
+from .equations import Method, Prior
+from .explain import Explanation, MatchExplanation
+from .inputs import as_texts, first_texts, held_texts, is_numeric, tokenizer_for
+from .posterior import Posterior, Space, check_space
 from .reader import Reader, n_threads
+from .sampling import Sampled
 from .scatter import Scatter
 from .similar import Match
-from .statistics import CorpusStatistics, Partition
 
 __all__ = [
     "Bags",
     "CorpusStatistics",
+    "EMState",
+    "Encoder",
     "Explanation",
     "Match",
     "MatchExplanation",
+    "Method",
     "Online",
     "Partition",
     "Posterior",
     "Prior",
     "Reader",
-    "Run",
     "Sampled",
     "Scatter",
+    "Space",
+    "Start",
     "as_texts",
+    "check_space",
     "first_texts",
     "held_texts",
+    "is_numeric",
     "langchain_embeddings",
     "n_threads",
-    "writer",
+    "run_em",
+    "run_paper_em",
+    "static_table",
+    "tokenizer_for",
 ]

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ..sphere import vmf
 from .equations import Prior
 from .posterior import Posterior, unit_rows
-from .reader import Reader
 
 Floats = NDArray[np.float64]
 
@@ -125,46 +124,3 @@ def _trace_of_power(posterior: Posterior, power: int) -> float:
         return float(dim)
     values = np.linalg.eigvalsh(posterior.whitening)
     return float((values**power).sum() * (dim // len(values)))
-
-
-class MatchExplanation(NamedTuple):
-    """The parts of words in the similarity of two texts.
-
-    Attributes
-    ----------
-    similarity : float
-        Cosine of the offsets of the two texts.
-    words_a, words_b : list of (str, float)
-        The known words of each text in order, with their parts. The parts of the words of one text and its
-        ``common`` part add up to the similarity.
-    common_a, common_b : float
-        Parts of what all texts of the corpus have in common, which is subtracted.
-    """
-
-    similarity: float
-    words_a: list[tuple[str, float]]
-    words_b: list[tuple[str, float]]
-    common_a: float
-    common_b: float
-
-
-def explain_match(texts: tuple[str, str], posterior: Posterior, reader: Reader) -> MatchExplanation:
-    """Return the part of each word in the similarity of two texts, whose posteriors are given."""
-    directions = unit_rows(posterior.offset)
-    similarity = float(directions[0] @ directions[1])
-    parts = [_parts(text, posterior, doc, directions[1 - doc], similarity, reader) for doc, text in enumerate(texts)]
-    return MatchExplanation(similarity, parts[0][0], parts[1][0], parts[0][1], parts[1][1])
-
-
-def _parts(
-    text: str, posterior: Posterior, doc: int, other: Floats, similarity: float, reader: Reader
-) -> tuple[list[tuple[str, float]], float]:
-    """Return the parts of the words of a text, and that of what is subtracted from their sum."""
-    length = float(np.linalg.norm(posterior.offset[doc].astype(np.float64)))
-    concentration = float(posterior.concentration[doc])
-    if length == 0.0 or concentration == 0.0:
-        return [(unit, 0.0) for unit, _, _ in reader.parts(text)], 0.0
-    scale = float(posterior.mean_length[doc]) / concentration * float(posterior.word_concentration[doc]) / length
-    axis = posterior.in_metric(other[None])[0]
-    words = [(unit, float(scale * weight * (row @ axis))) for unit, weight, row in reader.parts(text)]
-    return words, similarity - sum(part for _, part in words)

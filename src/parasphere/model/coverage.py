@@ -3,8 +3,7 @@
 import re
 import sys
 import warnings
-
-import pyarrow as pa
+from typing import Any
 
 from ..errors import CoverageWarning
 from ..text import Lookup, WordCounter
@@ -26,9 +25,9 @@ class Known:
         self.lookup = lookup
         self.known = 0.0
         self.unknown = 0
-        self._sample: pa.Array | None = None
+        self._sample: Any = None
 
-    def add(self, texts: pa.Array, known: float, unknown: int) -> None:
+    def add(self, texts: Any, known: float, unknown: int) -> None:
         """Count the words of some texts; the first texts are kept as the examples of a warning."""
         self.known += known
         self.unknown += unknown
@@ -56,7 +55,7 @@ class Known:
             stacklevel=level_of_caller(),
         )
 
-    def _unknown_words(self, texts: pa.Array) -> tuple[list[str], bool]:
+    def _unknown_words(self, texts: Any) -> tuple[list[str], bool]:
         """Return the commonest unknown words of some texts, and whether most are of scripts without spaces."""
         counter = WordCounter(self.lookup.tokenizer)
         counter.add(texts)

@@ -1,86 +1,185 @@
-"""Expectation-maximisation: the prior of a corpus from its bags, at once or online."""
+"""Expectation-maximisation: the prior of a corpus, from sums over its documents.
+
+The state of EM is the prior. An iteration takes two steps:
+
+* :meth:`Partition.statistics` is the E-step, a function of the bags and the prior alone: it solves for the word
+  concentration of each document and sums its posterior mean and its objective. These sums are exact, so that those of
+  the parts of a corpus can be added in any order and grouping, by any engine of map-reduce, without a different bit.
+* :meth:`EMState.after` is the M-step: mu0 and kappa0 from the sums over the whole corpus.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from ..errors import CorpusError, ParasphereError
-from ..progress import progress
 from ..sphere import vmf
 from ..storage import check_layouts, check_types, storable
 from . import equations
 from .bags import Bags
 from .equations import Method, Prior
-from .statistics import CorpusStatistics, FirstKappa, Partition, solved_kappa
+from .exact import Exact, exact_mean_sum, exact_sum
+from .reader import Reader
+from .scatter import Scatter
 
+Floats = NDArray[np.float64]
 Start: TypeAlias = Literal["data", "paper"]
 
 BLOCK = 1024  # documents per step of online EM
-SKIPPED = 1 << 20  # random numbers that are drawn at a time for documents of other parts
 
 
-class Monitor:
-    """Watches EM: the objective per word before each iteration and after the last, and whether to stop.
+@storable("corpus-statistics")
+@dataclass(frozen=True, eq=False)
+class CorpusStatistics:
+    """Sums over the documents of a part of a corpus; those of two parts are added by ``+``, in any order.
 
-    Parameters
+    Attributes
     ----------
-    max_iter : int
-        Stop after so many iterations.
-    tol : float
-        Stop if an iteration gains less.
-    trace : list of float
-        The objectives so far.
+    prior : Prior or None
+        The prior of the E-step. None if these are sums of the bags alone, from which EM finds its first prior.
+    counts : dict of str to int
+        Numbers of ``documents`` with known words, of ``empty`` ones without, and of ``unknown`` words.
+    sums : dict of str to Exact
+        The sums over documents. Without a prior ``words``, ``agreement``, ``pairs`` and ``directions`` (and ``means``
+        for texts); of an E-step ``objective`` and ``mean``.
+    word_counts : (n_words,) int64, or None
+        Occurrences of each word of the vectors, if texts were read.
     """
 
-    def __init__(self, max_iter: int, tol: float, trace: list[float]) -> None:
-        self.max_iter, self.tol, self.trace = max_iter, tol, trace
+    prior: Prior | None
+    counts: dict[str, int]
+    sums: dict[str, Exact]
+    word_counts: NDArray[np.int64] | None = None
 
-    @property
-    def gain(self) -> float:
-        """Gain of the last iteration; NaN if there was none."""
-        return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
+    def __add__(self, other: "CorpusStatistics") -> "CorpusStatistics":
+        if set(self.sums) != set(other.sums) or not equations.same_prior(self.prior, other.prior):
+            raise ValueError(
+                f"the statistics {', '.join(self.sums)} and {', '.join(other.sums)} cannot be added: they must be "
+                "accumulated under the same prior, in the same step of EM"
+            )
+        both = None
+        if self.word_counts is not None and other.word_counts is not None:
+            both = self.word_counts + other.word_counts
+        return CorpusStatistics(
+            self.prior,
+            {name: count + other.counts[name] for name, count in self.counts.items()},
+            {name: part + other.sums[name] for name, part in self.sums.items()},
+            both,
+        )
 
-    @property
-    def converged(self) -> bool:
-        """Whether the last iteration gained less than ``tol``."""
-        return abs(self.gain) < self.tol
+    def number(self, name: str) -> float:
+        """Return a sum of numbers."""
+        return float(self.sums[name].value)
 
-    @property
-    def finished(self) -> bool:
-        """Whether EM is finished."""
-        return self.converged or len(self.trace) > self.max_iter
+    def scatter(self, reader: Reader | None) -> Scatter | None:
+        """Return the scatter of words within texts; None if these are not sums over texts."""
+        if reader is None or self.word_counts is None or "means" not in self.sums:
+            return None
+        weights = self.word_counts.astype(np.float64)
+        weights = weights if reader.weights is None else weights * reader.weights
+        unknown = self.counts["unknown"] * reader.unknown_weight
+        return Scatter.from_means(reader.vectors.matrix, weights, self.sums["means"], unknown)
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the facts and arrays of saved statistics."""
+        units = {f"unit_{name}": part.unit for name, part in self.sums.items()}
+        arrays = {f"sum_{name}": part.limbs for name, part in self.sums.items()}
+        words = {} if self.word_counts is None else {"word_counts": self.word_counts}
+        return {"prior": self.prior, **self.counts, **units}, {**arrays, **words}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make statistics of saved facts and arrays, which are checked."""
+        names = [name.removeprefix("sum_") for name in arrays if name != "word_counts"]
+        kinds = dict.fromkeys(("documents", "empty", "unknown", *(f"unit_{name}" for name in names)), int)
+        check_types({"prior": Prior | None, **kinds}, facts)
+        for name in names:
+            if arrays[f"sum_{name}"].dtype != np.int64:
+                raise ParasphereError(f"the sum {name!r} must be of int64")
+        check_layouts(arrays, {"word_counts": "i8[words]"} if "word_counts" in arrays else {})
+        counts = {name: facts[name] for name in ("documents", "empty", "unknown")}
+        sums = {name: Exact(np.array(arrays[f"sum_{name}"]), facts[f"unit_{name}"]) for name in names}
+        return cls(facts["prior"], counts, sums, arrays.get("word_counts"))
 
 
-class Sampled(NamedTuple):
-    """A corpus drawn from the model.
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The documents of a part of a corpus, read once; :meth:`SphericalParagraphModel.accumulate` takes it in each step.
 
     Attributes
     ----------
     bags : Bags
-    directions : (n_docs, dim) float64
-        The document directions that the words were drawn around.
+        The documents that have known words.
+    empty, unknown : int
+        Numbers of documents without known words, and of words without a vector.
+    word_counts : (n_words,) int64, or None
+        Occurrences of each word of the vectors, if texts were read.
     """
 
     bags: Bags
-    directions: NDArray[np.float64]
+    empty: int = 0
+    unknown: int = 0
+    word_counts: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, bags: Bags, word_counts: NDArray[Any] | None = None) -> Self:
+        """Take the documents of bags that have known words."""
+        known = bags.lengths > 0
+        some = bags if known.all() else bags[known]
+        words = None if word_counts is None else word_counts.astype(np.int64)
+        return cls(some, len(bags) - len(some), int(bags.unknown.sum()), words)
+
+    def statistics(self, prior: Prior | None) -> CorpusStatistics:
+        """Return the sums of an E-step under a prior; without a prior, those from which EM finds its first one."""
+        if prior is None:
+            return self._first_statistics()
+        return self.expected(prior, *e_step(self.bags, prior))
+
+    def expected(
+        self, prior: Prior, documents: equations.Statistics, kappa: Floats, step: equations.Step
+    ) -> CorpusStatistics:
+        """Return the sums of an E-step that has been made with word concentrations ``kappa``, (n_docs,)."""
+        bags = self.bags
+        objective = equations.objective(documents, kappa, step.concentration, prior, bags.dim)
+        # The sum of all E[d] = ratio * (kappa0 mu0 + kappa s)
+        common, lengths = prior.concentration * prior.mean_direction, np.sqrt(bags.squared_norms)
+        mean = exact_mean_sum(bags.sums, step.ratio * kappa, step.ratio, common, lengths)
+        return self._statistics(prior, {"objective": exact_sum(objective), "mean": mean})
+
+    def _first_statistics(self) -> CorpusStatistics:
+        bags = self.bags
+        norms = np.sqrt(bags.squared_norms)
+        scales = 1.0 / np.where(norms > 0, norms, 1.0)
+        sums = {
+            "words": exact_sum(bags.lengths),
+            "agreement": exact_sum(bags.squared_norms - bags.squared_weights),
+            "pairs": exact_sum(bags.lengths * bags.lengths - bags.squared_weights),
+            "directions": exact_mean_sum(bags.sums, scales, np.zeros(len(bags)), np.zeros(bags.dim)),
+        }
+        if self.word_counts is not None and bags.reader is not None:
+            sums["means"] = Scatter.means(bags.sums, bags.lengths)
+        return self._statistics(None, sums)
+
+    def _statistics(self, prior: Prior | None, sums: dict[str, Exact]) -> CorpusStatistics:
+        counts = {"documents": len(self.bags), "empty": self.empty, "unknown": self.unknown}
+        return CorpusStatistics(prior, counts, sums, self.word_counts if prior is None else None)
 
 
-@storable("em-run")
+@storable("em-state")
 @dataclass(frozen=True)
-class Run:
-    """EM under way: the priors so far, and the objective under each of them but the last.
+class EMState:
+    """EM under way: the prior so far, and the objective under each prior that there was.
 
-    The state of EM is the priors alone; the word concentrations of documents follow from these
-    (:meth:`Partition.statistics`). A run that was interrupted continues from a saved one with the same result.
+    An iteration depends on ``prior`` alone; the rest is there to know when to stop, and for :meth:`partial_fit`. EM
+    that was interrupted continues from a saved state with the same result.
 
     Attributes
     ----------
-    priors : tuple of Prior
+    prior : Prior
     trace : tuple of float
         The objective per word before each iteration, and after the last if EM has finished.
     documents : int
@@ -89,7 +188,7 @@ class Run:
         Number of words, and the two sums that rho is made of (:func:`parasphere.model.equations.pairs_of_words`).
     """
 
-    priors: tuple[Prior, ...]
+    prior: Prior
     trace: tuple[float, ...]
     documents: int
     words: float
@@ -97,144 +196,133 @@ class Run:
     pairs: float
 
     @classmethod
-    def begin(cls, statistics: CorpusStatistics, strength: float, method: Method, start: Start) -> "Run":
-        """Find the first prior from statistics of the bags alone."""
-        count, empty = statistics.counts["documents"], statistics.counts["empty"]
-        if statistics.step:
-            raise ValueError(f"EM begins with statistics of step 0, not {statistics.step}: accumulate with a new model")
+    def start(cls, statistics: CorpusStatistics, strength: float, method: Method) -> Self:
+        """Return the state from which EM starts: rho, and the prior of the directions of the sums."""
+        if statistics.prior is not None:
+            raise ValueError("EM starts from statistics without a prior: accumulate them with a new model")
+        count = statistics.counts["documents"]
         if not count:
+            empty = statistics.counts["empty"]
             raise CorpusError(f"none of the {empty:,} documents has a word with a vector; at least one must")
         words, agreement, pairs = (statistics.number(name) for name in ("words", "agreement", "pairs"))
-        cosine = equations.cosine_of_pairs(agreement, pairs)
-        prior = _first_prior(statistics, Prior(np.empty(0), 1.0, cosine, strength, method), start)
-        return cls((prior,), (), count, words, agreement, pairs)
+        directions = statistics.sums["directions"].value
+        # If the directions cancel each other the concentration is 0, and any direction will do.
+        any_direction = np.eye(len(directions))[0]
+        prior = Prior(any_direction, 1.0, equations.cosine_of_pairs(agreement, pairs), strength, method)
+        # The directions of the sums scatter more than those of the documents; EM corrects that.
+        prior = equations.m_step(directions / count, prior)
+        prior = prior._replace(concentration=min(prior.concentration, 1e4))
+        return cls(prior, (), count, words, agreement, pairs)
 
-    def after(self, statistics: CorpusStatistics, max_iter: int, tol: float) -> "Run":
-        """Return the run after one M-step; if EM has finished, with the objective alone."""
-        if statistics.step != len(self.priors):
+    def after(self, statistics: CorpusStatistics, max_iter: int, tol: float) -> Self:
+        """Return the state after an M-step; once EM has finished, the same prior with its objective."""
+        if not equations.same_prior(statistics.prior, self.prior):
             raise ValueError(
-                f"these statistics are of step {statistics.step}, and EM is at step {len(self.priors)}: accumulate "
-                "them with the model that they update"
+                "these statistics are not those of this step of EM: accumulate them with the model that they update"
             )
         if statistics.counts["documents"] != self.documents:
             raise ValueError(
                 f"these are the statistics of {statistics.counts['documents']:,} documents, and EM began with "
                 f"{self.documents:,}: every step needs all parts of the corpus, each once"
             )
-        run = replace(self, trace=(*self.trace, statistics.number("objective") / self.words))
-        if run.monitor(max_iter, tol).finished:
-            return run
-        mean = statistics.sums["mean"].value / self.documents
-        return replace(run, priors=(*self.priors, equations.m_step(mean, self.priors[-1])))
+        state = replace(self, trace=(*self.trace, statistics.number("objective") / self.words))
+        if state.finished(max_iter, tol):
+            return state
+        return replace(state, prior=equations.m_step(statistics.sums["mean"].value / self.documents, self.prior))
 
     @property
-    def prior(self) -> Prior:
-        """The last prior."""
-        return self.priors[-1]
+    def gain(self) -> float:
+        """Gain of the last iteration in nats per word; NaN if there was none."""
+        return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
 
-    def monitor(self, max_iter: int, tol: float) -> Monitor:
-        """Return the record of the objective."""
-        return Monitor(max_iter, tol, list(self.trace))
+    def converged(self, tol: float) -> bool:
+        """Return whether the last iteration gained less than ``tol``."""
+        return abs(self.gain) < tol
+
+    def finished(self, max_iter: int, tol: float) -> bool:
+        """Return whether EM has converged or made ``max_iter`` iterations."""
+        return self.converged(tol) or len(self.trace) > max_iter
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved run."""
-        facts = {name: getattr(self, name) for name in ("documents", "words", "agreement", "pairs")}
-        prior = self.prior.to_saved()[0]
-        arrays = {
-            "directions": np.array([prior.mean_direction for prior in self.priors]),
-            "concentrations": np.array([prior.concentration for prior in self.priors]),
-            "trace": np.array(self.trace, np.float64),
-        }
-        return {**facts, **{name: prior[name] for name in ("cosine", "strength", "method")}}, arrays
+        """Return the facts and arrays of a saved state."""
+        facts = {name: getattr(self, name) for name in ("prior", "documents", "words", "agreement", "pairs")}
+        return facts, {"trace": np.array(self.trace, np.float64)}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
-        """Make a run of saved facts and arrays, which are checked."""
-        check_types({"documents": int, "words": float, "agreement": float, "pairs": float}, facts)
-        check_layouts(arrays, {"directions": "f8[steps,dim]", "concentrations": "f8[steps]", "trace": "f8[trace]"})
-        shared = {name: facts[name] for name in ("cosine", "strength", "method")}
-        priors = tuple(
-            Prior.from_saved({"concentration": float(concentration), **shared}, {"mean_direction": direction}, given)
-            for direction, concentration in zip(arrays["directions"], arrays["concentrations"], strict=True)
-        )
-        if not len(priors) - 1 <= len(arrays["trace"]) <= len(priors) or not priors:
-            raise ParasphereError(f"{len(priors)} priors do not fit {len(arrays['trace'])} objectives")
-        numbers = {name: facts[name] for name in ("documents", "words", "agreement", "pairs")}
-        return cls(priors, tuple(arrays["trace"].tolist()), **numbers)
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make a state of saved facts and arrays, which are checked."""
+        kinds = {"prior": Prior, "documents": int, "words": float, "agreement": float, "pairs": float}
+        check_types(kinds, facts)
+        check_layouts(arrays, {"trace": "f8[trace]"})
+        return cls(trace=tuple(arrays["trace"].tolist()), **{name: facts[name] for name in kinds})
 
 
-def fit_prior(
-    bags: Bags,
+def run_em(
+    statistics: Callable[[Prior | None], CorpusStatistics],
     *,
     strength: float,
     method: Method,
-    start: Start,
     max_iter: int,
     tol: float,
-    random_state: Any = None,
-    verbose: bool = False,
-) -> Run:
-    """Run EM on documents that all have words; the parameters are those of ``SphericalParagraphModel``."""
-    partition = Partition(bags, first_kappa=first_kappa(start, random_state))
-    run = Run.begin(partition.look(paper=start == "paper"), strength, method, start)
-    with progress("EM", max_iter, unit="iterations", shown=verbose) as advance:
-        while not run.monitor(max_iter, tol).finished:
-            run = run.after(partition.statistics(run.priors), max_iter, tol)
-            advance(1)
-    return run
-
-
-def first_kappa(start: Start, random_state: Any, skip: int = 0) -> FirstKappa:
-    """Return what finds the word concentrations that EM starts from: solved, or for "paper" uniform in [1000, 1500].
+    state: EMState | None = None,
+    report: Callable[[EMState], object] | None = None,
+) -> EMState:
+    """Run EM to its end.
 
     Parameters
     ----------
-    start : {"data", "paper"}
-    random_state : int, RandomState or None
-    skip : int, default=0
-        Number of documents before these in the corpus.
+    statistics : callable
+        Returns the sums over the whole corpus under a prior, or without one (:meth:`Partition.statistics`).
+    strength, method, max_iter, tol
+        As ``prior_strength``, ``kappa_method``, ``max_iter`` and ``tol`` of ``SphericalParagraphModel``.
+    state : EMState, default=None
+        Where to continue from; None starts anew.
+    report : callable, default=None
+        Called with the state after each iteration.
     """
-    return solved_kappa if start == "data" else _Drawn(random_state, skip)
+    if state is None:
+        state = EMState.start(statistics(None), strength, method)
+    while not state.finished(max_iter, tol):
+        state = state.after(statistics(state.prior), max_iter, tol)
+        if report is not None:
+            report(state)
+    return state
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """The initial word concentrations of the paper: uniform in [1000, 1500], in the order of the documents."""
+def run_paper_em(
+    part: Partition, rng: np.random.RandomState, *, strength: float, method: Method, max_iter: int, tol: float
+) -> EMState:
+    """Run EM as the paper does: each kappa_n moves by one step per iteration, from a random start.
 
-    random_state: Any
-    skip: int
-
-    def __call__(self, documents: equations.Statistics, prior: Prior) -> NDArray[np.float64]:
-        """Draw those of documents."""
-        rng = check_random_state(self.random_state)
-        for begin in range(0, self.skip, SKIPPED):
-            rng.uniform(size=min(SKIPPED, self.skip - begin))
-        kappa: NDArray[np.float64] = rng.uniform(1000.0, 1500.0, len(documents.lengths))
-        if math.isinf(prior.strength):
-            kappa[:] = vmf.concentration(prior.cosine, len(prior.mean_direction), method=prior.method)
-        return kappa
-
-
-def _first_prior(statistics: CorpusStatistics, prior: Prior, start: Start) -> Prior:
-    """Return the prior from which EM starts: that of the directions of the sums, or that of the paper."""
-    directions = statistics.sums["directions"].value
-    if start == "paper":
-        total = statistics.sums["total"].value
-        norm = float(np.linalg.norm(total))
-        direction = total / norm if norm > 0 else np.eye(len(total))[0]
-        return prior._replace(mean_direction=direction, concentration=1500.0)
-    # If the directions cancel each other the concentration is 0, and any direction will do.
-    prior = prior._replace(mean_direction=np.eye(len(directions))[0])
-    # The directions of the sums scatter more than those of the documents; EM corrects that.
-    prior = equations.m_step(directions / statistics.counts["documents"], prior)
-    return prior._replace(concentration=min(prior.concentration, 1e4))
+    EM starts from the direction of the sum of all words, kappa0 = 1500 and kappa_n uniform in [1000, 1500].
+    """
+    bags, state = part.bags, EMState.start(part.statistics(None), strength, method)
+    total = exact_sum(bags.sums).value
+    norm = float(np.linalg.norm(total))
+    direction = total / norm if norm > 0 else np.eye(len(total))[0]
+    state = replace(state, prior=state.prior._replace(mean_direction=direction, concentration=1500.0))
+    kappa = rng.uniform(1000.0, 1500.0, len(bags))
+    if math.isinf(strength):
+        kappa[:] = vmf.concentration(state.prior.cosine, bags.dim, method=method)
+    while True:
+        prior, documents = state.prior, equations.statistics(bags.sums, bags.squared_norms, bags.lengths, state.prior)
+        step = equations.e_step(documents, kappa, prior, bags.dim)
+        state = state.after(part.expected(prior, documents, kappa, step), max_iter, tol)
+        if state.finished(max_iter, tol):
+            return state
+        kappa = equations.update(documents, step, prior, bags.dim)
 
 
-def moments(bags: Bags, prior: Prior) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of E[d] over documents, (dim,), and the objective per word, at the solved word concentrations."""
+def e_step(bags: Bags, prior: Prior) -> tuple[equations.Statistics, Floats, equations.Step]:
+    """Return three numbers per document, their solved word concentrations, and their posteriors."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
-    step = equations.e_step(documents, kappa, prior, bags.dim)
+    return documents, kappa, equations.e_step(documents, kappa, prior, bags.dim)
+
+
+def moments(bags: Bags, prior: Prior) -> tuple[Floats, float]:
+    """Return the mean of E[d] over documents, (dim,), and the objective per word, at the solved word concentrations."""
+    documents, kappa, step = e_step(bags, prior)
     mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
     total = float(equations.objective(documents, kappa, step.concentration, prior, bags.dim).sum())
     return mean, total / max(1.0, float(bags.lengths.sum()))
@@ -263,22 +351,22 @@ class Online(NamedTuple):
     """
 
     seen: int
-    mean: NDArray[np.float64]
+    mean: Floats
     agreement: float
     pairs: float
     held: Bags | None = None
 
     @classmethod
-    def after_fit(cls, run: Run, bags: Bags | None) -> "Online":
+    def after_fit(cls, state: EMState, bags: Bags | None) -> "Online":
         """Continue from a fit, whose prior has the mean of the posteriors.
 
         Fewer than a block of documents are held, if they are given.
         """
-        prior, dim = run.prior, len(run.prior.mean_direction)
+        prior, dim = state.prior, len(state.prior.mean_direction)
         if bags is not None and len(bags) < BLOCK:
             return cls(0, np.zeros(dim), 0.0, 0.0, bags)
         mean = float(vmf.mean_length(prior.concentration, dim)) * prior.mean_direction
-        return cls(run.documents, mean, run.agreement, run.pairs)
+        return cls(state.documents, mean, state.agreement, state.pairs)
 
     def with_held(self, bags: Bags) -> "Online":
         """Hold more documents."""
@@ -322,25 +410,3 @@ class Online(NamedTuple):
     def _with_words_of(self, bags: Bags) -> "Online":
         agreement, pairs = equations.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)
         return Online(self.seen + len(bags), self.mean, self.agreement + agreement, self.pairs + pairs)
-
-
-def draw(
-    prior: Prior, n_docs: int, lengths: int | Sequence[int], kappa: float | None, rng: np.random.Generator
-) -> Sampled:
-    """Draw documents from a prior: the direction of each, then its words."""
-    dim = len(prior.mean_direction)
-    if kappa is None:
-        kappa = float(vmf.concentration(prior.cosine, dim))
-    counts = np.asarray(lengths, np.int64)
-    if n_docs < 1 or counts.shape not in ((), (n_docs,)) or counts.min() < 0:
-        raise ValueError(
-            f"n_docs must be at least 1, and lengths one number or {n_docs}, none of them negative; not {lengths}"
-        )
-    counts = np.broadcast_to(counts, (n_docs,))
-    directions = vmf.sample(prior.mean_direction, prior.concentration, n_docs, rng)
-    sums = np.zeros((n_docs, dim))
-    for doc, count in enumerate(counts):
-        if count:
-            sums[doc] = vmf.sample(directions[doc], kappa, int(count), rng).sum(axis=0)
-    bags = Bags(sums, counts.astype(np.float64), (sums**2).sum(axis=1), np.zeros(n_docs, np.int64))
-    return Sampled(bags, directions)

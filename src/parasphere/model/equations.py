@@ -30,12 +30,11 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import project, unit_combinations, weighted_sum
+from .._kernels import project, solve_each, unit_combinations, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import vmf
 from ..sphere.bessel import Array, apply, order_of
 from ..storage import check_layouts, check_types, storable
-from .solver import numbers_of, solve_each
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
 
@@ -145,15 +144,18 @@ def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
     between them. Each document is solved by itself, so its bits do not depend on the others.
     """
     kappa = np.empty(len(documents.lengths))
-    solve_each(*documents, numbers_of(prior, dim), kappa)
+    solve_each(*documents, KernelPrior.of(prior, dim), kappa)
     return kappa
 
 
-def evidence(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
-    """Return the exact log-evidence of each document, (n_docs,); 0 for one without words."""
+def evidence(lengths: Array, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
+    """Return the exact log-evidence of each document, (n_docs,); 0 for one without words.
+
+    ``lengths``, ``kappa`` and ``concentration`` have l, kappa and kappa' of each document.
+    """
     order = order_of(dim)
     whole = apply("log_partition", concentration, order) - float(vmf.log_partition(prior.concentration, dim))
-    return whole - documents.lengths * apply("log_partition", kappa, order)
+    return whole - lengths * apply("log_partition", kappa, order)
 
 
 def objective(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
@@ -162,8 +164,8 @@ def objective(documents: Statistics, kappa: Array, concentration: Array, prior: 
     The latter is ``a (rho kappa - Phi(kappa))``; it is left out if ``a`` is 0 or infinite.
     """
     if math.isinf(prior.strength):
-        return evidence(documents, kappa, concentration, prior, dim)
-    pseudo = documents._replace(lengths=documents.lengths + prior.strength)
+        return evidence(documents.lengths, kappa, concentration, prior, dim)
+    pseudo = documents.lengths + prior.strength  # as if the words of the corpus were among those of the document
     return evidence(pseudo, kappa, concentration, prior, dim) + prior.strength * prior.cosine * kappa
 
 
@@ -212,6 +214,30 @@ def combination(sums: Array, weights: Array) -> Array:
     total = np.empty(sums.shape[1])
     weighted_sum(np.ascontiguousarray(sums), np.ascontiguousarray(weights), total)
     return total
+
+
+def same_prior(one: Prior | None, other: Prior | None) -> bool:
+    """Return whether two priors have the same numbers, or neither is one."""
+    if one is None or other is None:
+        return one is other
+    return one[1:] == other[1:] and np.array_equal(one.mean_direction, other.mean_direction)
+
+
+class KernelPrior(NamedTuple):
+    """The numbers of a prior, as the kernel takes them."""
+
+    concentration: float
+    strength: float
+    cosine: float
+    newton: bool  # whether the mean length is inverted exactly
+    order: Array  # the constants of the dimension
+    longest: float  # mean length that is inverted
+
+    @classmethod
+    def of(cls, prior: Prior, dim: int) -> Self:
+        """Return the numbers of a prior in ``dim`` dimensions."""
+        numbers = float(prior.concentration), float(prior.strength), float(prior.cosine)
+        return cls(*numbers, prior.method == "newton", order_of(dim), vmf.longest(dim))
 
 
 def _mean_cosine(documents: Statistics, pull: Array, prior: Prior) -> Array:

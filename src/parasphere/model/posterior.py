@@ -12,10 +12,11 @@ from ..sphere import vmf
 from . import equations
 from .bags import Bags
 from .equations import Prior
-from .solver import numbers_of, unit_offsets
 
 Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
+
+ROWS = 2048  # documents whose vectors are made at a time: what is between sums and vectors stays in the cache
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,6 @@ class Posterior:
         Number of known words; their total weight if they are weighted.
     unknown : (n_docs,) array
         Number of words without a vector.
-    log_likelihood : (n_docs,) array
-        Log-density of the words given ``word_concentration``. As that is fitted to the same words, it is a profile
-        likelihood: it does not integrate to 1 over all texts, except with ``prior_strength=inf``.
     prior : Prior
         The prior of the model.
     whitening : (dim, dim) array, default=None
@@ -48,7 +46,6 @@ class Posterior:
     word_concentration: Floats
     length: Floats
     unknown: NDArray[np.int64]
-    log_likelihood: Floats
     prior: Prior
     whitening: Floats | None = field(default=None, repr=False)
 
@@ -68,13 +65,26 @@ class Posterior:
         return self.direction.astype(np.float64) * self.concentration[:, None]
 
     @cached_property
+    def log_likelihood(self) -> Floats:
+        """Log-density of the words of each document given ``word_concentration``, (n_docs,).
+
+        As that concentration is fitted to the same words, it is a profile likelihood: it does not integrate to 1 over
+        all texts, except with ``prior_strength=inf``.
+        """
+        dim = self.direction.shape[1]
+        evidence = equations.evidence(self.length, self.word_concentration, self.concentration, self.prior, dim)
+        return np.asarray(evidence)
+
+    @cached_property
     def offset(self) -> NDArray[Any]:
         """``W (E[d | text] - E[d])``, (n_docs, dim): what each text adds to the corpus; made for comparing texts.
 
         0 for a text without known words, and longer the more a text says (:mod:`parasphere.model.comparing`).
         """
-        silent = self.length * self.word_concentration == 0
-        return offsets(self.direction, self.mean_length, silent, self.prior, self.whitening)
+        result = np.empty_like(self.direction)
+        common = _mean_length(float(self.prior.concentration), self.direction.shape[1]) * self.prior.mean_direction
+        map_shifted_rows(self.direction, self.mean_length, common, self.whitening, self._says_nothing, result)
+        return result
 
     @cached_property
     def information(self) -> Floats:
@@ -86,8 +96,7 @@ class Posterior:
         change = self.parameter - self.prior.concentration * self.prior.mean_direction
         gained = np.einsum("ij,ij->i", change, self.direction.astype(np.float64)) * self.mean_length
         normalisers = vmf.log_partition(self.concentration, dim) - vmf.log_partition(self.prior.concentration, dim)
-        silent = self.length * self.word_concentration == 0
-        return np.where(silent, 0.0, np.maximum(gained - normalisers, 0.0))
+        return np.where(self._says_nothing, 0.0, np.maximum(gained - normalisers, 0.0))
 
     def vectors(self, space: Space) -> NDArray[Any]:
         """Return unit vectors in a space, (n_docs, dim): directions, or the directions of offsets (0 for offset 0)."""
@@ -98,6 +107,10 @@ class Posterior:
         """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
         return mapped(rows, self.whitening)
 
+    @property
+    def _says_nothing(self) -> NDArray[np.bool_]:
+        return np.asarray(self.length * self.word_concentration == 0)
+
     def __len__(self) -> int:
         return len(self.direction)
 
@@ -106,49 +119,32 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
     """Return the posterior of each document."""
     documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
-    step = equations.e_step(documents, kappa, prior, bags.dim)
     return Posterior(
         direction=equations.directions(bags.sums, kappa, prior),
-        concentration=step.concentration,
+        concentration=equations.concentrations(documents, kappa, prior),
         word_concentration=kappa,
         length=bags.lengths,
         unknown=bags.unknown,
-        log_likelihood=equations.evidence(documents, kappa, step.concentration, prior, bags.dim),
         prior=prior,
         whitening=whitening,
     )
+
+
+def vectors_of(bags: Bags, prior: Prior, whitening: Floats | None, space: Space) -> NDArray[Any]:
+    """Return the vectors of documents in a space, (n_docs, dim), with little memory beside them."""
+    if len(bags) <= ROWS:
+        return posterior_of(bags, prior, whitening).vectors(space)
+    vectors = np.empty_like(bags.sums)
+    for begin in range(0, len(bags), ROWS):
+        part = slice(begin, begin + ROWS)
+        vectors[part] = posterior_of(bags[part], prior, whitening).vectors(space)
+    return vectors
 
 
 def check_space(space: str) -> None:
     """Raise unless there is a space of this name."""
     if space not in get_args(Space):
         raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
-
-
-def directions_of(bags: Bags, prior: Prior) -> NDArray[Any]:
-    """Return the posterior direction of each document, (n_docs, dim), in the type of the sums."""
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    directions: NDArray[Any] = equations.directions(bags.sums, equations.solve(documents, prior, bags.dim), prior)
-    return directions
-
-
-def unit_offsets_of(bags: Bags, prior: Prior, whitening: Floats | None) -> NDArray[Any]:
-    """Return the offset of each document, divided by its length, (n_docs, dim), in the type of the sums."""
-    result = np.empty_like(bags.sums)
-    mean, common = prior.mean_direction, _mean_length(float(prior.concentration), bags.dim)
-    numbers = numbers_of(prior, bags.dim)
-    unit_offsets(bags.sums, bags.squared_norms, bags.lengths, mean, numbers, common, whitening, result)
-    return result
-
-
-def offsets(
-    directions: NDArray[Any], mean_lengths: Floats, silent: NDArray[np.bool_], prior: Prior, whitening: Floats | None
-) -> NDArray[Any]:
-    """Return the offsets of documents, in the type of their directions; 0 for those that say nothing."""
-    common = _mean_length(float(prior.concentration), directions.shape[1]) * prior.mean_direction
-    result = np.empty_like(directions)
-    map_shifted_rows(directions, mean_lengths, common, whitening, silent, result)
-    return result
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,7 @@
 """The reader of a fitted model: texts in, bags out, by fixed word vectors, tokenizer and weights."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,28 +9,28 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .. import corpus
 from .._kernels import add_hashed, count_ids, sum_rows
-from ..corpus import Block, blocks, strings
 from ..errors import ParasphereError
 from ..storage import check_layouts, storable
-from ..text import HASHED, AnyTokenizer, Lookup, Tokenizer, string_buffers
+from ..text import HASHED, AnyTokenizer, Lookup, Tokenizer, holds_lists, is_column, string_buffers
 from ..vectors import WordVectors
 from ..vectors.stored import checked_weight
 from .bags import Bags
 from .coverage import Known
-from .inputs import as_texts
 from .scatter import Scatter
+
+if TYPE_CHECKING:
+    from ..corpus import Block
 
 # Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
-FEW = 1024  # so few texts, if they are short, are read without setting up a stream
 
 
 @storable("reader")
@@ -52,6 +54,9 @@ class Reader:
     Examples
     --------
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
+    >>> Reader(vectors).bags(["north", "east"]).lengths
+    array([1., 1.])
+    >>> import pyarrow as pa
     >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
     >>> for block, bags in Reader(vectors).stream(corpus, label="label"):
     ...     print(block.labels.to_pylist(), bags.lengths)
@@ -97,22 +102,27 @@ class Reader:
         **columns
             Passed to :func:`parasphere.corpus.blocks`, as in ``text="column"`` or ``encoding="latin-1"``.
         """
-        few = isinstance(texts, list) and len(texts) <= FEW and all(type(text) is str for text in texts)
-        if few and sum(map(len, texts)) <= STEP_BYTES:
-            n_threads(n_jobs)  # which checks it
-            return self._read_few(texts)
-        parts = self.stream(as_texts(texts), n_jobs, **columns)
-        return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
+        return self._read(texts, n_jobs, None, **columns)
 
     def read_to_fit(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
         """Read a corpus into bags like :meth:`read`, and find the scatter of its words."""
         counts = np.zeros(len(self.vectors))
-        parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
-        bags = Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
+        bags = self._read(texts, n_jobs, counts, **columns)
         weights = counts if self.weights is None else counts * self.weights
         unknown = int(bags.unknown.sum()) * self.unknown_weight
         scatter = Scatter.of(self.vectors.matrix, weights, bags.sums, bags.lengths, unknown)
         return replace(bags, scatter=scatter)
+
+    def _read(self, texts: Any, n_jobs: int | None, counts: NDArray[np.float64] | None, **columns: Any) -> Bags:
+        if not columns and isinstance(texts, list) and set(map(type, texts)) <= {str}:
+            bags, known = self.bags(texts, n_jobs, counts), Known(self.lookup)
+            self._add_known(known, texts, bags)
+            known.warn()
+            return bags
+        from .inputs import as_texts
+
+        parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
+        return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
     def stream(
         self, source: Any, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None, **columns: Any
@@ -124,16 +134,26 @@ class Reader:
         """
         known = Known(self.lookup)
         step = max(1, MOST_SUMS // self.dim)  # blocks are cut by bytes of text, and short texts have large sums
-        for block in blocks(source, **columns):
+        for block in corpus.blocks(source, **columns):
             for begin in range(0, max(1, len(block)), step):
                 part = block if len(block) <= step else block.part(begin, begin + step)
                 bags = self.bags(part.texts, n_jobs, counts)
-                known.add(part.texts, self._known_words(bags), int(bags.unknown.sum()))
+                self._add_known(known, part.texts, bags)
                 yield part, bags
         known.warn()
 
-    def bags(self, texts: pa.Array, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
-        """Return the bags of a column of texts or token lists; the words are added to ``counts``, if it is given."""
+    def bags(self, texts: Any, n_jobs: int | None = None, counts: NDArray[np.float64] | None = None) -> Bags:
+        """Return the bags of texts in memory.
+
+        Parameters
+        ----------
+        texts : list of str or pa.Array
+            Texts, or an Arrow column of texts or of token lists.
+        n_jobs : int, default=None
+            Number of threads; None is 1, -1 is one per core.
+        counts : (n_words,) float64 array, default=None
+            The occurrences of each word are added to it.
+        """
         threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
         steps = _steps(texts)
@@ -153,7 +173,7 @@ class Reader:
                 list(pool.map(fill, pairwise(steps)))
         return bags
 
-    def _fill(self, bags: Bags, texts: pa.Array) -> NDArray[np.int32]:
+    def _fill(self, bags: Bags, texts: Any) -> NDArray[np.int32]:
         """Write the numbers of some texts to bags that have room for them; return the ids of their words."""
         ids, ends = self.lookup.ids(texts)
         into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
@@ -171,24 +191,16 @@ class Reader:
                 add_hashed(word, 1.0, row)
                 yield unit, self.unknown_weight, row
 
-    def _known_words(self, bags: Bags) -> float:
-        """Return the weight of the known words of bags, which says how many they are."""
-        return float(bags.lengths.sum()) - int(bags.unknown.sum()) * self.unknown_weight
+    def _add_known(self, known: Known, texts: Any, bags: Bags) -> None:
+        """Count the known words of bags, by their weight, and the unknown ones."""
+        unknown = int(bags.unknown.sum())
+        known.add(texts, float(bags.lengths.sum()) - unknown * self.unknown_weight, unknown)
 
     def empty(self, n_docs: int = 0) -> Bags:
         """Return bags of this reader with uninitialised numbers."""
         lengths, squared_norms, squared_weights = np.empty((3, n_docs))
         sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
         return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
-
-    def _read_few(self, texts: list[str]) -> Bags:
-        column, bags = strings(texts), self.empty(len(texts))
-        self._fill(bags, column)
-        if unknown := int(bags.unknown.sum()):
-            known = Known(self.lookup)
-            known.add(column, self._known_words(bags), unknown)
-            known.warn()
-        return bags
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of a saved model; weights of the vectors are saved with those."""
@@ -223,11 +235,13 @@ def n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else os.cpu_count() or 1
 
 
-def _steps(texts: pa.Array) -> list[int]:
+def _steps(texts: Any) -> list[int]:
     """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
-    if texts.nbytes <= STEP_BYTES:
+    if not is_column(texts):
+        offsets = np.cumsum([0, *map(len, texts)])
+    elif texts.nbytes <= STEP_BYTES:
         return [0, len(texts)]
-    if pa.types.is_large_list(texts.type):
+    elif holds_lists(texts):
         offsets = np.asarray(texts.offsets) * 8  # about the bytes of a token
     else:
         _, offsets = string_buffers(texts)

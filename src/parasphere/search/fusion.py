@@ -51,7 +51,7 @@ def find_fusion(texts: pa.Array, model: Any, tokenizer: Any) -> Fusion:
         return Fusion()
     queries, documents = (pa.array(each, pa.large_list(pa.large_string())) for each in (asked, halves))
     by_words = _word_scores(queries, documents, tokenizer)
-    one, other = (unit_rows(model._posterior_of(model._reader().bags(each)).offset) for each in (queries, documents))
+    one, other = (unit_rows(model.posterior(model.text_reader.bags(each)).offset) for each in (queries, documents))
     by_offsets = one @ other.T
     if not (by_words.std() > 0 and by_offsets.std() > 0):
         return Fusion()

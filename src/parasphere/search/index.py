@@ -1,6 +1,5 @@
 """Indexes: the documents of a corpus, read once, to be searched many times."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,10 +86,10 @@ class Index:
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
         nothing = pa.array([], pa.large_string())
-        tokenizer = lexical_tokenizer(model._reader().tokenizer)
+        tokenizer = lexical_tokenizer(model.text_reader.tokenizer)
         return cls(
-            copy.copy(model),
-            np.empty((0, model._n_features_out), dtype),
+            model,
+            np.empty((0, model.dim), dtype),
             nothing,
             nothing if texts else None,
             Lexical.of(nothing, tokenizer) if words else None,
@@ -290,12 +289,12 @@ class Index:
         """Make an index of saved facts and arrays."""
         check_types({"weight": float, "scale": float, "added": int}, facts)
         model, fusion, added = facts["model"], Fusion(float(facts["weight"]), float(facts["scale"])), facts["added"]
-        tokenizer = lexical_tokenizer(model._reader().tokenizer)
+        tokenizer = lexical_tokenizer(model.text_reader.tokenizer)
         offsets, ids, texts, lexical = columns(arrays, tokenizer)
         graph = Graph(arrays["graph"]) if "graph" in arrays else None
         index = cls(model, offsets, ids, texts, lexical, fusion, added, graph)
         counts = {len(each) for each in (offsets, ids, texts, lexical) if each is not None}
-        if len(counts) > 1 or offsets.shape[1:] != (model._n_features_out,) or added < len(index):
+        if len(counts) > 1 or offsets.shape[1:] != (model.dim,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
         if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):
             raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
@@ -309,9 +308,9 @@ class Index:
         if weight and self.lexical is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
         # Not by read: a query of words that only the index knows is no reason for a warning.
-        reader = self.model._reader()
+        reader = self.model.text_reader
         bags = reader.bags(pa.array(texts, pa.large_string()))
-        offsets = unit_rows(self.model._posterior_of(bags).offset)
+        offsets = unit_rows(self.model.posterior(bags).offset)
         asked = None if self.lexical is None or not weight else self.lexical.asked(texts)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
         if asked is not None:  # an unknown word finds documents that have it, which the words of the index tell

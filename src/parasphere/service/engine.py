@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError, StoreError
-from ..estimator import SphericalParagraphModel
-from ..model import Match
+from ..model import Encoder, Match
 from ..search import Index
 from ..storage import is_saved
 from ..topics import SphericalTopics
@@ -26,28 +25,28 @@ class AbsentError(ParasphereError):
 
 @dataclass(frozen=True)
 class Engine:
-    """The model of a server, and its index and topics if it has any.
+    """The encoder of a server, and its index and topics if it has any.
 
     Parameters
     ----------
-    model : SphericalParagraphModel
+    encoder : Encoder
     index : Index, default=None
     topics : SphericalTopics, default=None
     """
 
-    model: SphericalParagraphModel
+    encoder: Encoder
     index: Index | None = None
     topics: SphericalTopics | None = None
     dim: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", int(self.model._n_features_out))
+        object.__setattr__(self, "dim", self.encoder.dim)
 
     @classmethod
     def load(cls, settings: Settings) -> "Engine":
         """Map everything that a server needs into memory."""
         return cls(
-            _model(settings),
+            _encoder(settings),
             None if settings.index is None else Index.load(settings.index, vectors=settings.vectors),
             None if settings.topics is None else SphericalTopics.load(settings.topics, vectors=settings.vectors),
         )
@@ -58,15 +57,15 @@ class Engine:
 
     def vectors(self, texts: list[str]) -> Rows:
         """Return the vector of each text, (n, dim)."""
-        return np.ascontiguousarray(self.model.transform(texts), np.float32)
+        return np.ascontiguousarray(self.encoder.transform(texts), np.float32)
 
     def directions(self, texts: list[str]) -> Rows:
         """Return the posterior direction of each text, (n, dim)."""
-        return np.ascontiguousarray(self.model.transform(texts, space="direction"), np.float32)
+        return np.ascontiguousarray(self.encoder.transform(texts, space="direction"), np.float32)
 
     def certainty(self, texts: list[str]) -> NDArray[np.float64]:
         """Return how much is known of each text, (n, 3): information in nats, concentration, known words."""
-        posterior = self.model.posterior(texts)
+        posterior = self.encoder.posterior(texts)
         return np.column_stack([posterior.information, posterior.concentration, posterior.length])
 
     def search(self, queries: list[str], k: int, weight: float | None) -> list[list[Match]]:
@@ -78,12 +77,12 @@ class Engine:
 
     def similar(self, queries: list[str], among: list[str], k: int) -> list[list[Match]]:
         """Return the most similar of some texts for each query."""
-        found: list[list[Match]] = self.model.similar(queries, among, k)
+        found: list[list[Match]] = self.encoder.similar(queries, among, k)
         return found
 
     def explain(self, text: str) -> dict[str, Any]:
         """Return the share of each word in the direction of a text."""
-        found = self.model.explain(text)
+        found = self.encoder.explain(text)
         return {
             "words": [{"word": word, "share": share} for word, share in found.words],
             "prior": found.prior,
@@ -93,7 +92,7 @@ class Engine:
 
     def explain_match(self, text: str, other: str) -> dict[str, Any]:
         """Return the part of each word in the similarity of two texts."""
-        found = self.model.explain_match(text, other)
+        found = self.encoder.explain_match(text, other)
         return {
             "similarity": found.similarity,
             "words": [{"word": word, "share": share} for word, share in found.words_a],
@@ -151,9 +150,9 @@ class Engine:
         return self.topics
 
 
-def _model(settings: Settings) -> SphericalParagraphModel:
+def _encoder(settings: Settings) -> Encoder:
     try:
-        return SphericalParagraphModel.load(settings.model, vectors=settings.vectors)
+        return Encoder.load(settings.model, vectors=settings.vectors)
     except StoreError as error:
         hint = " Give the model, and the index by --index." if is_saved(settings.model, "index") else ""
         raise StoreError(f"{error}{hint}") from error

@@ -101,7 +101,8 @@ class Saved:
         _ESTIMATORS[cls.__name__] = cls
 
     @classmethod
-    def _kind(cls) -> str:
+    def kind(cls) -> str:
+        """Return the kind of the folders that are written."""
         return f"estimator {cls.__name__}"
 
     def save(self, folder: str | Path) -> None:
@@ -116,7 +117,7 @@ class Saved:
         check_fitted(self)
         packing = _Packing()
         facts = packing.estimator(self, "")
-        save(folder, self._kind(), packing.arrays, facts)
+        save(folder, self.kind(), packing.arrays, facts)
 
     @classmethod
     def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
@@ -137,7 +138,7 @@ class Saved:
         -------
         estimator
         """
-        arrays, facts = load(folder, cls._kind(), verify=verify)
+        arrays, facts = load(folder, cls.kind(), verify=verify)
         unpacking = _Unpacking(arrays, {"vectors": vectors, "tokenizer": tokenizer})
         try:
             return cast(Self, unpacking.estimator(cls, facts, ""))

@@ -7,7 +7,16 @@ from .lookup import Lookup
 from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
-from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts, string_buffers
+from .tokens import (
+    AnyTokenizer,
+    Tokenizer,
+    WordCounter,
+    WordIds,
+    holds_lists,
+    is_column,
+    split_texts,
+    string_buffers,
+)
 from .vocabulary import DuplicateWordError, Vocabulary, first_rows
 from .word_table import HASHED
 
@@ -30,6 +39,8 @@ __all__ = [
     "distinct_words",
     "find_phrases",
     "first_rows",
+    "holds_lists",
+    "is_column",
     "phrase_rows",
     "phrase_table",
     "share_without_spaces",

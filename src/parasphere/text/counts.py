@@ -1,15 +1,19 @@
 """Word counts of a corpus, and per document."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ..corpus import blocks
+from .. import corpus
 from .lookup import Lookup
 from .tokens import AnyTokenizer, WordCounter, WordIds
 from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def count_words(
@@ -38,7 +42,7 @@ def count_words(
     (['be', 'to', 'not', 'or'], array([2, 2, 1, 1]))
     """
     counter = WordCounter(tokenizer)
-    for block in blocks(source, **columns):
+    for block in corpus.blocks(source, **columns):
         counter.add(block.texts)
     return counter.words_and_counts()
 
@@ -69,8 +73,10 @@ def count_matrix(
     array([[1, 0],
            [2, 1]], dtype=int32)
     """
+    from scipy import sparse
+
     lookup = Lookup(vocabulary, tokenizer)
-    parts = [count_rows(lookup.ids(block.texts), len(vocabulary)) for block in blocks(source, **columns)]
+    parts = [count_rows(lookup.ids(block.texts), len(vocabulary)) for block in corpus.blocks(source, **columns)]
     if not parts:
         return sparse.csr_array((0, len(vocabulary)), dtype=np.int32)
     return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
@@ -78,6 +84,8 @@ def count_matrix(
 
 def count_rows(words: WordIds, n_words: int) -> sparse.csr_array:
     """Return how often each word id occurs in each text, (n_texts, n_words) int32, with sorted indices."""
+    from scipy import sparse
+
     known = words.ids >= 0
     ends = np.concatenate([[0], np.cumsum(known)])[np.concatenate([[0], words.ends])]
     ids = words.ids[known]

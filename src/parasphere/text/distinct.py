@@ -1,17 +1,22 @@
 """The distinct words of texts."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from .scanning import STOP
-from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, holds_lists, split_texts
 from .word_table import MAX_WORD_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def distinct_words(texts: pa.Array, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
     """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these."""
-    if pa.types.is_large_list(texts.type):
+    if holds_lists(texts):
         return _tokens(texts, tokenizer)
     if not isinstance(tokenizer, Tokenizer):
         return _tokens(split_texts(texts, tokenizer), tokenizer)
@@ -27,6 +32,9 @@ def _without_stop_words(words: WordIds) -> WordIds:
 
 def _tokens(lists: pa.LargeListArray, tokenizer: AnyTokenizer) -> tuple[pa.LargeStringArray, WordIds]:
     """Return the distinct tokens of lists, and the lists as rows of these; -1 for a token that cannot be a word."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     met = lists.flatten().dictionary_encode()
     sizes = np.asarray(pc.binary_length(met.dictionary))
     usable = (sizes > 0) & (sizes <= MAX_WORD_BYTES)

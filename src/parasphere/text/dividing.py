@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError, import_extra
@@ -38,8 +37,8 @@ class DividingTokenizer:
         """Return the words of one text, undivided."""
         return self.words(text)
 
-    def split_column(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
-        """Return the words of each text as a column of lists, undivided."""
+    def split_column(self, texts: Any) -> Any:
+        """Return the words of each text as lists, undivided, as :meth:`Tokenizer.split` does."""
         return self.words.split(texts)
 
     def divided(self, words: list[str]) -> list[list[str]]:

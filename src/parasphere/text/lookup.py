@@ -1,17 +1,27 @@
 """Texts to ids of a given vocabulary."""
 
 from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..corpus import strings
 from .dividing import PIECE, DividingTokenizer
 from .phrases import phrase_table
 from .scanning import STOP, Folding, ids_of_texts
-from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, split_texts, string_buffers
-from .vocabulary import Vocabulary
+from .tokens import (
+    AnyTokenizer,
+    Tokenizer,
+    WordIds,
+    composed,
+    holds_lists,
+    is_column,
+    most_words,
+    readable,
+    split_texts,
+)
+from .vocabulary import Vocabulary, utf8
 from .word_table import WordTable, ids_of_words
 
 
@@ -34,7 +44,7 @@ class Lookup:
     Examples
     --------
     >>> lookup = Lookup(Vocabulary(["cat", "mat"]), Tokenizer(stop_words=["the", "on"]))
-    >>> lookup.ids(pa.array(["The cat sat", "on the mat"], pa.large_string()))
+    >>> lookup.ids(["The cat sat", "on the mat"])
     WordIds(ids=array([ 0, -1,  1], dtype=int32), ends=array([2, 3]))
     """
 
@@ -57,9 +67,15 @@ class Lookup:
             self._table = vocabulary.table
         self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
 
-    def ids(self, texts: pa.Array) -> WordIds:
-        """Return the word ids of a column of texts, or of a column of token lists, which are looked up as they are."""
-        if pa.types.is_large_list(texts.type):
+    def ids(self, texts: Any) -> WordIds:
+        """Return the word ids of texts.
+
+        Parameters
+        ----------
+        texts : list of str or pa.Array
+            Texts, or an Arrow column of texts or of token lists, which are looked up as they are.
+        """
+        if holds_lists(texts):
             return self._with_pieces(texts, self._ids_of_lists(texts))
         if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
@@ -67,8 +83,8 @@ class Lookup:
 
     def units(self, text: str) -> list[tuple[str, int]]:
         """Return the words and phrases of a text in order, each with its row or a negative id."""
-        lists = split_texts(strings([text]), self.tokenizer)
-        words = lists[0].as_py()
+        lists = split_texts([text], self.tokenizer)
+        words = lists[0]
         if self._divides is not None:
             return self._units_and_pieces(words)
         (ids, _), begins = self._with_phrases(self._ids_of_lists(lists))
@@ -87,17 +103,17 @@ class Lookup:
         count = self._phrases.join(words.ids, words.ends, begins)
         return WordIds(words.ids[:count], words.ends), begins[:count]
 
-    def _with_pieces(self, texts: pa.Array, found: WordIds) -> WordIds:
+    def _with_pieces(self, texts: Any, found: WordIds) -> WordIds:
         """Replace words without an id by their pieces, in the texts that have such words."""
         lacking = np.flatnonzero(found.ids < 0) if self._divides is not None else ()
         if self._divides is None or not len(lacking):
             return found
-        rows = np.unique(np.searchsorted(found.ends, lacking, side="right"))
-        some = texts.take(pa.array(rows))
-        lists = some if pa.types.is_large_list(some.type) else self._divides.split_column(some)
-        pieces = self._pieces_of({word for words in lists.to_pylist() for word in words})
+        rows = np.unique(np.searchsorted(found.ends, lacking, side="right")).tolist()
+        some = texts.take(rows).to_pylist() if is_column(texts) else [texts[row] for row in rows]
+        lists = some if holds_lists(texts) else self._divides.split_column(some)
+        pieces = self._pieces_of(set(chain.from_iterable(lists)))
         kept, growth, at = [], np.zeros(len(found.ends), np.int64), 0
-        for row, words in zip(rows.tolist(), lists.to_pylist(), strict=True):
+        for row, words in zip(rows, lists, strict=True):
             begin, end = (int(found.ends[row - 1]) if row else 0), int(found.ends[row])
             own = [pieces.get(word, [one]) for word, one in zip(words, found.ids[begin:end].tolist(), strict=True)]
             kept += [found.ids[at:begin], np.array([one for several in own for one in several], np.int32)]
@@ -121,20 +137,23 @@ class Lookup:
             for one in pieces.get(word, [row])
         ]
 
-    def _ids(self, texts: pa.Array, folding: Folding) -> WordIds:
-        data, offsets = string_buffers(composed(texts))
-        ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
-        ends = np.empty(len(texts), np.int64)
-        count = ids_of_texts(data, offsets, folding, self._table, self.hashing, ids, ends)
+    def _ids(self, texts: Any, folding: Folding) -> WordIds:
+        texts = composed(readable(texts))
+        ids, ends = np.empty(most_words(texts), np.int32), np.empty(len(texts), np.int64)
+        count = ids_of_texts(texts, folding, self._table, self.hashing, ids, ends)
         return WordIds(ids[:count], ends)
 
-    def _ids_of_lists(self, lists: pa.LargeListArray) -> WordIds:
-        data, offsets = string_buffers(lists.flatten())
-        ids = np.empty(len(offsets) - 1, np.int32)
+    def _ids_of_lists(self, lists: Any) -> WordIds:
+        """Return the ids of token lists: a list of lists, or an Arrow column."""
+        if is_column(lists):
+            tokens, begins = readable(lists.flatten()), np.asarray(lists.offsets)
+            ends = begins[1:] - begins[0]
+        else:
+            tokens, ends = list(chain.from_iterable(lists)), np.cumsum(list(map(len, lists)), dtype=np.int64)
+        ids = np.empty(len(tokens), np.int32)
         # Tokens are taken as they are: a stop word among them stays.
-        ids_of_words(data, offsets, self.vocabulary.table, self.hashing, ids)
-        begins = np.asarray(lists.offsets)
-        return WordIds(ids, begins[1:] - begins[0])
+        ids_of_words(tokens, self.vocabulary.table, self.hashing, ids)
+        return WordIds(ids, ends)
 
 
 def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> WordTable:
@@ -143,7 +162,7 @@ def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> WordT
     rows, found = np.arange(len(vocabulary), dtype=np.int32), vocabulary.get_many(words)
     rows[found[found >= 0]] = STOP
     others = [word for word, row in zip(words, found.tolist(), strict=True) if row < 0]
-    data, offsets = string_buffers(pa.array(others, pa.large_string()))
+    data, offsets = utf8(others)
     size = vocabulary.offsets[-1]
     return WordTable(
         np.concatenate([vocabulary.data[:size], data[: offsets[-1]]]),

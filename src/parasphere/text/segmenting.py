@@ -15,13 +15,12 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any, Literal
 
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..corpus import one_text, strings
+from ..corpus import one_text
 from ..errors import ParasphereError, import_extra
 from ..storage import check_types, storable
-from .tokens import Tokenizer
+from .tokens import Tokenizer, is_column
 
 Language = Literal["chinese", "japanese", "thai"]
 PAIRS = "pairs"  # of characters, with no library at all
@@ -79,9 +78,13 @@ class SegmentingTokenizer:
         """Return the words of one text."""
         return self.words(self.spaced(one_text(text, "what a SegmentingTokenizer splits")))
 
-    def split_column(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
-        """Return the words of each text as a column of lists."""
-        return self.words.split(strings([self.spaced(text) for text in texts.to_pylist()]))
+    def split_column(self, texts: Any) -> Any:
+        """Return the words of each text as lists, as :meth:`Tokenizer.split` does."""
+        if is_column(texts):
+            import pyarrow as pa
+
+            return self.words.split(pa.array(map(self.spaced, texts.to_pylist()), pa.large_string()))
+        return self.words.split([self.spaced(text) for text in texts])
 
     def spaced(self, text: str) -> str:
         """Return a text with spaces between the words of scripts that have none."""

@@ -1,28 +1,34 @@
-"""Tokenizers: what counts as a word, compiled, over the bytes of Arrow string columns.
+"""Tokenizers: what counts as a word, compiled, over the UTF-8 bytes of Python strings and of Arrow columns.
 
 A word is a run of letters (Unicode's, with the combining marks that continue them), lower-cased one code point at a
 time exactly as Arrow's ``utf8_lower`` does it. Everything else separates words. The loop itself is
 :func:`parasphere.text.scanning.ids_of_texts`; this module prepares its tables.
+
+Texts are a list of strings, or an Arrow column of them. pyarrow is imported only where it is needed for such a column.
 """
+
+from __future__ import annotations
 
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..corpus import one_text, strings
+from ..corpus import one_text, without_surrogates
 from ..errors import CorpusError
 from ..storage import check_types, storable
 from .scanning import CODE_POINTS, MARK, STOP, Folding, WordCounts, find_beginnings
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @storable("tokenizer")
@@ -64,21 +70,28 @@ class Tokenizer:
         object.__setattr__(self, "stop_words", self._stop_words())
 
     @classmethod
-    def paper(cls) -> "Tokenizer":
+    def paper(cls) -> Tokenizer:
         """Return the preprocessing of the paper: lower case, English letters only, no stop words."""
         return cls(english=True, stop_words="english")
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        return list(self.split(strings([one_text(text, "what a Tokenizer splits")]))[0].as_py())
+        words: list[str] = self.split([one_text(text, "what a Tokenizer splits")])[0]
+        return words
 
-    def split(self, texts: pa.LargeStringArray) -> pa.LargeListArray:
-        """Return the words of each text as a column of lists."""
+    def split(self, texts: Any) -> Any:
+        """Return the words of each text: a list of lists, or an Arrow column of lists if the texts are a column."""
         counter = WordCounter(self)
         ids, ends = counter.add(texts)
         kept = ids >= 0  # neither stop words nor runs that are too long
-        words = counter.vocabulary().arrow.take(pa.array(ids[kept]))
         offsets = np.concatenate([[0], np.cumsum(kept)])[np.concatenate([[0], ends])]
+        if not is_column(texts):
+            spelled = counter.vocabulary().words
+            each = [spelled[one] for one in ids[kept].tolist()]
+            return [each[begin:end] for begin, end in pairwise(offsets.tolist())]
+        import pyarrow as pa
+
+        words = counter.vocabulary().arrow.take(pa.array(ids[kept]))
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), words)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -136,7 +149,7 @@ class WordCounter:
     Examples
     --------
     >>> counter = WordCounter(Tokenizer(stop_words=["the"]))
-    >>> _ = counter.add(pa.array(["the cat and the cat"], pa.large_string()))
+    >>> _ = counter.add(["the cat and the cat"])
     >>> counter.words_and_counts()
     (['cat', 'and'], array([2, 1]))
     """
@@ -146,21 +159,23 @@ class WordCounter:
         self._listed: Counter[str] = Counter()
         self._counts = WordCounts()
 
-    def add(self, texts: pa.Array) -> WordIds:
-        """Count the words of a column of texts or token lists; return their ids in the counter's vocabulary.
+    def add(self, texts: Any) -> WordIds:
+        """Count the words of texts, or of a column of token lists; return their ids in the counter's vocabulary.
 
         The id of a stop word is ``STOP`` (-2), that of a run of over 1,024 bytes -1. The ids of token lists are not
         returned: there the result is empty.
         """
-        if pa.types.is_large_list(texts.type) or not isinstance(self.tokenizer, Tokenizer):
-            lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, self.tokenizer)
-            counts = pc.value_counts(lists.flatten())
-            self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
+        if holds_lists(texts) or not isinstance(self.tokenizer, Tokenizer):
+            lists = texts if holds_lists(texts) else split_texts(texts, self.tokenizer)
+            if is_column(lists):
+                counts = lists.flatten().value_counts()
+                self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
+            else:
+                self._listed.update(chain.from_iterable(lists))
             return WordIds(np.empty(0, np.int32), np.zeros(len(texts), np.int64))
-        data, offsets = string_buffers(composed(texts))
-        ids = np.empty((int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, np.int32)
-        ends = np.empty(len(texts), np.int64)
-        ids = ids[: self._counts.add(data, offsets, self.tokenizer.folding, ids, ends)]
+        texts = composed(readable(texts))
+        ids, ends = np.empty(most_words(texts), np.int32), np.empty(len(texts), np.int64)
+        ids = ids[: self._counts.add(texts, self.tokenizer.folding, ids, ends)]
         if self.tokenizer.stop_words:
             stop = self.vocabulary().get_many(sorted(self.tokenizer.stop_words))
             ids[np.isin(ids, stop[stop >= 0])] = STOP
@@ -173,14 +188,15 @@ class WordCounter:
     def words_and_counts(self) -> tuple[list[str], NDArray[np.int64]]:
         """Return the words without stop words, most frequent first (ties in alphabetical order), and their counts."""
         vocabulary, counted = self._vocabulary_and_counts()
-        words = pa.chunked_array([vocabulary.arrow, pa.array(self._listed.keys(), pa.large_string())])
-        counts = np.concatenate([counted, np.fromiter(self._listed.values(), np.int64)])
-        table = pa.table({"word": words, "count": counts}).group_by("word").aggregate([("count", "sum")])
-        if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.stop_words:
-            stop = pa.array(self.tokenizer.stop_words, pa.large_string())
-            table = table.filter(pc.invert(pc.is_in(table["word"], stop)))
-        table = table.sort_by([("count_sum", "descending"), ("word", "ascending")])
-        return table["word"].to_pylist(), table["count_sum"].to_numpy()
+        all_counts = Counter(dict(zip(vocabulary.words, counted.tolist(), strict=True)))
+        all_counts.update(self._listed)
+        if isinstance(self.tokenizer, Tokenizer):
+            for word in self.tokenizer.stop_words:
+                all_counts.pop(word, None)
+        words = sorted(all_counts)
+        counts = np.fromiter(map(all_counts.__getitem__, words), np.int64, len(words))
+        order = np.argsort(-counts, kind="stable")
+        return [words[row] for row in order.tolist()], counts[order]
 
     def _vocabulary_and_counts(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         n = len(self._counts)
@@ -193,14 +209,16 @@ class WordCounter:
         return Vocabulary.from_buffers(data, offsets, trusted=True), counts
 
 
-def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray:
-    """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words."""
+def split_texts(texts: Any, tokenizer: Any) -> Any:
+    """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words.
+
+    Returns a list of lists of words, or an Arrow column of such lists if the texts are a column.
+    """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer.split(texts)
     if hasattr(tokenizer, "split_column"):  # ours too: a SegmentingTokenizer
-        lists: pa.LargeListArray = tokenizer.split_column(texts)
-        return lists
-    plain = texts.to_pylist()
+        return tokenizer.split_column(texts)
+    plain = texts.to_pylist() if is_column(texts) else list(map(without_surrogates, texts))
     if hasattr(tokenizer, "encode_batch"):  # Hugging Face tokenizers
         found = [encoding.tokens for encoding in tokenizer.encode_batch(plain, add_special_tokens=False)]
     elif hasattr(tokenizer, "tokenize"):  # Hugging Face transformers
@@ -210,10 +228,16 @@ def split_texts(texts: pa.LargeStringArray, tokenizer: Any) -> pa.LargeListArray
     else:
         kind = type(tokenizer).__name__
         raise TypeError(f"a tokenizer must be a Tokenizer or a callable from str to words, not {kind}")
-    try:
-        words = strings([word for words in found for word in words])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise TypeError(f"the tokenizer must return strings: {error}") from None
+    for word in chain.from_iterable(found):
+        if not isinstance(word, str):
+            raise TypeError(f"the tokenizer must return strings, not {word!r}, which is of type {type(word).__name__}")
+    if not is_column(texts):
+        return [list(map(without_surrogates, words)) for words in found]
+    import pyarrow as pa
+
+    from ..corpus import strings
+
+    words = strings(list(chain.from_iterable(found)))
     offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
     return pa.LargeListArray.from_arrays(pa.array(offsets), words)
 
@@ -228,7 +252,38 @@ def _words_by(tokenizer: Callable[[str], Sequence[str]], text: str) -> list[str]
         ) from None
 
 
-def composed(texts: pa.Array) -> pa.Array:
+def is_column(texts: Any) -> bool:
+    """Tell whether texts, or token lists, are an Arrow column rather than a list."""
+    return hasattr(texts, "__arrow_c_array__")
+
+
+def holds_lists(texts: Any) -> bool:
+    """Tell whether a column is one of token lists."""
+    if not is_column(texts):
+        return False
+    import pyarrow as pa
+
+    return bool(pa.types.is_large_list(texts.type))
+
+
+def readable(texts: Any) -> Any:
+    """Return texts that compiled code can read: a column as large strings, whose bytes are checked to be there."""
+    if not is_column(texts):
+        return texts
+    import pyarrow as pa
+
+    texts = texts if pa.types.is_large_string(texts.type) else texts.cast(pa.large_string())
+    string_buffers(texts)
+    return texts
+
+
+def most_words(texts: Any) -> int:
+    """Return how many words some texts can have at most: every other byte may be a word."""
+    size = texts.nbytes if is_column(texts) else sum(map(len, texts))
+    return (int(size) + len(texts)) // 2 + 1
+
+
+def composed(texts: Any) -> Any:
     r"""Return texts in Unicode's composed form (NFC), in which vocabularies are written.
 
     "é" may also be written as "e" and an accent, as in files of macOS or text from PDF. Only texts with a letter or
@@ -236,13 +291,20 @@ def composed(texts: pa.Array) -> pa.Array:
 
     Examples
     --------
-    >>> composed(pa.array(["cafe\u0301"], pa.large_string()))[0].as_py() == "caf\u00e9"
+    >>> composed(["cafe\u0301"]) == ["caf\u00e9"]
     True
     """
-    data, offsets = string_buffers(texts)
-    found = np.empty(len(texts), np.uint8)
-    if not find_beginnings(data, offsets, _may_change(), found):
+    listed = not is_column(texts)
+    if listed and all(map(str.isascii, texts)):
         return texts
+    found = np.empty(len(texts), np.uint8)
+    if not find_beginnings(texts, _may_change(), found):
+        return texts
+    if listed:
+        return [unicodedata.normalize("NFC", text) if may else text for text, may in zip(texts, found, strict=True)]
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     mask = pa.array(found.astype(bool))
     try:
         given = texts.filter(mask).to_pylist()
@@ -268,6 +330,8 @@ def _may_change() -> NDArray[np.uint8]:
 
 def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return a string column's bytes and its (n + 1,) offsets into them, without a copy where Arrow allows it."""
+    import pyarrow as pa
+
     if not pa.types.is_large_string(column.type):
         column = column.cast(pa.large_string())
     _, offsets, data = column.buffers()
@@ -300,11 +364,14 @@ def _fold_table(lowercase: bool, digits: bool, english: bool) -> NDArray[np.uint
 
 @lru_cache
 def _code_points() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return every code point, its lower case by Arrow, and the two letters of its general category."""
+    """Return every code point, its lower case as Arrow has it, and the two letters of its general category."""
     codes = np.arange(CODE_POINTS, dtype=np.uint32)
     # Surrogates have no UTF-8 form; they are replaced by NUL, which is not a letter either.
     assigned = np.where((codes >= 0xD800) & (codes <= 0xDFFF), np.uint32(0), codes)
     text = assigned.astype("<u4").tobytes().decode("utf-32-le")
-    lowered = pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py().encode("utf-32-le")
+    lowered = codes.copy()
     categories = np.frombuffer("".join(map(unicodedata.category, text)).encode(), np.uint8).reshape(-1, 2)
-    return codes, np.frombuffer(lowered, "<u4").astype(np.uint32), categories[:, 0], categories[:, 1]
+    capital = (categories[:, 0] == ord("L")) & ((categories[:, 1] == ord("u")) | (categories[:, 1] == ord("t")))
+    # One code point each: Arrow leaves out the dot that Python adds to the small letter of U+0130.
+    lowered[capital] = [ord(text[code].lower()[0]) for code in np.flatnonzero(capital).tolist()]
+    return codes, lowered, categories[:, 0], categories[:, 1]

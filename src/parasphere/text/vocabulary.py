@@ -1,17 +1,22 @@
 """Vocabularies: words and their row numbers, in a table that compiled code can search."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..corpus import one_text, strings
+from ..corpus import one_text, without_surrogates
 from ..errors import VectorsError
 from ..storage import check_layouts, storable
 from .word_table import WordTable, ids_of_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class DuplicateWordError(VectorsError):
@@ -44,7 +49,7 @@ class Vocabulary:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.data, self.offsets = _checked(*_utf8(list(words)))
+        self.data, self.offsets = _checked(*utf8(list(words)))
         self.table  # noqa: B018  (raises if a word is repeated)
 
     @classmethod
@@ -91,9 +96,8 @@ class Vocabulary:
 
     def get_many(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the indices of several words, (n,), with -1 for each that is absent."""
-        data, offsets = _utf8(words)
-        ids = np.empty(len(offsets) - 1, np.int32)
-        ids_of_words(data, offsets, self.table, False, ids)
+        ids = np.empty(len(words), np.int32)
+        ids_of_words(words, self.table, False, ids)
         return ids
 
     def index(self, word: str) -> int:
@@ -106,11 +110,17 @@ class Vocabulary:
     @cached_property
     def words(self) -> list[str]:
         """All words, in order."""
-        return list(self.arrow.to_pylist())
+        data, bounds = bytes(self.data[: self.offsets[-1]]), pairwise(self.offsets.tolist())
+        if data.isascii():
+            text = data.decode()
+            return [text[begin:end] for begin, end in bounds]
+        return [data[begin:end].decode() for begin, end in bounds]
 
     @property
     def arrow(self) -> pa.LargeStringArray:
         """All words as an Arrow column that shares the memory of this vocabulary."""
+        import pyarrow as pa
+
         return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self.data))
 
     def sizes(self) -> dict[str, int]:
@@ -133,11 +143,10 @@ class Vocabulary:
         if not len(self):
             return
         # All bytes at once, and no word may begin within a character: much faster than word by word.
-        whole = pa.py_buffer(self.offsets[[0, -1]])
         begins_within = (self.data[self.offsets[:-1]] & 0xC0) == 0x80
         try:
-            pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(self.data)).validate(full=True)
-        except pa.ArrowInvalid:
+            bytes(self.data[: self.offsets[-1]]).decode()
+        except UnicodeDecodeError:
             begins_within[0] = True
         if begins_within.any():
             raise VectorsError("the words are not UTF-8")
@@ -173,9 +182,8 @@ def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArr
     return data, offsets
 
 
-def _utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    column = strings(words)
-    _, offsets, data = column.buffers()
-    if not len(column) or data is None:
-        return np.empty(0, np.uint8), np.zeros(len(column) + 1, np.int64)
-    return np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64, len(column) + 1)
+def utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the UTF-8 bytes of words, concatenated, and the offsets at which they begin."""
+    encoded = [without_surrogates(word).encode() for word in words]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), ends

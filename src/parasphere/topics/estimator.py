@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError
 from ..estimator import SphericalParagraphModel
-from ..model import as_texts
+from ..model import Encoder, as_texts
 from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
 from ..sphere.rows import unit_rows
@@ -48,10 +48,9 @@ class SphericalTopics(
 
     Parameters
     ----------
-    model : SphericalParagraphModel, default=None
-        The model of the texts. A fitted one is used as it is; otherwise a clone is fitted to the same texts. None is
-        ``SphericalParagraphModel()``. Topics that were saved and loaded have their fitted model, ``model_``, and None
-        here.
+    model : Encoder or SphericalParagraphModel, default=None
+        The model of the texts. An encoder or a fitted model is used as it is; otherwise a clone is fitted to the same
+        texts. None is ``SphericalParagraphModel()``; topics that were loaded have ``encoder_``, and None here.
     n_topics : int or "auto", default="auto"
         Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the least number
         with which the topics of random halves of texts still tell nine tenths of what they can tell of each other.
@@ -84,8 +83,8 @@ class SphericalTopics(
         Concentration of all topics.
     lexical_weight_ : float
         The weight of the words.
-    model_ : SphericalParagraphModel
-        The model of the texts.
+    encoder_ : Encoder
+        The encoder of the texts.
     words_ : WordWeights
         The words that topics are described by, and their weights.
 
@@ -107,7 +106,7 @@ class SphericalTopics(
     """
 
     _parameters: ClassVar[Constraints] = {
-        "model": having("fit", "transform") | NONE,
+        "model": having("transform") | NONE,
         "n_topics": number(int, 1) | one_of("auto"),
         "lexical_weight": number(float, 0, 1, "both") | one_of("auto"),
         "n_neighbours": number(int, 0),
@@ -119,7 +118,7 @@ class SphericalTopics(
     }  # fmt: skip
     _left_out: ClassVar = ("model",)
 
-    model_: SphericalParagraphModel
+    encoder_: Encoder
     axes_: NDArray[np.float32]
     lexical_weight_: float
 
@@ -209,27 +208,26 @@ class SphericalTopics(
         """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""
         self.words_, weights = WordWeights.fit(held, Tokenizer(stop_words="english", min_length=2), WORDS)
         self.axes_ = representation.lexical_axes(weights, int(rng.integers(2**31)))
-        self.model_ = self._fitted_model(held)
+        self.encoder_ = self._encoder(held)
         lexical = representation.lexical_rows(weights, self.axes_)
         if self.lexical_weight == "auto":
             pairs = [self._parts(half) for half in representation.halves(held, rng)]
             self.lexical_weight_ = representation.best_weight(*zip(*pairs, strict=True)) if pairs[0][0].size else 0.4
         else:
             self.lexical_weight_ = float(self.lexical_weight)
-        offsets = self.model_.transform(held, space="offset")
+        offsets = self.encoder_.transform(held, space="offset")
         return representation.joined(offsets, lexical, self.lexical_weight_)
 
-    def _fitted_model(self, held: list[Block]) -> SphericalParagraphModel:
+    def _encoder(self, held: list[Block]) -> Encoder:
+        """Return the encoder of the model, which is fitted to the texts if it has none."""
         model = SphericalParagraphModel() if self.model is None else self.model
-        try:
-            check_is_fitted(model)
-        except NotFittedError:
+        if not isinstance(model, Encoder) and not hasattr(model, "encoder_"):
             model = clone(model).fit(held)
-        return model
+        return Encoder.of(model)
 
     def _parts(self, texts: Any) -> tuple[NDArray[Any], Rows]:
         lexical = representation.lexical_rows(self.words_.weigh(self.words_.counts(texts)), self.axes_)
-        return self.model_.transform(texts, space="offset"), lexical
+        return self.encoder_.transform(texts, space="offset"), lexical
 
     def _rows(self, held: Any) -> Rows:
         return representation.joined(*self._parts(held), self.lexical_weight_)

@@ -84,7 +84,7 @@ def same(one: SphericalParagraphModel, other: SphericalParagraphModel) -> None:
     assert np.array_equal(one.mean_direction_, other.mean_direction_)
     assert np.array_equal(one.evidence_, other.evidence_)
     assert (one.concentration_, one.word_cosine_) == (other.concentration_, other.word_cosine_)
-    assert np.array_equal(one.scatter_.within, other.scatter_.within)
+    assert np.array_equal(one.encoder_.scatter.within, other.encoder_.scatter.within)
     assert (one.online_.seen, one.online_.agreement, one.online_.pairs) == (
         other.online_.seen, other.online_.agreement, other.online_.pairs,
     )  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_recipe_gives_the_bits_of_one_machine(script: str, library: str, tmp_p
     subprocess.run([sys.executable, str(RECIPES / script), *arguments], check=True, timeout=300, env=environment)
     alone, model = SphericalParagraphModel().fit(texts), SphericalParagraphModel.load(tmp_path / "model")
     assert np.array_equal(model.mean_direction_, alone.mean_direction_)
-    assert np.array_equal(model.scatter_.within, alone.scatter_.within)
+    assert np.array_equal(model.encoder_.scatter.within, alone.encoder_.scatter.within)
     rows = [
         row for path in (tmp_path / "vectors").glob("*.parquet") for row in pq.read_table(path)["vector"].to_pylist()
     ]

@@ -37,7 +37,7 @@ def test_a_tokenizer_is_chosen_by_the_script(client: Client, tmp_path: Path) -> 
     together = SphericalParagraphModel(vectors, tol=1e-2)
     with pytest.warns(ScriptWarning):
         cluster.fit(together, dask.bag.from_sequence(CHINESE, npartitions=2), work=tmp_path, client=client)
-    assert isinstance(together.reader_.tokenizer, SegmentingTokenizer)
+    assert isinstance(together.encoder_.reader.tokenizer, SegmentingTokenizer)
     same(together, alone)
     learning = SphericalParagraphModel(JointVectors(4, start=None, epochs=2, min_count=1), tol=0.1)
     with pytest.warns(ScriptWarning):

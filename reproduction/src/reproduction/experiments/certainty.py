@@ -230,7 +230,7 @@ def growth(dataset: Dataset, vectors: WordVectors, options: Options | None = Non
         texts=[None if some is None else float(some.mean()) for some in found],
         texts_std=[None if some is None else float(some.std()) for some in found],
         drawn=[float(measured(list(rng.choice(pool, (SHOWN, size)))).mean()) for size in SIZES],
-        expected=expected_information(model.prior_, SIZES, vectors.dim).tolist(),
+        expected=expected_information(model.encoder_.prior, SIZES, vectors.dim).tolist(),
     )
 
 

@@ -1,0 +1,409 @@
+"""The encoder: what was learned from a corpus, and all that it says of texts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import storage
+from ..corpus import Block, one_text
+from ..errors import ParasphereError, StoreError
+from ..storage import WRONG_FACTS, check_types, storable
+from .bags import Bags
+from .comparing import cosines, doubts, log_bayes_factor
+from .equations import Prior
+from .explain import Explanation, MatchExplanation, explain, explain_match
+from .inputs import is_numeric
+from .posterior import Floats, Posterior, Space, check_space, posterior_of, unit_rows, vectors_of
+from .reader import Reader
+from .sampling import Sampled, draw
+from .scatter import Scatter
+from .similar import Match, similar
+
+KIND = "encoder"
+MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
+
+
+@storable(KIND)
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """Texts as directions on the unit sphere, by what a :class:`SphericalParagraphModel` has learned.
+
+    An encoder does not change, and can be used from many threads. It needs numpy alone: a process that loads one and
+    encodes texts imports neither scikit-learn nor scipy nor Arrow.
+
+    Parameters
+    ----------
+    reader : Reader or None
+        Reads texts as in the fit: word vectors, tokenizer and weights. None after a fit to numbers.
+    prior : Prior
+        mu0, kappa0 and rho, with the ``prior_strength`` and ``kappa_method`` of the fit.
+    scatter : Scatter, default=None
+        How words scatter within texts: the metric of the offsets. None is the ordinary metric.
+    space : {"offset", "direction"}, default="offset"
+        What :meth:`transform` returns unless told otherwise.
+    n_jobs : int, default=None
+        Number of threads that read text; None is 1, -1 is one per core. Results do not depend on it.
+
+    Examples
+    --------
+    >>> from parasphere import SphericalParagraphModel, WordVectors
+    >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+    >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+    >>> encoder = model.encoder_
+    >>> encoder.encode("north east").shape, encoder.encode(["north", "east"]).shape
+    ((2,), (2, 2))
+    >>> round(encoder.compare("north east", "east east"), 2)
+    0.97
+    """
+
+    reader: Reader | None
+    prior: Prior
+    scatter: Scatter | None = None
+    space: Space = "offset"
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> "Encoder":
+        """Return the encoder of a fitted model, or an encoder itself."""
+        encoder = getattr(model, "encoder_", model)
+        if not isinstance(encoder, Encoder):
+            raise ParasphereError(
+                f"an Encoder or a fitted SphericalParagraphModel is needed here, not {type(model).__name__}"
+                + ("; fit the model first" if hasattr(model, "fit") else "")
+            )
+        return encoder
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the vectors."""
+        return len(self.prior.mean_direction)
+
+    @property
+    def text_reader(self) -> Reader:
+        """The reader of texts; raises if the model was fitted to numbers."""
+        if self.reader is None:
+            raise ParasphereError("this model was fitted to numbers and cannot read texts; fit it to texts")
+        return self.reader
+
+    @property
+    def whitening(self) -> Floats | None:
+        """The metric of the offsets, (dim, dim); None is the ordinary one."""
+        return None if self.scatter is None else self.scatter.whitening
+
+    def read(self, X: Any) -> Bags:
+        """Return the bags of texts, token lists, columns, a path, or (n, dim) numbers; bags are checked."""
+        if isinstance(X, Bags):
+            if X.dim != self.dim:
+                raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.dim}")
+            X.check_numbers()
+            return X
+        if not is_numeric(X):
+            return self.text_reader.read(X, self.n_jobs)
+        rows = np.asarray(X, np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.dim:
+            raise ValueError(f"rows of {self.dim} numbers are needed, as the model was fitted to, not {rows.shape}")
+        if not np.isfinite(rows).all():
+            raise ValueError("rows must hold finite numbers")
+        return Bags.from_rows(rows)
+
+    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
+        """Read a corpus block by block, in constant memory; yield each block and its posterior.
+
+        Parameters
+        ----------
+        source : texts, token lists, columns or path
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        for block, bags in self.text_reader.stream(source, self.n_jobs, **columns):
+            yield block, posterior_of(bags, self.prior, self.whitening)
+
+    def posterior(self, X: Any) -> Posterior:
+        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
+        return posterior_of(self.read(X), self.prior, self.whitening)
+
+    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+        """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
+
+        The offset of a document without known words is 0, its posterior direction that of the corpus.
+
+        Parameters
+        ----------
+        X : texts, token lists, columns, path, Bags or (n, dim) numbers
+        space : {"offset", "direction"}, default=None
+            The direction of what each text adds to the corpus, whose cosines say how similar texts are; or the
+            posterior direction, the vector of the paper. None is the ``space`` of the encoder.
+        """
+        space = self.space if space is None else space
+        check_space(space)
+        return vectors_of(self.read(X), self.prior, self.whitening, space)
+
+    def encode(self, sentences: Any, **_options: Any) -> NDArray[Any]:
+        """Return the vectors of texts, (n_texts, dim), or of one text, (dim,); the same as :meth:`transform`.
+
+        Parameters
+        ----------
+        sentences : str, or anything that ``transform`` takes
+        **_options
+            Options of sentence-transformers, such as ``batch_size`` and ``show_progress_bar``, are ignored: vectors
+            are numpy arrays of unit length in any case.
+        """
+        return self.transform([sentences])[0] if isinstance(sentences, str) else self.transform(sentences)
+
+    def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
+        """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m); 0 for a vector of zeros.
+
+        Texts are compared by :meth:`compare`.
+        """
+        a, b = (np.atleast_2d(np.asarray(rows)) for rows in (first, second))
+        if a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu" or a.shape[-1] != b.shape[-1]:
+            raise ParasphereError(
+                f"similarity compares rows of numbers of the same dimension, as encode returns them, not {a.dtype} "
+                f"{a.shape} and {b.dtype} {b.shape}; compare(a, b) takes texts."
+            )
+        return np.asarray(unit_rows(a.astype(np.float64)) @ unit_rows(b.astype(np.float64)).T)
+
+    def information(self, X: Any) -> Floats:
+        """Return how much each document says of its direction, (n_docs,), in nats (:attr:`Posterior.information`)."""
+        return self.posterior(X).information
+
+    def log_likelihood(self, X: Any) -> Floats:
+        """Return the profile log-likelihood of the words of each document, (n_docs,).
+
+        See :attr:`Posterior.log_likelihood`. Those of models with other word vectors or weights are densities
+        of other things and cannot be compared with these.
+        """
+        return self.posterior(X).log_likelihood
+
+    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
+        """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).
+
+        1 for the same text, about 0 for texts that have nothing to do with each other, 0 for a text without known
+        words, and negative if one has what the other lacks.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+        return_std : bool, default=False
+            Also return the standard deviation of each similarity, given the posteriors of the two directions.
+
+        Returns
+        -------
+        float or (n,) array; with ``return_std`` a pair of them
+        """
+        first, second, several = _pairs(a, b)
+        one, other = self.posterior(first), self.posterior(second)
+        similarity = cosines(one.offset, other.offset)
+        if not return_std:
+            return similarity if several else float(similarity[0])
+        std = doubts(one, other)
+        return (similarity, std) if several else (float(similarity[0]), float(std[0]))
+
+    def log_bayes_factor(self, a: Any, b: Any) -> Any:
+        """Return the log Bayes factor, in nats, that texts share one direction rather than having one each.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+
+        Returns
+        -------
+        float or (n,) array
+        """
+        first, second, several = _pairs(a, b)
+        factors = log_bayes_factor(self.posterior(first), self.posterior(second), self.prior)
+        return factors if several else float(factors[0])
+
+    def explain(self, text: str) -> Explanation:
+        """Return the contribution of each word, and of the corpus, to the direction of a text.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> explanation = model.explain("north north east by sea")
+        >>> [word for word, share in explanation.words], explanation.unknown
+        (['north', 'north', 'east'], ['sea'])
+        >>> round(sum(share for _, share in explanation.words) + explanation.prior, 6)
+        1.0
+        """
+        text = one_text(text, "the text to explain")
+        return explain(text, self.posterior([text]), self.text_reader)
+
+    def explain_match(self, a: str, b: str) -> MatchExplanation:
+        """Return the part of each word of two texts in their similarity.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0.1]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> match = model.explain_match("north east", "east east")
+        >>> [word for word, part in match.words_a if part > 0]
+        ['east']
+        """
+        texts = one_text(a, "the first text"), one_text(b, "the second text")
+        return explain_match(texts, self.posterior(list(texts)), self.text_reader)
+
+    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
+        """Return the ``k`` documents most similar to a query, or to each of several queries, best first.
+
+        They are ranked by the cosine of offsets, as in :meth:`compare`.
+
+        Parameters
+        ----------
+        queries : str or list of str
+        among : texts, columns, path, Bags or Posterior
+            The documents. A corpus is streamed and may be larger than memory.
+        k : int, default=10
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+
+        Returns
+        -------
+        list of Match, or one such list per query
+            Of several queries, one without a known word has an empty list.
+
+        Raises
+        ------
+        ParasphereError
+            If there is one query, and no word of it has a vector.
+        """
+        texts, several = _texts(queries, "the query", "queries")
+        query_offsets = self.posterior(texts).offset
+        known = np.asarray(query_offsets.any(axis=1))
+        if not several and not known[0]:
+            raise ParasphereError(f"no word of the query {texts[0]!r} has a vector, so nothing can be compared with it")
+        if isinstance(among, Bags):
+            among = self.posterior(among)
+        parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
+        matches: list[list[Match]] = similar(query_offsets, ((block, part.offset) for block, part in parts), k)
+        return (
+            [row if is_known else [] for row, is_known in zip(matches, known, strict=True)] if several else matches[0]
+        )
+
+    def sample(
+        self,
+        n_docs: int,
+        lengths: int | Sequence[int] = 50,
+        *,
+        word_concentration: float | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Sampled:
+        """Draw a corpus from the model.
+
+        Parameters
+        ----------
+        n_docs : int
+        lengths : int or (n_docs,) ints, default=50
+            Words per document.
+        word_concentration : float, default=None
+            kappa_n; None is the concentration whose mean cosine is rho.
+        random_state : int, Generator or None, default=None
+            Seed.
+        """
+        return draw(self.prior, n_docs, lengths, word_concentration, np.random.default_rng(random_state))
+
+    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
+        """Write the encoder to a folder, replacing an earlier save in one step; nothing is pickled.
+
+        Parameters
+        ----------
+        folder : path
+            Made if necessary.
+        embed_vectors : bool, default=False
+            Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
+            referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
+            copied.
+        """
+        facts, arrays = storage.packed(self.with_own_vectors() if embed_vectors else self, KIND)
+        storage.save(folder, KIND, arrays, {KIND: facts})
+
+    @classmethod
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> "Encoder":
+        """Load an encoder, or the encoder of a saved model.
+
+        Parameters
+        ----------
+        folder : path
+        vectors : path or WordVectors, default=None
+            The word vectors, if they were moved; their content must be the same.
+        tokenizer : callable, default=None
+            The tokenizer, if it was a Python function, which is not saved.
+        verify : bool, default=True
+            Compare the data with their checksum, once per file.
+        """
+        kind = storage.read_manifest(folder)["kind"]
+        arrays, facts = storage.load(folder, MODEL if kind == MODEL else KIND, verify=verify)
+        try:
+            packed = facts["learned"]["encoder_"] if kind == MODEL else facts[KIND]
+            name = "encoder_" if kind == MODEL else KIND
+            encoder = storage.unpacked(packed, arrays, name, vectors=vectors, tokenizer=tokenizer)
+        except StoreError as error:
+            raise StoreError(f"{folder}: {error}") from error
+        except WRONG_FACTS as error:
+            raise StoreError(f"{folder} holds no valid encoder ({error}): it is damaged.") from error
+        if not isinstance(encoder, Encoder):
+            raise StoreError(f"{folder} holds a {type(encoder).__name__} in place of an encoder: it is damaged.")
+        return encoder
+
+    def with_own_vectors(self) -> "Encoder":
+        """Return the encoder with word vectors that are saved as a copy, not by name or path."""
+        if self.reader is None:
+            return self
+        reader = Reader(
+            self.reader.vectors.without_source(),
+            self.reader.tokenizer,
+            weights=self.reader.weights,
+            unknown_weight=self.reader.unknown_weight,
+            dtype=self.reader.dtype,
+        )
+        return replace(self, reader=reader)
+
+    def __deepcopy__(self, _memo: Any) -> "Encoder":  # scikit-learn copies the parameters of estimators that it clones
+        return self
+
+    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the facts and arrays of a saved encoder."""
+        return {name: getattr(self, name) for name in ("reader", "prior", "scatter", "space", "n_jobs")}, {}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+        """Make an encoder of saved facts, which are checked."""
+        check_types(cls, facts)
+        encoder = cls(**facts)
+        scatter = None if encoder.scatter is None else len(encoder.scatter.within)
+        reader = None if encoder.reader is None else encoder.reader.dim
+        dims = {encoder.dim, scatter, reader} - {None}
+        if len(dims) > 1:
+            raise ParasphereError(f"its parts have different dimensions, {dims}")
+        return encoder
+
+
+def _texts(value: Any, name: str, plural: str) -> tuple[list[str], bool]:
+    """Return the texts of one string or of a list of strings, and whether there may be several."""
+    if isinstance(value, str):
+        return [one_text(value, name)], False
+    if not isinstance(value, (list, tuple, np.ndarray)) or not len(value):
+        raise ValueError(
+            f"{plural} must be a string or a list of strings that is not empty, not {type(value).__name__}"
+        )
+    return [one_text(text, f"{name} at position {i}") for i, text in enumerate(value)], True
+
+
+def _pairs(a: Any, b: Any) -> tuple[list[str], list[str], bool]:
+    """Return the texts of two strings or two lists of strings, and whether they are lists."""
+    first, one_is_list = _texts(a, "the first text", "the first texts")
+    second, other_is_list = _texts(b, "the second text", "the second texts")
+    if one_is_list != other_is_list or len(first) != len(second):
+        raise ValueError(
+            f"two texts, or two lists of the same length, can be compared; there are {len(first)} and {len(second)}"
+        )
+    return first, second, one_is_list

@@ -1,0 +1,64 @@
+"""Lists of strings are read without pyarrow, scipy and scikit-learn, which take long to import."""
+
+import subprocess
+import sys
+from textwrap import dedent
+
+HEAVY = ("pyarrow", "scipy", "sklearn")
+# Modules below the reader, of which each importer is named.
+LIGHT = ("parasphere.text", "parasphere.corpus", "parasphere.model.reader", "parasphere.model.coverage")
+WATCH = f"""
+import sys
+importers = set()
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in {HEAVY!r}:
+            frame = sys._getframe(1)
+            while frame is not None and not frame.f_globals.get("__name__", "").startswith("parasphere"):
+                frame = frame.f_back
+            importers.add(frame.f_globals["__name__"] if frame else "?")
+
+def told():
+    return sorted(one for one in importers if one.startswith({LIGHT!r}))
+
+sys.meta_path.insert(0, Watch())
+"""
+
+
+def importers(code: str) -> str:
+    """Return the modules of LIGHT that import what is heavy while some code runs."""
+    # What others have imported already is not seen; so nothing is.
+    program = WATCH + dedent(code) + "\nprint(told())"
+    return subprocess.check_output([sys.executable, "-c", program], text=True).strip()
+
+
+def test_importing_the_package_of_texts_is_light() -> None:
+    assert importers("import parasphere.text") == "[]"
+
+
+def test_reading_lists_is_light() -> None:
+    code = """
+    import numpy as np
+    from parasphere.model.reader import Reader
+    from parasphere.vectors import WordVectors
+
+    for name in [name for name in sys.modules if name.split(".")[0] in ("pyarrow", "scipy", "sklearn")]:
+        del sys.modules[name]  # of other packages, so that each import is seen
+    vectors = WordVectors.from_arrays(["north", "east", "new", "york", "new york"], np.eye(5))
+    reader = Reader(vectors)
+    for texts in (["North east"], ["e\\u0301 north of New York", "\\ud800"] * 9, ["north east " * 9] * 9999):
+        reader.read(texts, n_jobs=2)
+    reader.bags(["east"])
+    assert [part[0] for part in reader.parts("North New York")] == ["north", "new york"]
+    import warnings
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reader.read(["unknown words only"] * 50)
+    assert "unknown" in str(caught[0].message)
+    """
+    assert importers(code) == "[]"
+
+
+def test_importers_are_seen() -> None:
+    assert importers("from parasphere.corpus import blocks") != "[]"
