@@ -167,7 +167,7 @@ def load(
 
 
 def is_saved(folder: str | Path, kind: str | None = None) -> bool:
-    """Tell whether a folder was written by :func:`save` (with this kind, if one is given)."""
+    """Return whether a folder was written by :func:`save` (with this kind, if one is given)."""
     folder = Path(folder).expanduser()
     if not (folder / MANIFEST).is_file():
         return False
@@ -234,7 +234,7 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
 
 
 def _is_wreck(folder: Path) -> bool:
-    """Tell whether a folder holds an unreadable manifest and otherwise only data files of parasphere."""
+    """Return whether a folder holds an unreadable manifest and otherwise only data files of parasphere."""
     try:
         _manifest_facts(folder)
     except StoreError:

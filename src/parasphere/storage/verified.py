@@ -18,7 +18,7 @@ _seen: set[str] = set()
 
 
 def is_known(file: BufferedReader, expected: str) -> bool:
-    """Tell whether an open file was compared with this SHA-256 before, and has not changed since.
+    """Return whether an open file was compared with this SHA-256 before, and has not changed since.
 
     Files are identified by device, inode, size and times, in this process and, by a note in the user's cache, in later
     ones.

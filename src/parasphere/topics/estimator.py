@@ -52,8 +52,8 @@ class SphericalTopics(
         The model of the texts. An encoder or a fitted model is used as it is; otherwise a clone is fitted to the same
         texts. None is ``SphericalParagraphModel()``; topics that were loaded have ``encoder_``, and None here.
     n_topics : int or "auto", default="auto"
-        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and keeps the least number
-        with which the topics of random halves of texts still tell nine tenths of what they can tell of each other.
+        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and takes the least number
+        that keeps nine tenths of the mutual information between the topics of random halves of texts.
     lexical_weight : float or "auto", default="auto"
         Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
         halves of texts find each other best.
@@ -69,7 +69,7 @@ class SphericalTopics(
     ----------
     labels_ : (n_docs,) int64
         Topic of each text of the fit, and of later calls of ``partial_fit``; topic 0 is the largest. Outliers and texts
-        that say nothing, having no known word, have -1.
+        without known words have -1.
     topics_ : pandas.DataFrame, or list of dict if pandas is not installed
         One row per topic: its size, share, words, most typical texts, and how tight it is, which is the mean cosine of
         its texts with their mean direction.
@@ -186,18 +186,18 @@ class SphericalTopics(
     def transform(self, X: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
-        A text that says nothing has the mixing weights.
+        A text without known words has the mixing weights.
         """
         check_is_fitted(self, "labels_")
         return self._probabilities(self.vectors(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts that say nothing."""
+        """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts without known words."""
         check_is_fitted(self, "labels_")
         return self._labels(self.vectors(X))
 
     def vectors(self, X: Any) -> Rows:
-        """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text that says nothing.
+        """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text without known words.
 
         They are what :func:`parasphere.plots.draw_map` takes.
         """

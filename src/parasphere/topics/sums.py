@@ -70,7 +70,7 @@ class TopicSums:
         return top_words(scores, self.words_.vocabulary.words, k)
 
     def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
-        """Return the name of the topic of each text, its first words; "" for outliers and texts that say nothing.
+        """Return the name of the topic of each text, its first words; "" for outliers and texts without known words.
 
         Parameters
         ----------

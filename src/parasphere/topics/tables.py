@@ -41,7 +41,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN, NaT or pandas.NA, none of which is equal to itself."""
+    """Return whether a value is None, NaN, NaT or pandas.NA, none of which is equal to itself."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value

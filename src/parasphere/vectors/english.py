@@ -4,7 +4,7 @@ They lie in a saved folder beside this file, which ``scripts/embed_english.py`` 
 direction is the vector of the word: dividing them by their length needs no scale. The first words, which are most of
 any text, have integers from -127 to 127, a byte each. The others, more numerous and seldom seen, have integers from -7
 to 7, and two of them share a byte. The weights are kept apart, with mean 1 over the text that words were counted in.
-``provenance.json`` and ``LICENCE.txt`` in the folder tell where the vectors come from.
+``provenance.json`` and ``LICENCE.txt`` in the folder describe their origin.
 """
 
 from concurrent.futures import ThreadPoolExecutor

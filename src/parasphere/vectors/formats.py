@@ -79,11 +79,11 @@ def read(
             rows = _binary_rows if layout.binary else _text_rows
             unit = "byte" if layout.binary else "line"
             parts = _collected(rows(chain(pieces, blocks), layout, faults, str(path)), faults, str(path), unit)
-            words, matrix, places = _stacked(parts, layout.dim)
-        n_rows = len(places) + sum(skipped.count for skipped in faults.skipped.values())
+            words, matrix, positions = _stacked(parts, layout.dim)
+        n_rows = len(positions) + sum(skipped.count for skipped in faults.skipped.values())
         if layout.rows is not None and n_rows != layout.rows:
             faults.add("header", f"{path}: the header promises {layout.rows:,} rows and there are {n_rows:,}.")
-        table = distinct(words, matrix, faults, str(path), lambda row: f"{unit} {places[row]:,}")
+        table = distinct(words, matrix, faults, str(path), lambda row: f"{unit} {positions[row]:,}")
     except (OSError, MemoryError, OverflowError) as error:
         raise VectorsError(f"{path} cannot be read ({error or type(error).__name__}).") from error
     table.digest = digest.hexdigest()
@@ -150,7 +150,7 @@ def sniff(sample: bytes, name: str) -> FileLayout:
 
 
 def _is_framed(body: bytes, rows: int, dim: int) -> bool:
-    """Tell whether bytes are exactly so many binary rows: a few numbers may consist of printable bytes alone."""
+    """Return whether bytes are exactly so many binary rows: a few numbers may consist of printable bytes alone."""
     raw = np.empty((len(body) // (4 * dim + 1), 4 * dim), np.uint8)
     n, used = scan_binary(np.frombuffer(body, np.uint8), raw, np.empty((len(raw), 2), np.int64))
     return bool(n == rows and not body[used:].strip(b"\n"))
@@ -162,7 +162,7 @@ def _text_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name
         # Not one row per line: millions of empty lines after a wide row would need terabytes.
         matrix = np.empty((most_rows(len(text), layout.dim), layout.dim), np.float32)
         spans = np.empty((n, 3), np.int64)  # where each row's word begins and ends, and where the row ends
-        slots = np.empty(n, np.int64)  # each row's place in the matrix; -1 for a blank line
+        slots = np.empty(n, np.int64)  # each row's index in the matrix; -1 for a blank line
         good = np.empty(n, np.bool_)
         codes = np.frombuffer(text, np.uint8)
         scan_text(codes, matrix, spans, slots, good)
@@ -215,7 +215,7 @@ def _not_endless(carry: bytes, name: str) -> bytes:
 
 def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name: str) -> Iterator[SomeRows]:
     width = 4 * layout.dim
-    carry, place, n_rows = b"", layout.start, 0
+    carry, position, n_rows = b"", layout.start, 0
     for block in blocks:
         carry = _not_endless(carry, name) + block
         codes = np.frombuffer(carry, np.uint8)
@@ -225,13 +225,13 @@ def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, na
         matrix, spans = raw[:n].view("<f4").astype(np.float32, copy=False), spans[:n]
         good = usable(codes, spans, matrix)
         for row in np.flatnonzero(~good):
-            report(carry[slice(*spans[row])], matrix[row], faults, f"{name}, byte {place + spans[row, 0]:,}")
-        yield gather(codes, spans[good]), matrix[good], place + spans[good, 0]
-        carry, place, n_rows = carry[used:], place + used, n_rows + n
+            report(carry[slice(*spans[row])], matrix[row], faults, f"{name}, byte {position + spans[row, 0]:,}")
+        yield gather(codes, spans[good]), matrix[good], position + spans[good, 0]
+        carry, position, n_rows = carry[used:], position + used, n_rows + n
     if left := carry.lstrip(b"\n"):
         promise = f"the header promises {layout.rows:,} rows, {n_rows:,} were read, and {len(left):,} bytes are left"
-        place += len(carry) - len(left)
-        faults.add("cut row", f"{name}, byte {place:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
+        position += len(carry) - len(left)
+        faults.add("cut row", f"{name}, byte {position:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
 
 
 def _collected(parts: Iterable[SomeRows], faults: Faults, name: str, unit: str) -> deque[SomeRows]:
@@ -246,7 +246,7 @@ def _collected(parts: Iterable[SomeRows], faults: Faults, name: str, unit: str) 
         rows += len(part[2])
         if rows >= limit:
             waiting = _without_repeats(waiting, faults, name, unit)
-            rows = sum(len(places) for _, _, places in waiting)
+            rows = sum(len(positions) for _, _, positions in waiting)
             limit = max(2 * rows, _UNCHECKED)
     return waiting
 
@@ -257,13 +257,13 @@ def _without_repeats(parts: deque[SomeRows], faults: Faults, name: str, unit: st
         Vocabulary.from_buffers(*words)
         return parts
     except DuplicateWordError as twice:
-        places = np.concatenate([places for _, _, places in parts])
-        keep = first_of_each(words, twice, faults, name, lambda row: f"{unit} {places[row]:,}")
+        positions = np.concatenate([positions for _, _, positions in parts])
+        keep = first_of_each(words, twice, faults, name, lambda row: f"{unit} {positions[row]:,}")
     left: deque[SomeRows] = deque()
     while parts:
-        words, matrix, places = parts.popleft()
-        mine, keep = keep[: len(places)], keep[len(places) :]
-        left.append((chosen(words, mine), matrix[mine], places[mine]))
+        words, matrix, positions = parts.popleft()
+        mine, keep = keep[: len(positions)], keep[len(positions) :]
+        left.append((chosen(words, mine), matrix[mine], positions[mine]))
     return left
 
 
@@ -275,11 +275,11 @@ def _concatenated(words: Sequence[Words]) -> Words:
 def _stacked(waiting: deque[SomeRows], dim: int) -> SomeRows:
     """Concatenate parts, freeing each one as it is copied: the matrix is never in memory twice."""
     words = _concatenated([words for words, _, _ in waiting])
-    places = np.concatenate([places for _, _, places in waiting])
-    matrix = np.empty((len(places), dim), np.float32)
+    positions = np.concatenate([positions for _, _, positions in waiting])
+    matrix = np.empty((len(positions), dim), np.float32)
     done = 0
     while waiting:
         part = waiting.popleft()[1]
         matrix[done : done + len(part)] = part
         done += len(part)
-    return words, matrix, places
+    return words, matrix, positions

@@ -114,7 +114,7 @@ class Learning:
 
     def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
         """Run all epochs, or those that remain after a checkpoint."""
-        with np.errstate(over="ignore", invalid="ignore"):  # told below
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
             self._run(self._stepper(), checkpoint, verbose)
         if checkpoint is not None:
             checkpoint.remove()

@@ -29,7 +29,7 @@ from .learning_texts import Texts
 from .wordvectors import WordVectors
 
 TINY = 1e-12
-SAME = 0.9999  # a cosine above which two texts mean the same to the teacher, and are not told apart
+SAME = 0.9999  # a cosine above which two texts mean the same to the teacher, and are not negatives of each other
 FOR_AXES = 200_000  # texts that the main axes are computed from
 CHUNK = 65_536  # texts whose vectors are converted to float32 at a time
 MOMENTS = 0.9, 0.99  # the decay rates of Adam
@@ -134,7 +134,7 @@ class Teaching:
         return {"texts and teacher": digest.hexdigest(), "device": self.device.type, **asdict(self.course)}
 
     def run(self, checkpoint: Checkpoint | None = None, report: Report | None = None, *, verbose: bool = False) -> None:
-        """Take all steps, or those that remain after a checkpoint; tell the step and both losses at times."""
+        """Run all steps, or those that remain after a checkpoint; call ``report`` with the step and both losses."""
         course = self.course
         marks = np.unique(np.linspace(0, course.steps, min(course.reports, course.steps) + 1).astype(int))[1:]
         if checkpoint is not None and (kept := checkpoint.resume()) is not None:
