@@ -308,7 +308,7 @@ class SphericalParagraphModel(
             Passed to :func:`parasphere.corpus.blocks`.
         """
         check_is_fitted(self)
-        index = Index.empty(self, dtype=dtype, texts=texts, words=words)
+        index = Index.empty(self.encoder, dtype=dtype, texts=texts, words=words)
         index.add(source, ids, **columns)
         return index
 

@@ -104,14 +104,13 @@ def search(
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
     loaded = Index.load(folder, vectors=vectors)
-    loaded.model.n_jobs = threads
     if approximate and loaded.graph is None:
         raise ParasphereError(
             f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
             "option, or make the index with 'parasphere index ... --graph'."
         )
     if queries is None:
-        matches = loaded.search(query, k, weight=weight, exact=not approximate)
+        matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
         if as_json:
             print_json([match._asdict() for match in matches])
         else:
@@ -124,7 +123,7 @@ def search(
     texts = [text for block in read for text in block.texts.to_pylist()]
     if not texts:
         raise ParasphereError(f"{queries} holds no queries; one per line is needed.")
-    found = loaded.search(texts, k, weight=weight, exact=not approximate)
+    found = loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads)
     if as_json:
         print_json([
             {"query": text, "matches": [match._asdict() for match in matches]}

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .equations import Prior
 from .explain import Explanation, explain
 from .mixin import DocumentInputs
 from .posterior import Posterior, posterior_of
+from .reader import Reader
 from .scatter import Scatter
 from .similar import similar
 
@@ -195,6 +197,21 @@ class Inference(DocumentInputs):
         """
         texts = one_text(a, "the first text"), one_text(b, "the second text")
         return explain_match(texts, self.posterior(list(texts)), self._reader())
+
+    @property
+    def encoder(self) -> "Inference":
+        """The fitted state, which later fits do not change."""
+        return copy(self)
+
+    @property
+    def reader(self) -> Reader | None:
+        """``reader_``."""
+        return self.reader_
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the vectors."""
+        return self._n_features_out
 
     @property
     def mean_direction_(self) -> Floats:

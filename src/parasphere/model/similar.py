@@ -3,14 +3,11 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Block
+from ..sphere.neighbours import nearest
 from .posterior import unit_rows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Match(NamedTuple):
@@ -63,23 +60,6 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
             del row[k:]
         start += len(documents)
     return best
-
-
-def nearest(queries: NDArray[Any], documents: NDArray[Any], k: int) -> tuple[Ints, Floats]:
-    """Return positions and cosines, (n_queries, k), of the unit rows nearest to each query, best first.
-
-    One matrix product finds the candidates. Its last bits depend on how many rows are multiplied at once, so the
-    cosines of the candidates are computed again one by one.
-    """
-    scores = queries @ documents.T
-    k = min(k, len(documents))
-    spare = min(len(documents), k + 8)  # candidates that rounding may have put in the wrong place
-    positions = np.argpartition(-scores, spare - 1, axis=1)[:, :spare] if spare < len(documents) else None
-    if positions is None:
-        positions = np.broadcast_to(np.arange(len(documents)), scores.shape)
-    exact = np.einsum("qd,qkd->qk", queries, documents[positions])
-    order = np.lexsort((positions, -exact), axis=1)[:, :k]
-    return np.take_along_axis(positions, order, 1).astype(np.int64), np.take_along_axis(exact, order, 1)
 
 
 def _item(column: Any, i: Any) -> str | None:
