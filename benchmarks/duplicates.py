@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from benchmarks.search import paragraphs
 from parasphere import SphericalParagraphModel
-from parasphere.search import duplicates
-from parasphere.search.near_duplicates import THRESHOLD
+from parasphere.search import THRESHOLD, duplicates
 from parasphere.places import GLOVE
 
 PARAGRAPHS, COPIES = 20_000, 1_000
@@ -62,7 +62,9 @@ def _similarities(model: SphericalParagraphModel, copies: list[str], texts: list
     """Return the similarities of copies and originals, (n_copies, n_texts), by name."""
     index = model.index([*copies, *texts])
     offsets = index.offsets[: len(copies)] @ index.offsets[len(copies) :].T
-    rows = index.lexical.tfidf()  # type: ignore[union-attr]
+    assert index.bm25 is not None
+    starts, words, values = index.bm25.tfidf()
+    rows = sparse.csr_array((values, words, starts), (len(index), len(index.bm25.words)))
     shared = (rows[: len(copies)] @ rows[len(copies) :].T).toarray()
     return {"offset": offsets, "tf-idf": shared, "mean of both": (offsets + shared) / 2}
 

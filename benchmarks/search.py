@@ -67,7 +67,7 @@ def run() -> dict[str, Any]:
         seconds["open for the first time, with all checks"] = time.perf_counter() - start
         milliseconds["open"] = 1e3 * best(lambda: Index.load(Path(folder, "index")))
     return {
-        "paragraphs": len(texts), "dim": index.offsets.shape[1], "postings": len(index.lexical.documents),
+        "paragraphs": len(texts), "dim": index.offsets.shape[1], "postings": len(index.bm25.documents),
         "megabytes": size / 1e6, "seconds": seconds, "milliseconds": milliseconds, "bars": BARS,
     }  # fmt: skip
 

@@ -76,29 +76,29 @@ struct Rows {
 
 std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::handle given_words, nb::handle given_values,
                                                nb::handle given_rare, nb::handle given_reach,
-                                               const nb::tuple& given_holders, double threshold, std::int64_t first,
+                                               const nb::tuple& given_postings, double threshold, std::int64_t first,
                                                nb::handle given_pairs, nb::handle given_cosines) {
     const Rows rows{{given_starts, "starts"}, {given_words, "words"}, {given_values, "values"}};
     const Array<const std::int64_t> rare(given_rare, "rare");
     const Array<const float> reach(given_reach, "reach");
-    if (given_holders.size() != 3) {
-        refuse("holders must be 3 arrays (begins, documents, reach), not ", given_holders.size());
+    if (given_postings.size() != 3) {
+        refuse("postings must be 3 arrays (starts, documents, reach), not ", given_postings.size());
     }
-    const Array<const std::int64_t> begins(given_holders[0], "holders.begins");
-    const Array<const std::int32_t> documents(given_holders[1], "holders.documents");
-    const Array<const float> reaches(given_holders[2], "holders.reach");
+    const Array<const std::int64_t> firsts(given_postings[0], "postings.starts");
+    const Array<const std::int32_t> documents(given_postings[1], "postings.documents");
+    const Array<const float> reaches(given_postings[2], "postings.reach");
     const Array<std::int64_t, 2> pairs(given_pairs, "pairs");
     const Array<double> cosines(given_cosines, "cosines");
     const std::size_t n = rare.count();
     rows.starts.expect_size(0, n + 1, "one more than rare");
     rows.values.expect_size(0, rows.words.count(), "one per word of a document");
     reach.expect_size(0, rows.words.count(), "one per word of a document");
-    reaches.expect_size(0, documents.count(), "one per holder");
+    reaches.expect_size(0, documents.count(), "one per posting");
     pairs.expect_size(0, cosines.count(), "one per cosine");
     pairs.expect_size(1, 2, "two documents");
     expect_threshold(threshold);
-    if (begins.count() == 0) {
-        refuse("holders.begins must have one number more than there are words, and hence at least one");
+    if (firsts.count() == 0) {
+        refuse("postings.starts must have one number more than there are words, and hence at least one");
     }
     if (n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
         refuse("rare must be of at most ", std::numeric_limits<std::int32_t>::max(), " documents, not ", n);
@@ -123,19 +123,19 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
             refuse("rare must be within the words of a document, which begin at ", own.begin, ", not ", common);
         }
         for (std::size_t i = own.end; i-- > static_cast<std::size_t>(common);) {  // the rarest word first
-            const std::size_t word = index_below(begins.count() - 1, rows.words[i], "words");
-            const Range holders = range_at(begins, word, documents.count());
-            std::size_t at = holders.begin;
-            for (; at < holders.end; ++at) {
+            const std::size_t word = index_below(firsts.count() - 1, rows.words[i], "words");
+            const Range own_postings = range_at(firsts, word, documents.count());
+            std::size_t at = own_postings.begin;
+            for (; at < own_postings.end; ++at) {
                 const float bound = reach[i] * reaches[at];
                 if (static_cast<double>(bound) < least) {  // so it is for all that follow, and for less rare words
                     break;
                 }
-                const std::int32_t holder = documents[at];
-                if (holder >= marked) {
+                const std::int32_t candidate = documents[at];
+                if (candidate >= marked) {
                     continue;
                 }
-                const std::size_t other = index_below(n, holder, documents.name());
+                const std::size_t other = index_below(n, candidate, documents.name());
                 if (seen[other] == marked) {
                     continue;
                 }
@@ -144,13 +144,13 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
                 const double cosine = rows.cosine(own, its);
                 interrupts.worked(own.size() + its.size());
                 if (cosine >= threshold * rounding) {
-                    pairs.row(count)[0] = holder;
+                    pairs.row(count)[0] = candidate;
                     pairs.row(count)[1] = marked;
                     cosines[count] = std::min(cosine, 1.0);
                     ++count;  // at most `doc` times for each document, for which there is room
                 }
             }
-            interrupts.worked(at - holders.begin + 1);
+            interrupts.worked(at - own_postings.begin + 1);
         }
     }
     return {n, count};
@@ -163,7 +163,7 @@ void bind_duplicates(nb::module_& kernels) {
                 argument("rare"), argument("reach"),
                 "Write where the rare words of each document begin, and the length of its vector up to each word.");
     kernels.def("find_pairs", find_pairs, argument("starts"), argument("words"), argument("values"), argument("rare"),
-                argument("reach"), nb::arg("holders"), nb::arg("threshold"), nb::arg("first"), argument("pairs"),
+                argument("reach"), nb::arg("postings"), nb::arg("threshold"), nb::arg("first"), argument("pairs"),
                 argument("cosines"),
                 "Find the pairs of documents from ``first`` on with earlier ones; return where there was no room, and "
                 "the number.\n\n"

@@ -1,4 +1,4 @@
-// Search: scores of the words that queries and documents share (BM25), and the best documents so far.
+// Ranking: scores of the words that queries and documents share (BM25), and the rows of largest scores.
 //
 // The postings of an index come from a file, which may be damaged.
 #include "best.hpp"
@@ -10,6 +10,19 @@
 
 namespace parasphere {
 namespace {
+
+PARASPHERE_VECTORISED std::size_t skip_stretches(const float* scores, std::size_t from, std::size_t count, float least) {
+    for (; from + stretch <= count; from += stretch) {
+        int above = 0;
+        for (std::size_t i = from; i < from + stretch; ++i) {
+            above |= scores[i] > least ? 1 : 0;
+        }
+        if (above != 0) {
+            break;
+        }
+    }
+    return from;
+}
 
 // A field of a tuple, which has to have so many.
 nb::handle field(const nb::tuple& given, std::size_t place, std::size_t size, const char* names) {
@@ -25,7 +38,7 @@ struct Postings {
         : starts(field(given, 0, 4, names), "starts"),
           documents(field(given, 1, 4, names), "documents"),
           counts(field(given, 2, 4, names), "counts"),
-          flatness(field(given, 3, 4, names), "flatness") {
+          norms(field(given, 3, 4, names), "norms") {
         if (starts.count() == 0) {
             refuse("starts must have one number more than there are words, and hence at least one");
         }
@@ -37,20 +50,20 @@ struct Postings {
         return range_at(starts, index_below(starts.count() - 1, word, "words"), documents.count());
     }
 
-    static constexpr const char* names = "starts, documents, counts, flatness";
+    static constexpr const char* names = "starts, documents, counts, norms";
     Array<const std::int64_t> starts;
     Array<const std::int32_t> documents;
     Array<const std::uint16_t> counts;
-    Array<const float> flatness;
+    Array<const float> norms;
 };
 
 // The words of each query, and their weights.
-struct Asked {
-    explicit Asked(const nb::tuple& given)
+struct QueryTerms {
+    explicit QueryTerms(const nb::tuple& given)
         : ends(field(given, 0, 3, names), "ends"),
           words(field(given, 1, 3, names), "words"),
           weights(field(given, 2, 3, names), "weights") {
-        weights.expect_size(0, words.count(), "one per asked word");
+        weights.expect_size(0, words.count(), "one per query term");
     }
 
     // The places of the words of a query.
@@ -66,44 +79,44 @@ struct Asked {
 
 // What a word counts for in a document: less than `most`, however often it occurs.
 template <typename Float>
-Float saturated(Float count, Float flatness, Float most) {
-    const Float due = count + flatness;
-    if (due == 0) {
-        refuse("counts must be above 0 where flatness is 0");
+Float saturated(Float count, Float norm, Float most) {
+    const Float denominator = count + norm;
+    if (denominator == 0) {
+        refuse("counts must be above 0 where norms are 0");
     }
-    return most * count / due;
+    return most * count / denominator;
 }
 
-void add_word_scores(const nb::tuple& given_asked, const nb::tuple& given_postings, double most, double scale,
+void add_word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, double most, double scale,
                      std::int64_t begin, nb::handle given_cursors, nb::handle given_scores, std::int64_t end) {
     const Postings postings(given_postings);
-    const Asked asked(given_asked);
+    const QueryTerms terms(given_terms);
     const Array<std::int64_t> cursors(given_cursors, "cursors");
     const Array<float, 2> scores(given_scores, "scores");
-    cursors.expect_size(0, asked.words.count(), "one per asked word");
-    scores.expect_size(0, asked.ends.count(), "one row per query");
+    cursors.expect_size(0, terms.words.count(), "one per query term");
+    scores.expect_size(0, terms.ends.count(), "one row per query");
     if (begin < 0) {
         refuse("begin must be at least 0, not ", begin);
     }
-    // Documents from `begin` on up to `limit` have a flatness and a column of scores.
-    std::int64_t limit = std::min(end, static_cast<std::int64_t>(postings.flatness.count()));
+    // Documents from `begin` on up to `limit` have a norm and a column of scores.
+    std::int64_t limit = std::min(end, static_cast<std::int64_t>(postings.norms.count()));
     if (limit > begin) {
         limit = begin + std::min(limit - begin, static_cast<std::int64_t>(scores.size(1)));
     }
 
     std::size_t work = 0;
-    for (const std::int32_t word : asked.words.all()) {
+    for (const std::int32_t word : terms.words.all()) {
         work += postings.of(word).size();
     }
     const Unlocked unlocked(work);
     Interrupts interrupts;
     const float most_single = static_cast<float>(most);
-    for (std::size_t query = 0; query < asked.ends.count(); ++query) {
+    for (std::size_t query = 0; query < terms.ends.count(); ++query) {
         const std::span<float> row = scores.row(query);
-        const Range own = asked.of(query);
+        const Range own = terms.of(query);
         for (std::size_t i = own.begin; i < own.end; ++i) {
-            const auto weight = static_cast<float>(scale * asked.weights[i]);
-            const std::size_t last = postings.of(asked.words[i]).end;
+            const auto weight = static_cast<float>(scale * terms.weights[i]);
+            const std::size_t last = postings.of(terms.words[i]).end;
             const std::size_t from = index_below(postings.documents.count() + 1, cursors[i], "cursors");
             std::size_t at = from;
             for (; at < last; ++at) {
@@ -116,7 +129,7 @@ void add_word_scores(const nb::tuple& given_asked, const nb::tuple& given_postin
                            " on, but document ", doc, " comes next");
                 }
                 const float value = saturated(static_cast<float>(postings.counts[at]),
-                                              postings.flatness[static_cast<std::size_t>(doc)], most_single);
+                                              postings.norms[static_cast<std::size_t>(doc)], most_single);
                 row[static_cast<std::size_t>(doc - begin)] += weight * value;
             }
             interrupts.worked(2 * (at - from) + 1);
@@ -125,35 +138,35 @@ void add_word_scores(const nb::tuple& given_asked, const nb::tuple& given_postin
     }
 }
 
-void word_scores(const nb::tuple& given_asked, const nb::tuple& given_postings, double most, nb::handle given_positions,
+void word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, double most, nb::handle given_positions,
                  nb::handle given_scores) {
     const Postings postings(given_postings);
-    const Asked asked(given_asked);
+    const QueryTerms terms(given_terms);
     const Array<const std::int64_t, 2> positions(given_positions, "positions");
     const Array<double, 2> scores(given_scores, "scores");
-    positions.expect_size(0, asked.ends.count(), "one row per query");
+    positions.expect_size(0, terms.ends.count(), "one row per query");
     scores.expect_size(0, positions.size(0), "one row per query");
     scores.expect_size(1, positions.size(1), "one column per position");
-    const std::size_t documents = postings.flatness.count();
+    const std::size_t n_docs = postings.norms.count();
 
-    const Unlocked unlocked(100 * positions.size(1) * asked.words.count() + positions.count());
+    const Unlocked unlocked(100 * positions.size(1) * terms.words.count() + positions.count());
     Interrupts interrupts;
-    for (std::size_t query = 0; query < asked.ends.count(); ++query) {
+    for (std::size_t query = 0; query < terms.ends.count(); ++query) {
         const std::span<double> row = scores.row(query);
         std::fill(row.begin(), row.end(), 0.0);
-        const Range own = asked.of(query);
+        const Range own = terms.of(query);
         for (std::size_t i = own.begin; i < own.end; ++i) {
-            const double weight = asked.weights[i];
-            const Range held = postings.of(asked.words[i]);
-            const std::span<const std::int32_t> holders = postings.documents.all().subspan(held.begin, held.size());
+            const double weight = terms.weights[i];
+            const Range held = postings.of(terms.words[i]);
+            const std::span<const std::int32_t> docs = postings.documents.all().subspan(held.begin, held.size());
             for (std::size_t column = 0; column < row.size(); ++column) {
                 interrupts.worked(100);
-                const std::size_t doc = index_below(documents, positions.row(query)[column], "positions");
-                const auto found = std::lower_bound(holders.begin(), holders.end(), static_cast<std::int64_t>(doc));
-                if (found != holders.end() && *found == static_cast<std::int64_t>(doc)) {
-                    const std::size_t at = held.begin + static_cast<std::size_t>(found - holders.begin());
+                const std::size_t doc = index_below(n_docs, positions.row(query)[column], "positions");
+                const auto found = std::lower_bound(docs.begin(), docs.end(), static_cast<std::int64_t>(doc));
+                if (found != docs.end() && *found == static_cast<std::int64_t>(doc)) {
+                    const std::size_t at = held.begin + static_cast<std::size_t>(found - docs.begin());
                     row[column] += weight * saturated(static_cast<double>(postings.counts[at]),
-                                                      static_cast<double>(postings.flatness[doc]), most);
+                                                      static_cast<double>(postings.norms[doc]), most);
                 }
             }
         }
@@ -227,13 +240,17 @@ void keep_best(nb::handle given_scores, std::int64_t size, std::int64_t begin, n
 
 }  // namespace
 
+std::size_t first_stretch(std::span<const float> scores, std::size_t from, float least) {
+    return skip_stretches(scores.data(), from, scores.size(), least);
+}
+
 void bind_ranking(nb::module_& kernels) {
-    kernels.def("add_word_scores", add_word_scores, nb::arg("asked"), nb::arg("postings"), nb::arg("most"),
+    kernels.def("add_word_scores", add_word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
                 nb::arg("scale"), nb::arg("begin"), argument("cursors"), argument("scores"), nb::arg("end"),
                 "Add the scores of words, times ``scale``, to those of documents from ``begin`` to ``end``.\n\n"
                 "``cursors`` has the first posting of each word that is not before ``begin``, and is moved beyond "
                 "these documents.");
-    kernels.def("word_scores", word_scores, nb::arg("asked"), nb::arg("postings"), nb::arg("most"),
+    kernels.def("word_scores", word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
                 argument("positions"), argument("scores"),
                 "Write the scores of the words of some documents per query, in float64, (n_queries, k).");
     kernels.def("keep_best", keep_best, argument("scores"), nb::arg("size"), nb::arg("begin"), argument("best"),

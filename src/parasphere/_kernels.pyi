@@ -24,7 +24,7 @@ def csr_sums(ends: _Ints, columns: _Ints, data: _F8, weights: _F8, out: _F8) -> 
 # duplicates
 def find_rare(starts: _I8, values: _F8, threshold: float, rare: _I8, reach: _F4) -> None: ...
 def find_pairs(
-    starts: _I8, words: _I4, values: _F8, rare: _I8, reach: _F4, holders: tuple[_I8, _I4, _F4], threshold: float,
+    starts: _I8, words: _I4, values: _F8, rare: _I8, reach: _F4, postings: tuple[_I8, _I4, _F4], threshold: float,
     first: int, pairs: _I8, cosines: _F8,
 ) -> tuple[int, int]: ...  # fmt: skip
 
@@ -62,9 +62,6 @@ def judge(
     pieces: _Pieces, some: _I8, drawn: _I4, log_q: _F4, parameters: _Parameters, threads: int
 ) -> tuple[float, int]: ...
 
-# neighbours
-def largest(scores: _F4, places: _I8) -> None: ...
-
 # phrases
 class PhraseTable:
     def __init__(self, parents: _I8, words: _I4, entries: _I4) -> None: ...
@@ -87,13 +84,13 @@ def cut(
 def draw(table: _I4, state: _U8, drawn: _I4) -> None: ...
 
 # ranking
-_Asked: TypeAlias = tuple[_I8, _I4, _F8]  # ends, words, weights
-_Postings: TypeAlias = tuple[_I8, _I4, NDArray[np.uint16], _F4]  # starts, documents, counts, flatness
+_QueryTerms: TypeAlias = tuple[_I8, _I4, _F8]  # ends, words, weights
+_Postings: TypeAlias = tuple[_I8, _I4, NDArray[np.uint16], _F4]  # starts, documents, counts, norms
 
 def add_word_scores(
-    asked: _Asked, postings: _Postings, most: float, scale: float, begin: int, cursors: _I8, scores: _F4, end: int
+    terms: _QueryTerms, postings: _Postings, most: float, scale: float, begin: int, cursors: _I8, scores: _F4, end: int
 ) -> None: ...
-def word_scores(asked: _Asked, postings: _Postings, most: float, positions: _I8, scores: _F8) -> None: ...
+def word_scores(terms: _QueryTerms, postings: _Postings, most: float, positions: _I8, scores: _F8) -> None: ...
 def keep_best(scores: _F4, size: int, begin: int, best: _F4, positions: _I8) -> None: ...
 
 # rows

@@ -90,8 +90,8 @@ def find_rare() -> list[Any]:
 
 @honest("find_pairs")
 def find_pairs() -> list[Any]:
-    holders = np.array([0, 2, 5, 8]), np.array([0, 2, 0, 1, 2, 0, 1, 2], I4), np.ones(8, F4)
-    return [STARTS.copy(), WORDS.copy(), np.full(8, 0.57), STARTS[:-1].copy(), np.ones(8, F4), holders, 0.8, 0,
+    postings = np.array([0, 2, 5, 8]), np.array([0, 2, 0, 1, 2, 0, 1, 2], I4), np.ones(8, F4)
+    return [STARTS.copy(), WORDS.copy(), np.full(8, 0.57), STARTS[:-1].copy(), np.ones(8, F4), postings, 0.8, 0,
             np.zeros((9, 2), I8), np.zeros(9)]  # fmt: skip
 
 
@@ -156,11 +156,6 @@ def judge() -> list[Any]:
     return [*joint(), 2]
 
 
-@honest("largest")
-def largest() -> list[Any]:
-    return [floats(3, 40).astype(F4), np.zeros((3, 4), I8)]
-
-
 def phrase_parts() -> list[Any]:
     return [np.array([0, 4, 1]), np.array([1, 2, 2], I4), np.array([-1, -1, -1, -1, 0, 1, 3], I4)]
 
@@ -186,20 +181,20 @@ def draw() -> list[Any]:
     return [np.arange(7, dtype=I4), np.array([7], np.uint64), np.zeros(20, I4)]
 
 
-def asked_of_postings() -> list[Any]:
-    asked = np.array([1, 3]), np.array([0, 1, 2], I4), floats(3)
+def terms_and_postings() -> list[Any]:
+    terms = np.array([1, 3]), np.array([0, 1, 2], I4), floats(3)
     postings = np.array([0, 2, 4, 5]), np.array([0, 1, 1, 3, 2], I4), np.ones(5, np.uint16), np.ones(5, F4)
-    return [asked, postings]
+    return [terms, postings]
 
 
 @honest("add_word_scores")
 def add_word_scores() -> list[Any]:
-    return [*asked_of_postings(), 2.2, 0.5, 0, np.array([0, 2, 4]), np.zeros((2, 5), F4), 5]
+    return [*terms_and_postings(), 2.2, 0.5, 0, np.array([0, 2, 4]), np.zeros((2, 5), F4), 5]
 
 
 @honest("word_scores")
 def word_scores() -> list[Any]:
-    return [*asked_of_postings(), 2.2, np.array([[0, 1, 4], [3, 2, 1]]), np.zeros((2, 3))]
+    return [*terms_and_postings(), 2.2, np.array([[0, 1, 4], [3, 2, 1]]), np.zeros((2, 3))]
 
 
 @honest("keep_best")

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from parasphere import _kernels
 from parasphere.search import near_duplicates
+from parasphere.search.bm25 import TfIdf
 
 F4 = np.float32
 
@@ -40,10 +41,10 @@ def test_rare_words_begin_where_the_vector_is_long_enough(threshold: float) -> N
 @pytest.mark.parametrize("room", [1, 1 << 16])
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
 def test_pairs_are_those_of_all_that_are_similar(threshold: float, room: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(near_duplicates, "ROOM", room)
+    monkeypatch.setattr(near_duplicates, "PAIRS_PER_CALL", room)
     rows = rows_of(60, 30, 2)
     cosines = (rows @ rows.T).toarray()
-    found = list(near_duplicates._pairs(rows, threshold))
+    found = list(near_duplicates._pairs(TfIdf(rows.indptr.astype(np.int64), rows.indices, rows.data), threshold))
     pairs = np.concatenate([each for each, _ in found])
     values = np.concatenate([each for _, each in found])
     due = {(i, j) for j in range(60) for i in range(j) if cosines[i, j] >= threshold}
@@ -78,9 +79,9 @@ def good() -> dict[str, Any]:
 
 def find(**changed: Any) -> Any:
     a = good() | changed
-    holders = a["begins"], a["documents"], a["reaches"]
+    postings = a["begins"], a["documents"], a["reaches"]
     rest = a["threshold"], a["first"], a["pairs"], a["cosines"]
-    return _kernels.find_pairs(a["starts"], a["words"], a["values"], a["rare"], a["reach"], holders, *rest)
+    return _kernels.find_pairs(a["starts"], a["words"], a["values"], a["rare"], a["reach"], postings, *rest)
 
 
 def test_a_good_call() -> None:
@@ -105,12 +106,12 @@ def test_a_good_call() -> None:
         ("rare", np.array([0, -2]), "rare must be within the words of a document, which begin at 2, not -2"),
         ("rare", np.array([0, 1]), "rare must be within the words of a document"),
         ("reach", np.zeros(5, F4), "reach must have size 4"),
-        ("begins", np.array([0, 2, 9]), "holders.begins must rise from 0 to at most 4, but 9 follows 2"),
-        ("begins", np.array([0, 2, -4]), "holders.begins must rise"),
-        ("begins", np.array([], np.int64), "holders.begins must have one number more"),
-        ("documents", np.array([-1, 1, -1, 1], np.int32), "holders.documents must be from 0 to below 2, not -1"),
-        ("documents", None, "holders.documents must be an array, not None"),
-        ("reaches", np.zeros(3, F4), "holders.reach must have size 4"),
+        ("begins", np.array([0, 2, 9]), "postings.starts must rise from 0 to at most 4, but 9 follows 2"),
+        ("begins", np.array([0, 2, -4]), "postings.starts must rise"),
+        ("begins", np.array([], np.int64), "postings.starts must have one number more"),
+        ("documents", np.array([-1, 1, -1, 1], np.int32), "postings.documents must be from 0 to below 2, not -1"),
+        ("documents", None, "postings.documents must be an array, not None"),
+        ("reaches", np.zeros(3, F4), "postings.reach must have size 4"),
         ("threshold", np.nan, "threshold must be above 0 and at most 1, not nan"),
         ("threshold", 0.0, "threshold must be above 0"),
         ("first", -1, "first must be from 0 to the 2 documents, not -1"),

@@ -19,7 +19,7 @@ def postings(docs: int = 50, words: int = 9, seed: int = 0) -> list[np.ndarray]:
     return [starts, documents, counts, rng.uniform(0.3, 4, docs).astype(F4)]
 
 
-def asked(queries: int = 4, words: int = 9, seed: int = 0) -> list[np.ndarray]:
+def query_terms(queries: int = 4, words: int = 9, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     ends = np.cumsum(rng.integers(0, 5, queries))
     return [ends, rng.integers(0, words, ends[-1]).astype(np.int32), rng.normal(size=ends[-1])]
@@ -27,21 +27,21 @@ def asked(queries: int = 4, words: int = 9, seed: int = 0) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("width", [1, 7, 50, 80])
 def test_scores_of_words_block_by_block(width: int) -> None:
-    (starts, documents, counts, flatness), (ends, words, weights) = postings(), asked()
+    (starts, documents, counts, norms), (ends, words, weights) = postings(), query_terms()
     due = np.ones((len(ends), 50), F4)
     first = 0
     for query, end in enumerate(ends):
         for word, weight in zip(words[first:end], weights[first:end], strict=True):
             for at in range(starts[word], starts[word + 1]):
                 doc = documents[at]
-                value = F4(2.2) * F4(counts[at]) / (F4(counts[at]) + flatness[doc])
+                value = F4(2.2) * F4(counts[at]) / (F4(counts[at]) + norms[doc])
                 due[query, doc] += F4(0.4 * weight) * value
         first = end
     cursors = starts[words]
     found = []
     for begin in range(0, 50, width):
         scores = np.ones((len(ends), width), F4)
-        given = tuple(asked()), tuple(postings()), 2.2, 0.4, begin, cursors, scores, begin + width
+        given = tuple(query_terms()), tuple(postings()), 2.2, 0.4, begin, cursors, scores, begin + width
         _kernels.add_word_scores(*given)
         found.append(scores)
     assert np.concatenate(found, axis=1)[:, :50].tobytes() == due.tobytes()
@@ -49,7 +49,7 @@ def test_scores_of_words_block_by_block(width: int) -> None:
 
 
 def test_scores_of_words_of_some_documents() -> None:
-    (starts, documents, counts, flatness), (ends, words, weights) = postings(), asked()
+    (starts, documents, counts, norms), (ends, words, weights) = postings(), query_terms()
     positions = np.random.default_rng(1).integers(0, 50, (len(ends), 30))
     due = np.zeros(positions.shape)
     first = 0
@@ -58,11 +58,11 @@ def test_scores_of_words_of_some_documents() -> None:
             for word, weight in zip(words[first:end], weights[first:end], strict=True):
                 for at in range(starts[word], starts[word + 1]):
                     if documents[at] == doc:
-                        count, flat = float(counts[at]), float(flatness[doc])
+                        count, flat = float(counts[at]), float(norms[doc])
                         due[query, column] += weight * (2.2 * count / (count + flat))
         first = end
     scores = np.full(positions.shape, np.nan)
-    _kernels.word_scores(tuple(asked()), tuple(postings()), 2.2, positions, scores)
+    _kernels.word_scores(tuple(query_terms()), tuple(postings()), 2.2, positions, scores)
     assert scores.tobytes() == due.tobytes()
 
 
@@ -111,7 +111,7 @@ class TestWrong:
             (1, np.zeros(3, np.int64), "documents must be int32"),
             (2, np.zeros(3, np.uint16), "counts must have size .*one per posting"),
             (2, None, "counts must be an array, not None"),
-            (3, np.ones((5, 1), F4), "flatness must be float32 with 1 axis"),
+            (3, np.ones((5, 1), F4), "norms must be float32 with 1 axis"),
         ],
     )
     def test_postings(self, field: int, value: Any, message: str) -> None:
@@ -134,7 +134,7 @@ class TestWrong:
             (2, np.ones(4), "weights must have size 3"),
         ],
     )
-    def test_asked(self, field: int, value: Any, message: str) -> None:
+    def test_query_terms(self, field: int, value: Any, message: str) -> None:
         mine: list[Any] = [np.array([3]), np.array([0, 1, 2], np.int32), np.ones(3)]
         mine[field] = value
         with pytest.raises(ValueError, match=message):
@@ -156,29 +156,29 @@ class TestWrong:
 
     def test_numbers(self) -> None:
         with pytest.raises(ValueError, match="begin must be at least 0, not -1"):
-            self.both(asked(), postings(), begin=-1)
+            self.both(query_terms(), postings(), begin=-1)
         for cursor in (-1, 2**62):
             with pytest.raises(ValueError, match="cursors must be from 0 to below"):
-                self.both(asked(), postings(), cursors=np.full(asked()[0][-1], cursor))
-        cursors = np.zeros(asked()[0][-1], np.int64)
+                self.both(query_terms(), postings(), cursors=np.full(query_terms()[0][-1], cursor))
+        cursors = np.zeros(query_terms()[0][-1], np.int64)
         cursors.flags.writeable = False
         with pytest.raises(ValueError, match="cursors is written to"):
-            self.both(asked(), postings(), cursors=cursors)
+            self.both(query_terms(), postings(), cursors=cursors)
         with pytest.raises(ValueError, match="scores must be contiguous"):
-            self.both(asked(), postings(), scores=np.zeros((4, 9), F4)[:, ::2])
+            self.both(query_terms(), postings(), scores=np.zeros((4, 9), F4)[:, ::2])
         with pytest.raises(TypeError):
-            self.both(asked(), postings(), begin=2**63)
-        self.both(asked(), postings(), most=np.nan, scale=np.inf)
+            self.both(query_terms(), postings(), begin=2**63)
+        self.both(query_terms(), postings(), most=np.nan, scale=np.inf)
         own = postings()
         own[2][:], own[3][:] = 0, 0
-        with pytest.raises(ValueError, match="counts must be above 0 where flatness is 0"):
+        with pytest.raises(ValueError, match="counts must be above 0 where norms are 0"):
             self.both([np.array([9]), np.arange(9, dtype=np.int32), np.ones(9)], own)
 
     def test_tuples(self) -> None:
-        with pytest.raises(ValueError, match=r"a tuple of 4 arrays is due \(starts, documents, counts, flatness\)"):
-            self.both(asked(), postings()[:3])
+        with pytest.raises(ValueError, match=r"a tuple of 4 arrays is due \(starts, documents, counts, norms\)"):
+            self.both(query_terms(), postings()[:3])
         with pytest.raises(ValueError, match="a tuple of 3 arrays is due"):
-            self.both([*asked(), 3], postings())
+            self.both([*query_terms(), 3], postings())
         with pytest.raises(TypeError):
             _kernels.word_scores(None, tuple(postings()), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
 

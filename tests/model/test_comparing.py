@@ -8,9 +8,10 @@ from scipy import integrate
 
 from parasphere import CorpusError, ParasphereError, ScoreWarning, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model import Bags, Scatter
-from parasphere.model.comparing import cosines, unit_rows
+from parasphere.model.comparing import cosines
 from parasphere.model.posterior import mapped
 from parasphere.sphere import vmf
+from parasphere.sphere.rows import unit_rows
 
 WORDS = ["north", "east", "up", "west", "south"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north", "south east", "south"]

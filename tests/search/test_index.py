@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
-from parasphere.search import ranking
-from parasphere.search.fusion import Fusion
+from parasphere.search import Fusion
+from parasphere.sphere import neighbours
 from parasphere.storage import load, save
 
 RNG = np.random.default_rng(5)
@@ -69,11 +69,10 @@ def test_results_depend_on_neither_batches_nor_threads_nor_blocks(
 ) -> None:
     alone = [index.search(query, 20) for query in QUERIES]
     assert index.search(QUERIES, 20) == alone
-    monkeypatch.setattr(ranking, "BLOCK", 50)
-    monkeypatch.setattr(ranking, "QUERIES", 3)
+    monkeypatch.setattr(neighbours, "BLOCK", 50)
+    monkeypatch.setattr(neighbours, "QUERY_BATCH", 3)
     assert index.search(QUERIES, 20) == alone
-    index.model.n_jobs = 4
-    assert index.search(QUERIES, 20) == alone
+    assert index.search(QUERIES, 20, n_jobs=4) == alone
     assert index.search(QUERIES, 10_000) == [index.search(query, len(TEXTS)) for query in QUERIES]
     assert len(index.search(QUERIES[0], 10_000)) == len(TEXTS)
 

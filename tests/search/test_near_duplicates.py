@@ -39,7 +39,7 @@ def test_all_pairs_are_found(texts: list[str], threshold: float) -> None:
 
 
 def test_many_pairs_are_found_in_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_duplicates, "ROOM", 1)
+    monkeypatch.setattr(near_duplicates, "PAIRS_PER_CALL", 1)
     found = duplicates(["kiwi plum"] * 30, 1.0)
     assert [(pair.first, pair.second) for pair in found] == [(i, j) for i in range(30) for j in range(i + 1, 30)]
 

@@ -1,6 +1,5 @@
 """The commands of search: index, search, duplicates."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from typer import Argument, Option
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, load_encoder, out, print_json, reading, say, styled
+from .common import documents, out, print_json, reading, say, styled
 
 if TYPE_CHECKING:
     from ..model import Match
@@ -51,15 +50,16 @@ def index(
         parasphere index model texts.txt --out index
         parasphere index model news.csv --text-column body --id-column id --out index
     """
-    from ..search import Index
+    from ..estimator import SphericalParagraphModel
     from ..storage import check_target
 
     check_target(folder, "index")  # before the work rather than after it
-    encoder = load_encoder(model, vectors, threads)
+    estimator = SphericalParagraphModel.load(model, vectors=vectors)
+    estimator.n_jobs = threads
     with reading("reading", corpus) as at:
-        made = Index.empty(encoder, dtype="float16" if half else "float32", texts=not no_texts, words=not no_words)
-        made.add(
-            documents(corpus), id_column, text=text_column, encoding=encoding, format=format, null=null, progress=at,
+        made = estimator.index(
+            documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
+            words=not no_words, text=text_column, encoding=encoding, format=format, null=null, progress=at,
         )  # fmt: skip
     if graph:
         made.make_graph()
@@ -104,14 +104,13 @@ def search(
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
     loaded = Index.load(folder, vectors=vectors)
-    loaded.model = replace(loaded.model, n_jobs=threads)
     if approximate and loaded.graph is None:
         raise ParasphereError(
             f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
             "option, or make the index with 'parasphere index ... --graph'."
         )
     if queries is None:
-        matches = loaded.search(query, k, weight=weight, exact=not approximate)
+        matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
         if as_json:
             print_json([match._asdict() for match in matches])
         else:
@@ -124,7 +123,7 @@ def search(
     texts = [text for block in read for text in block.texts.to_pylist()]
     if not texts:
         raise ParasphereError(f"{queries} holds no queries; one per line is needed.")
-    found = loaded.search(texts, k, weight=weight, exact=not approximate)
+    found = loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads)
     if as_json:
         print_json([
             {"query": text, "matches": [match._asdict() for match in matches]}

@@ -132,7 +132,7 @@ class Explorer:
     def _seen(self, place: int, text: str, k: int, row: int | None = None) -> dict[str, Any]:
         """Return a text as a model sees it; ``row`` is its place if it is one of the documents."""
         own = self.landscapes[place]
-        posterior = own.index.model.posterior([text])
+        posterior = own.index.encoder.posterior([text])
         certainty = float(posterior.mean_length[0])
         facts = {
             "certainty": certainty,
@@ -168,10 +168,10 @@ class Explorer:
         if not asked.strip():
             return pieces(text, [], length)
         index = self.landscapes[place].index
-        words = index.model.explain_match(asked, text).words_b
-        marks = marked(text, words, index.model.text_reader.tokenizer)
-        assert index.lexical is not None
-        split = index.lexical.tokenizer
+        words = index.encoder.explain_match(asked, text).words_b
+        marks = marked(text, words, index.encoder.text_reader.tokenizer)
+        assert index.bm25 is not None
+        split = index.bm25.tokenizer
         shared = set(split(asked))
         also = [word for word in split(text) if word in shared]
         taken = {mark.begin for mark in marks}
@@ -192,7 +192,7 @@ class Explorer:
     @staticmethod
     def _unknown(own: Landscape, text: str) -> list[str]:
         """Return the words of a text that have no vector, each once."""
-        units = own.index.model.text_reader.lookup.units(text)
+        units = own.index.encoder.text_reader.lookup.units(text)
         return [visible(word) for word in dict.fromkeys(word for word, row in units if row < 0)][:20]
 
     def _text(self, row: int) -> str:

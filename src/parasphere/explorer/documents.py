@@ -95,7 +95,7 @@ def read_documents(
 def read_index(folder: str | Path, *, vectors: Any = None) -> tuple[Index, Documents]:
     """Load an index and return it with its texts, which must have been kept."""
     index = Index.load(folder, vectors=vectors)
-    if index.texts is None or index.lexical is None:
+    if index.texts is None or index.bm25 is None:
         kept = "--no-texts" if index.texts is None else "--no-words"
         raise ParasphereError(f"{folder} was made with {kept}; the explorer shows texts and words: make it without.")
     n = len(index)

@@ -91,10 +91,10 @@ def landscape_of(
         index = Index.empty(Encoder.of(model))
         index.add(held)
     tell("finding topics")
-    topics = SphericalTopics(index.model, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
+    topics = SphericalTopics(index.encoder, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
     tell("drawing the map")
     points = _framed(neighbour_map(topics.vectors(held), seed))
-    certainty = index.model.posterior(held).mean_length.astype(np.float32)
+    certainty = index.encoder.posterior(held).mean_length.astype(np.float32)
     made = Landscape(name, index, topics, points, topics.labels_.astype(np.int32), certainty)
     if folder is not None:
         _keep(folder, key, made, with_index=not isinstance(model, Index))

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..errors import ParasphereError
 from ..printable import visible
-from ..search.lexical import Lexical
+from ..search import BM25
+from ..text import AnyTokenizer
 from ..topics.words import likelihood_ratio
 from .documents import DAY, Documents
 from .highlighting import EXCERPT, Marked, located, pieces
@@ -36,9 +37,9 @@ def check_rows(rows: Rows, n_docs: int) -> None:
 def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -> dict[str, Any]:
     """Return the words that set documents apart, their topics and labels, and the most typical of them."""
     check_rows(rows, len(documents))
-    lexical = landscapes[0].index.lexical
-    assert lexical is not None
-    words = words_apart(lexical, rows, len(documents))
+    bm25 = landscapes[0].index.bm25
+    assert bm25 is not None
+    words = words_apart(bm25, rows)
     typical = _typical_first(landscapes[0], rows)[:SHOWN]
     scores = {word["word"]: word["score"] for word in words[:MARKED]}
     return {
@@ -46,11 +47,11 @@ def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -
         "words": [word | {"word": visible(word["word"])} for word in words],
         "topics": [_largest(own.topic[rows]) for own in landscapes],
         "labels": _largest(documents.labels[rows]) if documents.label_names else [],
-        "texts": [_listed(documents, lexical, scores, int(row)) for row in typical],
+        "texts": [_listed(documents, bm25.tokenizer, scores, int(row)) for row in typical],
     }
 
 
-def words_apart(lexical: Lexical, rows: Rows, n_docs: int, k: int = WORDS) -> list[dict[str, Any]]:
+def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
     """Return the words that tell some documents from the others best, best first.
 
     They are those with the largest shares in the log-likelihood ratio between these documents and all of them
@@ -62,22 +63,19 @@ def words_apart(lexical: Lexical, rows: Rows, n_docs: int, k: int = WORDS) -> li
         ``word``, ``score``, 0 to 1, and in how many of these documents (``inside``) and of the others (``outside``) it
         occurs. Nothing if all documents are chosen.
     """
-    if len(rows) == n_docs:
+    if len(rows) == len(bm25):
         return []
-    chosen = np.zeros(n_docs, bool)
+    chosen = np.zeros(len(bm25), bool)
     chosen[rows] = True
-    hits = chosen[lexical.documents]
-    inside = _per_word(lexical, np.where(hits, lexical.counts, 0))
-    both = np.stack([inside, _per_word(lexical, lexical.counts) - inside])
-    scores = likelihood_ratio(both.astype(np.float64))[0]
+    (inside, texts_inside), (outside, texts_outside) = bm25.frequencies(chosen), bm25.frequencies(~chosen)
+    scores = likelihood_ratio(np.stack([inside, outside]).astype(np.float64))[0]
     best = np.argsort(-scores, kind="stable")[:k]
-    texts, all_texts = _per_word(lexical, hits), np.diff(lexical.starts)
     return [
         {
-            "word": lexical.words.word(int(w)),
+            "word": bm25.words.word(int(w)),
             "score": float(scores[w] / scores[best[0]]),
-            "inside": int(texts[w]),
-            "outside": int(all_texts[w] - texts[w]),
+            "inside": int(texts_inside[w]),
+            "outside": int(texts_outside[w]),
         }
         for w in best
         if scores[w] > 0
@@ -119,12 +117,6 @@ def export_table(
     return pa.table(columns)
 
 
-def _per_word(lexical: Lexical, numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the sum of the numbers of the postings of each word."""
-    sums = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
-    return np.asarray(np.diff(sums[lexical.starts]))
-
-
 def _typical_first(own: Landscape, rows: Rows) -> Rows:
     """Return rows in the order of their cosines with the mean of all of them, largest first."""
     offsets = own.index.offsets[rows].astype(np.float32)
@@ -138,9 +130,9 @@ def _largest(codes: NDArray[np.int32]) -> list[dict[str, int]]:
     return [{"code": int(code), "count": int(counts[code])} for code in best if counts[code]]
 
 
-def _listed(documents: Documents, lexical: Lexical, scores: dict[str, float], row: int) -> dict[str, Any]:
+def _listed(documents: Documents, tokenizer: AnyTokenizer, scores: dict[str, float], row: int) -> dict[str, Any]:
     text = documents.texts[row].as_py()
-    words = [word for word in lexical.tokenizer(text) if word in scores]
-    spans = located(text, words, lexical.tokenizer)
+    words = [word for word in tokenizer(text) if word in scores]
+    spans = located(text, words, tokenizer)
     marks = [Marked(*span, scores[word]) for span, word in zip(spans, words, strict=True) if span is not None]
     return {"row": row, "id": visible(documents.ids[row].as_py()), "pieces": pieces(text, marks, EXCERPT)}

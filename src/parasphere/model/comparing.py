@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sphere import vmf
+from ..sphere.rows import unit_rows
 from .equations import Prior
-from .posterior import Posterior, unit_rows
+from .posterior import Posterior
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def log_bayes_factor(a: Posterior, b: Posterior, prior: Prior) -> Floats:
 
 def cosines(a: Floats, b: Floats) -> Floats:
     """Return the cosines of rows, pair by pair; 0 where a row is 0: (n, dim), (n, dim) -> (n,)."""
-    return np.asarray(np.einsum("ij,ij->i", unit_rows(a), unit_rows(b)).clip(-1.0, 1.0))
+    return np.asarray(np.einsum("ij,ij->i", unit_rows(a, np.float64), unit_rows(b, np.float64)).clip(-1.0, 1.0))
 
 
 def doubts(a: Posterior, b: Posterior) -> Floats:
@@ -56,7 +57,7 @@ def doubts(a: Posterior, b: Posterior) -> Floats:
     where ``g`` is the part of the direction of ``y`` across ``x``, and ``h`` that of ``x`` across ``y``. It falls to 0
     as the texts grow, and is ``tr(W^4) / tr(W^2)^2``, that of two random directions, if neither says anything.
     """
-    u, v = unit_rows(a.offset), unit_rows(b.offset)
+    u, v = unit_rows(a.offset, np.float64), unit_rows(b.offset, np.float64)
     cosine = np.einsum("ij,ij->i", u, v)[:, None]
     one, other = _errors(a, v - cosine * u), _errors(b, u - cosine * v)
     together = one.across * other.across * _trace_of_power(a, 4) + one.more * other.more * _dots(one, other) ** 2

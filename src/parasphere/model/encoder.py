@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from .. import storage
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, StoreError
+from ..sphere.rows import unit_rows
 from ..storage import WRONG_FACTS, check_types, storable
 from .bags import Bags
 from .comparing import cosines, doubts, log_bayes_factor
 from .equations import Prior
 from .explain import Explanation, MatchExplanation, explain, explain_match
 from .inputs import is_numeric
-from .posterior import Floats, Posterior, Space, check_space, posterior_of, unit_rows, vectors_of
+from .posterior import Floats, Posterior, Space, check_space, posterior_of, vectors_of
 from .reader import Reader
 from .sampling import Sampled, draw
 from .scatter import Scatter
@@ -165,7 +166,7 @@ class Encoder:
                 f"similarity compares rows of numbers of the same dimension, as encode returns them, not {a.dtype} "
                 f"{a.shape} and {b.dtype} {b.shape}; compare(a, b) takes texts."
             )
-        return np.asarray(unit_rows(a.astype(np.float64)) @ unit_rows(b.astype(np.float64)).T)
+        return np.asarray(unit_rows(a, np.float64) @ unit_rows(b, np.float64).T)
 
     def information(self, X: Any) -> Floats:
         """Return how much each document says of its direction, (n_docs,), in nats (:attr:`Posterior.information`)."""

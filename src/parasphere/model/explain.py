@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .posterior import Floats, Posterior, unit_rows
+from ..sphere.rows import unit_rows
+from .posterior import Floats, Posterior
 from .reader import Reader
 
 
@@ -70,7 +71,7 @@ class MatchExplanation(NamedTuple):
 
 def explain_match(texts: tuple[str, str], posterior: Posterior, reader: Reader) -> MatchExplanation:
     """Return the part of each word in the similarity of two texts, whose posteriors are given."""
-    directions = unit_rows(posterior.offset)
+    directions = unit_rows(posterior.offset, np.float64)
     similarity = float(directions[0] @ directions[1])
     parts = [_parts(text, posterior, doc, directions[1 - doc], similarity, reader) for doc, text in enumerate(texts)]
     return MatchExplanation(similarity, parts[0][0], parts[1][0], parts[0][1], parts[1][1])

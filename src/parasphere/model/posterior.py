@@ -7,8 +7,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import map_shifted_rows, unit_combinations
+from .._kernels import map_shifted_rows
 from ..sphere import vmf
+from ..sphere.rows import unit_rows
 from . import equations
 from .bags import Bags
 from .equations import Prior
@@ -101,7 +102,7 @@ class Posterior:
     def vectors(self, space: Space) -> NDArray[Any]:
         """Return unit vectors in a space, (n_docs, dim): directions, or the directions of offsets (0 for offset 0)."""
         check_space(space)
-        return self.direction if space == "direction" else of_unit_length(self.offset)
+        return self.direction if space == "direction" else unit_rows(self.offset)
 
     def in_metric(self, rows: Floats) -> Floats:
         """Return rows times the metric of the offsets: (n, dim) -> (n, dim)."""
@@ -162,20 +163,4 @@ def mapped(rows: Floats, whitening: Floats | None) -> Floats:
     map_shifted_rows(
         np.ascontiguousarray(rows), np.ones(n_rows), np.zeros(width), whitening, np.zeros(n_rows, bool), result
     )
-    return result
-
-
-def unit_rows(rows: NDArray[np.floating]) -> Floats:
-    """Return rows divided by their lengths, in float64; rows of zeros stay."""
-    return _divided(rows, np.float64)
-
-
-def of_unit_length(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return :func:`unit_rows` in the type of the rows."""
-    return _divided(rows, rows.dtype)
-
-
-def _divided(rows: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    result, nothing = np.empty(rows.shape, dtype), np.zeros(rows.shape[1])
-    unit_combinations(np.ascontiguousarray(rows), np.ones(len(rows)), nothing, nothing, result)
     return result

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Block
-from .posterior import unit_rows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..sphere.neighbours import nearest
+from ..sphere.rows import unit_rows
 
 
 class Match(NamedTuple):
@@ -49,12 +47,12 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
-    queries = unit_rows(queries)
+    queries = unit_rows(queries, np.float64)
     best: list[list[Match]] = [[] for _ in queries]
     start = 0
     for block, offsets in among:
         start = start if block is None else block.start
-        documents = unit_rows(offsets)
+        documents = unit_rows(offsets, np.float64)
         ids, texts = (None, None) if block is None else (block.ids, None if block.tokenised else block.texts)
         for row, positions, scores in zip(best, *nearest(queries, documents, k), strict=True):
             for i, score in zip(positions, scores, strict=True):
@@ -63,23 +61,6 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
             del row[k:]
         start += len(documents)
     return best
-
-
-def nearest(queries: NDArray[Any], documents: NDArray[Any], k: int) -> tuple[Ints, Floats]:
-    """Return positions and cosines, (n_queries, k), of the unit rows nearest to each query, best first.
-
-    One matrix product finds the candidates. Its last bits depend on how many rows are multiplied at once, so the
-    cosines of the candidates are computed again one by one.
-    """
-    scores = queries @ documents.T
-    k = min(k, len(documents))
-    spare = min(len(documents), k + 8)  # candidates that rounding may have put in the wrong place
-    positions = np.argpartition(-scores, spare - 1, axis=1)[:, :spare] if spare < len(documents) else None
-    if positions is None:
-        positions = np.broadcast_to(np.arange(len(documents)), scores.shape)
-    exact = np.einsum("qd,qkd->qk", queries, documents[positions])
-    order = np.lexsort((positions, -exact), axis=1)[:, :k]
-    return np.take_along_axis(positions, order, 1).astype(np.int64), np.take_along_axis(exact, order, 1)
 
 
 def _item(column: Any, i: Any) -> str | None:

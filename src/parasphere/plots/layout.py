@@ -16,8 +16,8 @@ from scipy import sparse
 
 from .._kernels import attract_and_repel, nearest_in_cells
 from ..errors import ParasphereError
+from ..sphere.neighbours import largest_products
 from ..sphere.rows import unit_rows
-from ..topics.neighbours import nearest
 from .scene import median
 
 Floats = NDArray[np.float64]
@@ -119,7 +119,7 @@ def _oriented(axes: NDArray[Any]) -> NDArray[Any]:
 def _graph(rows: Rows, seed: int) -> sparse.coo_array:
     """Return the edges between neighbours, (n, n), weighted by UMAP's fuzzy union of what both ends see."""
     n, k = len(rows), min(NEIGHBOURS, len(rows) - 1)
-    places = nearest(rows, rows, k + 1) if n <= EXACT else _in_cells(rows, k + 1, seed)
+    places = largest_products(rows, rows, k + 1) if n <= EXACT else _in_cells(rows, k + 1, seed)
     cosines = np.einsum("ij,ikj->ik", rows, rows[places]) if n <= EXACT else _cosines(rows, places)
     away = np.where(places == np.arange(n)[:, None], np.inf, np.maximum(1 - cosines, 0).astype(np.float64))
     order = np.argsort(away, axis=1, kind="stable")[:, :k]
@@ -149,7 +149,7 @@ def _in_cells(rows: Rows, k: int, seed: int) -> NDArray[np.int64]:
     n = len(rows)
     rng = np.random.default_rng(seed)
     centres = rows[np.sort(rng.choice(n, n // CELL, replace=False))]
-    cells = nearest(rows, centres, CELLS)
+    cells = largest_products(rows, centres, CELLS)
     order = np.argsort(cells[:, 0], kind="stable")
     ends = np.searchsorted(cells[order, 0], np.arange(len(centres) + 1))
     places = np.empty((n, k), np.int64)

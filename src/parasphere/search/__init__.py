@@ -1,6 +1,8 @@
 """Searching documents: the index, BM25, its fusion with the cosines of vectors, and near-duplicates."""
 
+from .bm25 import BM25
+from .fusion import Fusion
 from .index import Index
 from .near_duplicates import THRESHOLD, Duplicate, duplicates
 
-__all__ = ["THRESHOLD", "Duplicate", "Index", "duplicates"]
+__all__ = ["BM25", "THRESHOLD", "Duplicate", "Fusion", "Index", "duplicates"]

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ..errors import ParasphereError, import_extra
 
-CANDIDATES = 64  # per query, at least: their exact scores decide, so that more are never worse
+MIN_CANDIDATES = 64  # per query, which are ranked by their exact scores
 
 
 class Graph:
-    """The graph of the neighbours of unit rows, as usearch writes it.
+    """The graph of the neighbours of unit rows, in the format of usearch.
 
     Parameters
     ----------
@@ -23,16 +23,16 @@ class Graph:
         self.data = data
 
     @classmethod
-    def of(cls, rows: NDArray[Any], threads: int) -> "Graph":
+    def build(cls, rows: NDArray[Any], threads: int) -> "Graph":
         """Return the graph of rows; their positions are its keys."""
         graph = _usearch()(ndim=rows.shape[1], metric="ip", dtype="f16")
         graph.add(np.arange(len(rows), dtype=np.uint64), np.asarray(rows, np.float32), threads=threads)
         return cls(np.frombuffer(bytes(graph.save()), np.uint8))
 
     def nearest(self, queries: NDArray[Any], count: int, threads: int) -> NDArray[np.int64]:
-        """Return the positions of about the nearest rows to each query, (n_queries, count)."""
-        found = self._graph.search(np.asarray(queries, np.float32), count, threads=threads)
-        positions = np.asarray(found.keys, np.int64).reshape(len(queries), -1)
+        """Return the positions of nearly the nearest rows to each query, (n_queries, count)."""
+        matches = self._graph.search(np.asarray(queries, np.float32), count, threads=threads)
+        positions = np.asarray(matches.keys, np.int64).reshape(len(queries), -1)
         if positions.shape[1] != min(count, len(self._graph)):
             raise ParasphereError("the graph of neighbours finds too few of them: make it again by adding documents")
         return positions

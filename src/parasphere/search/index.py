@@ -1,9 +1,9 @@
 """Indexes: the documents of a corpus, read once, to be searched many times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +13,20 @@ from numpy.typing import DTypeLike, NDArray
 from .. import storage
 from ..corpus import Block, one_text
 from ..errors import ParasphereError, StoreError
-from ..model import Match, n_threads
-from ..model.posterior import unit_rows
-from ..storage import WRONG_FACTS, check_types, storable
-from .approximate import CANDIDATES, Graph
-from .fusion import SAMPLE, Fusion, find_fusion
-from .index_columns import DTYPES, KIND, WORDS, as_arrays, check_arrays, check_distinct, columns
-from .lexical import Lexical, lexical_tokenizer
+from ..model import Encoder, Match, n_threads
+from ..sphere.rows import unit_rows
+from ..storage import WRONG_FACTS, Arrays, check_layouts, check_types, storable
+from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from ..vectors import WordVectors
+from .approximate import MIN_CANDIDATES, Graph
+from .bm25 import BM25, bm25_tokenizer
+from .fusion import SAMPLE_SIZE, Fusion, find_fusion
 from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
-from .ranking import Question, Ranked, rank, rank_among
+from .ranking import Hits, Queries, rank, rank_among
+
+KIND = "index"
+DTYPES = (np.float32, np.float16)
+BM25_ARRAYS = ("starts", "documents", "counts", "lengths")
 
 
 @dataclass(eq=False, repr=False)
@@ -32,23 +37,23 @@ class Index:
     A search ranks documents by the cosine of their offsets with that of the query, which finds what is about the same,
     and by the words that they share with it (BM25), which also finds names and numbers that have no vector::
 
-        score = (1 - weight) cosine + weight scale words
+        score = (1 - weight) cosine + weight scale BM25
 
     Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, by how
     well each part finds the second half of a text, given words of its first half: when the first documents are added,
-    and again when a small index, of less than 1,024 texts, has grown to about twice its size.
+    and again when an index of less than 1,024 texts has grown to about twice its size.
 
     Attributes
     ----------
-    model : SphericalParagraphModel
-        The model that reads documents and queries: a copy, which later fits do not change.
+    encoder : Encoder
+        Encodes documents and queries; later fits of the model do not change it.
     offsets : (n_docs, dim) float32 or float16
         Unit vectors of the documents; 0 for documents without known words.
     ids : (n_docs,) Arrow column of strings
-        The ids of the documents; without ids of your own, their numbers in the order in which they were added.
+        The ids of the documents; by default their numbers, in the order in which they were added.
     texts : (n_docs,) Arrow column of strings, or None
         The texts, if they are kept.
-    lexical : Lexical or None
+    bm25 : BM25 or None
         The words of the documents; None if searches use offsets alone.
     fusion : Fusion
         The weight and the scale of words.
@@ -71,29 +76,23 @@ class Index:
     3
     """
 
-    model: Any  # a fitted SphericalParagraphModel, whose module imports this one
+    encoder: Encoder
     offsets: NDArray[Any]
     ids: pa.LargeStringArray
     texts: pa.LargeStringArray | None
-    lexical: Lexical | None
+    bm25: BM25 | None
     fusion: Fusion = field(default_factory=Fusion)
     added: int = 0
     graph: Graph | None = None
 
     @classmethod
-    def empty(cls, model: Any, *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True) -> Self:
+    def empty(cls, encoder: Encoder, *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True) -> Self:
         """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
         nothing = pa.array([], pa.large_string())
-        tokenizer = lexical_tokenizer(model.text_reader.tokenizer)
-        return cls(
-            model,
-            np.empty((0, model.dim), dtype),
-            nothing,
-            nothing if texts else None,
-            Lexical.of(nothing, tokenizer) if words else None,
-        )
+        bm25 = BM25.from_texts(nothing, bm25_tokenizer(encoder.text_reader.tokenizer)) if words else None
+        return cls(encoder, np.empty((0, encoder.dim), dtype), nothing, nothing if texts else None, bm25)
 
     def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
         """Add documents; they come after those that are there.
@@ -108,42 +107,42 @@ class Index:
             Passed to :func:`parasphere.corpus.blocks`.
         """
         offsets, names, texts = [self.offsets], [self.ids], [self.texts]
-        lexical = [] if self.lexical is None else [self.lexical]
+        bm25 = [] if self.bm25 is None else [self.bm25]
         sample, added = _Sample(), self.added
-        small = self.lexical is not None and len(self) < SAMPLE
+        small = self.bm25 is not None and len(self) < SAMPLE_SIZE
         if small and self.texts is not None:
             sample.add(self.texts)
-        for block, posterior in self.model.stream(source, **columns, **({} if ids is None else {"id": ids})):
-            offsets.append(unit_rows(posterior.offset).astype(self.offsets.dtype))
+        for block, posterior in self.encoder.stream(source, **columns, **({} if ids is None else {"id": ids})):
+            offsets.append(unit_rows(posterior.offset, np.float64).astype(self.offsets.dtype))
             names.append(_names(block, added))
             added += len(block)
             if self.texts is not None:
                 if block.tokenised:
                     raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
                 texts.append(block.texts)
-            if self.lexical is not None:
-                lexical.append(Lexical.of(block.texts, self.lexical.tokenizer))
+            if self.bm25 is not None:
+                bm25.append(BM25.from_texts(block.texts, self.bm25.tokenizer))
                 sample.add(block.texts)
-        together = pa.concat_arrays(names)
-        check_distinct(together)
-        doubled = len(together).bit_length() > len(self).bit_length()
+        all_names = pa.concat_arrays(names)
+        check_distinct(all_names)
+        doubled = len(all_names).bit_length() > len(self).bit_length()
         fusion = self.fusion
-        if self.lexical is not None and small and doubled and sample.seen > len(together) // 2:
-            fusion = find_fusion(pa.concat_arrays(sample.parts), self.model, self.lexical.tokenizer)
-        self._hold(
+        if self.bm25 is not None and small and doubled and sample.seen > len(all_names) // 2:
+            fusion = find_fusion(pa.concat_arrays(sample.parts), self._offsets, self.bm25.tokenizer)
+        self._replace(
             offsets=np.concatenate(offsets),
-            ids=together,
+            ids=all_names,
             texts=None if self.texts is None else pa.concat_arrays(texts),
-            lexical=None if self.lexical is None else Lexical.joined(lexical),
+            bm25=None if self.bm25 is None else BM25.concatenate(bm25),
             fusion=fusion,
             added=added,
         )
 
-    def _hold(self, **fields: Any) -> None:
-        """Hold other documents, which have no graph yet: at once, so that Ctrl-C leaves all fields or none changed."""
+    def _replace(self, **fields: Any) -> None:
+        """Replace the documents, and drop the graph: at once, so that Ctrl-C leaves all or none changed."""
         self.__dict__.update(fields, graph=None)
 
-    def remove(self, ids: Any) -> None:
+    def remove(self, ids: str | int | Iterable[str | int]) -> None:
         """Remove documents; those after them move up.
 
         Parameters
@@ -151,24 +150,26 @@ class Index:
         ids : str or sequence of str
             Numbers are ids too, as in :meth:`add`.
         """
-        asked = [str(each) for each in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
-        places = pc.index_in(pa.array(asked, pa.large_string()), value_set=self.ids)
-        if places.null_count:
-            missing = asked[pc.index(places.is_null(), True).as_py()]
+        names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
+        positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
+        if positions.null_count:
+            missing = names[pc.index(positions.is_null(), True).as_py()]
             raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
         kept = np.ones(len(self), bool)
-        kept[np.asarray(places)] = False
-        self._hold(
+        kept[np.asarray(positions)] = False
+        self._replace(
             offsets=self.offsets[kept],
             ids=self.ids.filter(pa.array(kept)),
             texts=None if self.texts is None else self.texts.filter(pa.array(kept)),
-            lexical=None if self.lexical is None else self.lexical.kept(kept),
+            bm25=None if self.bm25 is None else self.bm25.select(kept),
         )
 
-    def search(self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True) -> Any:
+    def search(
+        self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
+    ) -> Any:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.
 
-        The threads are those of the model's ``n_jobs``. Exact results do not depend on them, nor on the other queries.
+        Exact results depend on neither ``n_jobs`` nor the other queries.
 
         Parameters
         ----------
@@ -179,6 +180,8 @@ class Index:
         exact : bool, default=True
             False compares the offsets of some candidates only (:meth:`make_graph`), which pays off above a million
             documents.
+        n_jobs : int, default=None
+            Number of threads; -1 is one per core, None is ``n_jobs`` of the model.
 
         Returns
         -------
@@ -193,20 +196,20 @@ class Index:
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
         several = not isinstance(queries, str)
-        texts = _queries(queries)
-        question, known = self._question(texts, weight)
+        texts = _checked_queries(queries)
+        encoded, known = self._encode(texts, weight)
         if len(self) and not several and not known[0]:
-            lacking = "has a vector, or they cancel each other out" if question.asked is None else "is known"
+            lacking = "has a vector, or they cancel each other out" if encoded.terms is None else "is known"
             raise ParasphereError(f"no word of the query {texts[0]!r} {lacking}, so nothing can be found by it")
-        threads = n_threads(self.model.n_jobs)
+        threads = n_threads(self.encoder.n_jobs if n_jobs is None else n_jobs)
         if exact or not len(self):
-            ranked = rank(question, self.offsets, self.lexical, k, threads)
+            hits = rank(encoded, self.offsets, self.bm25, k, threads)
         else:
-            near = self.make_graph().nearest(question.offsets, min(max(4 * k, CANDIDATES), len(self)), threads)
-            ranked = rank_among(near, question, self.offsets, self.lexical, k, threads)
-        rows = zip(known.tolist(), *ranked, strict=True)
-        found = [self._matches(Ranked(*row)) if is_known else [] for is_known, *row in rows]
-        return found if several else found[0]
+            near = self.make_graph().nearest(encoded.offsets, min(max(4 * k, MIN_CANDIDATES), len(self)), threads)
+            hits = rank_among(near, encoded, self.offsets, self.bm25, k, threads)
+        rows = zip(known.tolist(), *hits, strict=True)
+        matches = [self._matches(Hits(*row)) if is_known else [] for is_known, *row in rows]
+        return matches if several else matches[0]
 
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
@@ -214,7 +217,7 @@ class Index:
         It takes minutes per million documents, is saved with the index, and is lost if documents change.
         """
         if self.graph is None:
-            self.graph = Graph.of(self.offsets, n_threads(self.model.n_jobs))
+            self.graph = Graph.build(self.offsets, n_threads(self.encoder.n_jobs))
         return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD) -> list[Duplicate]:
@@ -225,12 +228,12 @@ class Index:
         threshold : float, default=0.6
             The smallest similarity (:func:`parasphere.search.duplicates`).
         """
-        if self.lexical is None:
+        if self.bm25 is None:
             raise ParasphereError("duplicates are found by words, and the index was made with words=False")
-        return similar_pairs(self.lexical, threshold)
+        return similar_pairs(self.bm25, threshold)
 
     def save(self, folder: str | Path) -> None:
-        """Write the index and its model to a folder, replacing an earlier index in one step; nothing is pickled.
+        """Write the index and its encoder to a folder, replacing an earlier index in one step; nothing is pickled.
 
         Parameters
         ----------
@@ -242,7 +245,14 @@ class Index:
         storage.save(folder, KIND, arrays, facts)
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> "Index":
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        vectors: str | Path | WordVectors | None = None,
+        tokenizer: AnyTokenizer | None = None,
+        verify: bool = True,
+    ) -> "Index":
         """Map a saved index into memory.
 
         Parameters
@@ -272,80 +282,144 @@ class Index:
     def __repr__(self) -> str:
         return f"Index of {len(self):,} documents in {self.offsets.shape[1]} dimensions"
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def to_saved(self) -> tuple[dict[str, Any], Arrays]:
         """Return the facts and arrays of a saved index."""
         weight, scale = self.fusion
-        facts = {"model": self.model, "weight": weight, "scale": scale, "added": self.added}
-        arrays = {"offsets": self.offsets} | as_arrays("ids", self.ids)
+        facts = {"encoder": self.encoder, "weight": weight, "scale": scale, "added": self.added}
+        arrays = {"offsets": self.offsets} | _string_arrays("ids", self.ids)
         arrays |= {} if self.graph is None else {"graph": self.graph.data}
-        arrays |= {} if self.texts is None else as_arrays("texts", self.texts)
-        if self.lexical is not None:
-            arrays |= {"words.bytes": self.lexical.words.data, "words.ends": self.lexical.words.offsets}
-            arrays |= {f"words.{name}": getattr(self.lexical, name) for name in WORDS}
+        arrays |= {} if self.texts is None else _string_arrays("texts", self.texts)
+        if self.bm25 is not None:
+            arrays |= {"words.bytes": self.bm25.words.data, "words.ends": self.bm25.words.offsets}
+            arrays |= {f"words.{name}": getattr(self.bm25, name) for name in BM25_ARRAYS}
         return facts, arrays
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: Arrays, _given: Any) -> Self:
         """Make an index of saved facts and arrays."""
         check_types({"weight": float, "scale": float, "added": int}, facts)
-        model, fusion, added = facts["model"], Fusion(float(facts["weight"]), float(facts["scale"])), facts["added"]
-        tokenizer = lexical_tokenizer(model.text_reader.tokenizer)
-        offsets, ids, texts, lexical = columns(arrays, tokenizer)
-        graph = Graph(arrays["graph"]) if "graph" in arrays else None
-        index = cls(model, offsets, ids, texts, lexical, fusion, added, graph)
-        counts = {len(each) for each in (offsets, ids, texts, lexical) if each is not None}
-        if len(counts) > 1 or offsets.shape[1:] != (model.dim,) or added < len(index):
+        encoder, added = facts["encoder"], facts["added"]
+        fusion = Fusion(float(facts["weight"]), float(facts["scale"]))
+        if encoder.reader is None:
+            raise ParasphereError("its model cannot read texts")
+        parts = _Columns.of(arrays, bm25_tokenizer(encoder.reader.tokenizer))
+        index = cls(encoder, *parts, fusion, added, Graph(arrays["graph"]) if "graph" in arrays else None)
+        sizes = {len(part) for part in parts if part is not None}
+        if len(sizes) > 1 or index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
         if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):
             raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
         return index
 
-    def _question(self, texts: list[str], weight: float | None) -> tuple[Question, NDArray[np.bool_]]:
-        """Return what is asked, and of which queries something is known."""
-        weight = (0.0 if self.lexical is None else self.fusion.weight) if weight is None else float(weight)
+    def _offsets(self, texts: pa.Array) -> NDArray[np.float64]:
+        """Return the unit offsets of texts or token lists, (n_docs, dim), without a warning of unknown words."""
+        return unit_rows(self.encoder.posterior(self.encoder.text_reader.bags(texts)).offset, np.float64)
+
+    def _encode(self, texts: list[str], weight: float | None) -> tuple[Queries, NDArray[np.bool_]]:
+        """Return queries to be ranked, and for which of them a word is known."""
+        weight = (0.0 if self.bm25 is None else self.fusion.weight) if weight is None else float(weight)
         if not 0 <= weight <= 1:
             raise ValueError(f"weight must be between 0 (offsets alone) and 1 (words alone), not {weight:g}")
-        if weight and self.lexical is None:
+        if weight and self.bm25 is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
         # Not by read: a query of words that only the index knows is no reason for a warning.
-        reader = self.model.text_reader
-        bags = reader.bags(pa.array(texts, pa.large_string()))
-        offsets = unit_rows(self.model.posterior(bags).offset)
-        asked = None if self.lexical is None or not weight else self.lexical.asked(texts)
+        bags = self.encoder.text_reader.bags(pa.array(texts, pa.large_string()))
+        offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
+        terms = None if self.bm25 is None or not weight else self.bm25.terms(texts)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
-        if asked is not None:  # an unknown word finds documents that have it, which the words of the index tell
-            known &= bags.lengths > bags.unknown * reader.unknown_weight * (1 + 1e-9)
-            known |= np.diff(asked.ends, prepend=0) > 0
-        return Question(offsets, asked, 1 - weight, weight * self.fusion.scale), np.asarray(known)
+        if terms is not None:  # words without a vector have an offset, but find nothing unless the index has them
+            known &= bags.lengths > bags.unknown * self.encoder.text_reader.unknown_weight * (1 + 1e-9)
+            known |= np.diff(terms.ends, prepend=0) > 0
+        return Queries(offsets, terms, 1 - weight, weight * self.fusion.scale), np.asarray(known)
 
-    def _matches(self, row: Ranked) -> list[Match]:
-        ids, texts = (None if column is None else column.take(pa.array(row.positions)).to_pylist()
-                      for column in (self.ids, self.texts))  # fmt: skip
-        numbers = zip(row.positions.tolist(), row.cosines.tolist(), row.scores.tolist(), strict=True)
-        return [
-            Match(position, cosine, None if ids is None else ids[i], None if texts is None else texts[i], score)
-            for i, (position, cosine, score) in enumerate(numbers)
-        ]
+    def _matches(self, hits: Hits) -> list[Match]:
+        """Return the documents of one query."""
+        positions = pa.array(hits.positions)
+        ids = self.ids.take(positions).to_pylist()
+        texts = [None] * len(ids) if self.texts is None else self.texts.take(positions).to_pylist()
+        return list(map(Match, hits.positions.tolist(), hits.cosines.tolist(), ids, texts, hits.scores.tolist()))
+
+
+def check_arrays(arrays: Arrays) -> None:
+    """Raise unless all numbers and strings of the arrays of a file are possible."""
+    try:
+        own = {name.removeprefix(f"{KIND}."): array for name, array in arrays.items()}
+        offsets, ids, texts, bm25 = _Columns.of(own, Tokenizer())
+        if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
+            raise ParasphereError("its offsets are no unit vectors")
+        for column in (ids, texts):
+            if column is not None:
+                column.validate(full=True)
+        check_distinct(ids)
+        if bm25 is not None:
+            bm25.words.check_utf8()
+            bm25.words.table  # noqa: B018  (raises if a word is repeated)
+            bm25.check()
+    except WRONG_FACTS as error:
+        raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
+
+
+def check_distinct(ids: pa.LargeStringArray) -> None:
+    """Raise if two documents have the same id."""
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = pc.value_counts(ids)
+        twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
+        raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
+
+
+class _Columns(NamedTuple):
+    """The documents of an index."""
+
+    offsets: NDArray[Any]
+    ids: pa.LargeStringArray
+    texts: pa.LargeStringArray | None
+    bm25: BM25 | None
+
+    @classmethod
+    def of(cls, arrays: Arrays, tokenizer: AnyTokenizer) -> "_Columns":
+        """Return the documents of saved arrays, whose types and shapes are checked."""
+        offsets, bm25 = arrays["offsets"], None
+        if offsets.ndim != 2 or offsets.dtype not in DTYPES:
+            raise ParasphereError(f"its offsets are {offsets.dtype} of shape {offsets.shape}")
+        if "words.ends" in arrays:
+            words = Vocabulary.from_buffers(arrays["words.bytes"], arrays["words.ends"], trusted=True)
+            postings: dict[str, Any] = {name: arrays[f"words.{name}"] for name in BM25_ARRAYS}
+            bm25 = BM25(tokenizer, words, **postings)
+        texts = _strings("texts", arrays) if "texts.ends" in arrays else None
+        return cls(offsets, _strings("ids", arrays), texts, bm25)
 
 
 class _Sample:
-    """Texts at equal distances in a corpus whose size is not known, at most twice as many as are needed."""
+    """A systematic sample of a corpus of unknown size: every n-th text, where n doubles as the sample fills up."""
 
     def __init__(self) -> None:
         self.parts: list[pa.Array] = []
         self.step, self.seen = 1, 0
 
     def add(self, texts: pa.Array) -> None:
-        """Read the next texts of the corpus."""
-        places = np.arange(-self.seen % self.step, len(texts), self.step)
+        """Add the next texts of the corpus."""
+        chosen = np.arange(-self.seen % self.step, len(texts), self.step)
         self.seen += len(texts)
-        self.parts.append(texts.take(pa.array(places)))
-        while sum(map(len, self.parts)) > SAMPLE:
-            together = pa.concat_arrays(self.parts)
-            self.parts, self.step = [together.take(pa.array(np.arange(0, len(together), 2)))], 2 * self.step
+        self.parts.append(texts.take(pa.array(chosen)))
+        while sum(map(len, self.parts)) > SAMPLE_SIZE:
+            merged = pa.concat_arrays(self.parts)
+            self.parts, self.step = [merged.take(pa.array(np.arange(0, len(merged), 2)))], 2 * self.step
 
 
-def _queries(queries: Any) -> list[str]:
+def _string_arrays(name: str, column: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
+    """Return a column of strings as the arrays of a file."""
+    data, offsets = string_buffers(column)
+    return {f"{name}.bytes": data[offsets[0] : offsets[-1]], f"{name}.ends": offsets - offsets[0]}
+
+
+def _strings(name: str, arrays: Arrays) -> pa.LargeStringArray:
+    """Return the column of strings of the arrays of a file."""
+    data, offsets = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
+    check_layouts({"bytes": data, "ends": offsets}, {"bytes": "u1[bytes]", "ends": "i8[docs+1]"})
+    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _checked_queries(queries: Any) -> list[str]:
     if isinstance(queries, str | bytes):
         return [one_text(queries, "the query")]
     if not isinstance(queries, Sequence | np.ndarray) or not len(queries):

@@ -17,15 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .._kernels import find_pairs, find_rare
 from ..corpus import blocks
 from ..text import AnyTokenizer, Tokenizer
-from .lexical import Lexical, lexical_tokenizer
+from .bm25 import BM25, TfIdf, bm25_tokenizer
 
 THRESHOLD = 0.6  # copies with a fifth of their words changed are above it, other neighbours below (see above)
-ROOM = 1 << 16  # pairs that are found at a time, at least
+PAIRS_PER_CALL = 1 << 16  # at least: one document may have as many pairs as there are documents
 
 
 class Duplicate(NamedTuple):
@@ -67,19 +66,18 @@ def duplicates(
     >>> [(pair.first, pair.second, round(pair.similarity, 3)) for pair in pairs]
     [(0, 2, 1.0)]
     """
-    tokenizer = lexical_tokenizer(Tokenizer() if tokenizer is None else tokenizer)
-    parts = [Lexical.of(block.texts, tokenizer) for block in blocks(source, **columns)]
-    return similar_pairs(Lexical.joined(parts), threshold) if parts else []
+    tokenizer = bm25_tokenizer(Tokenizer() if tokenizer is None else tokenizer)
+    parts = [BM25.from_texts(block.texts, tokenizer) for block in blocks(source, **columns)]
+    return similar_pairs(BM25.concatenate(parts), threshold) if parts else []
 
 
-def similar_pairs(lexical: Lexical, threshold: float) -> list[Duplicate]:
+def similar_pairs(bm25: BM25, threshold: float) -> list[Duplicate]:
     """Return all pairs of documents whose tf-idf vectors have at least this cosine, the most similar first."""
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1, not {threshold:g}")
-    rows = _frequent_first(lexical)
-    found = [(pairs, cosines) for pairs, cosines in _pairs(rows, threshold)]
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(each for each, _ in found)])
-    cosines = np.concatenate([np.empty(0), *(each for _, each in found)])
+    batches = list(_pairs(_frequent_first(bm25), threshold))
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in batches)])
+    cosines = np.concatenate([np.empty(0), *(cosines for _, cosines in batches)])
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))
     return [
         Duplicate(first, second, cosine)
@@ -87,36 +85,46 @@ def similar_pairs(lexical: Lexical, threshold: float) -> list[Duplicate]:
     ]
 
 
-def _frequent_first(lexical: Lexical) -> sparse.csr_array:
+def _frequent_first(bm25: BM25) -> TfIdf:
     """Return tf-idf vectors with the columns of frequent words first."""
-    rows = lexical.tfidf()
-    ranks = np.empty(len(lexical.words), rows.indices.dtype)
-    ranks[np.argsort(-np.diff(lexical.starts), kind="stable")] = np.arange(len(ranks))
-    ordered = sparse.csr_array((rows.data, ranks[rows.indices], rows.indptr), shape=rows.shape)
-    ordered.sort_indices()
-    return ordered
+    starts, words, values = bm25.tfidf()
+    ranks = np.empty(len(bm25.words), np.int32)
+    ranks[np.argsort(-np.diff(bm25.starts), kind="stable")] = np.arange(len(ranks), dtype=np.int32)
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(rows * len(ranks) + ranks[words])
+    return TfIdf(starts, ranks[words][order], values[order])
 
 
-def _pairs(rows: sparse.csr_array, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    starts, words, values = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64)
-    rare, reach = np.empty(rows.shape[0], np.int64), np.empty(len(words), np.float32)
+def _pairs(rows: TfIdf, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield pairs of documents and their cosines, some at a time."""
+    starts, words, values = rows
+    n_docs = len(starts) - 1
+    rare, reach = np.empty(n_docs, np.int64), np.empty(len(words), np.float32)
     find_rare(starts, values, threshold, rare, reach)
     kept = np.flatnonzero(np.arange(len(words)) >= np.repeat(rare, np.diff(starts)))
     kept = kept[np.lexsort((-reach[kept], words[kept]))]
-    holders = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(starts))[kept]
-    begins = np.concatenate([[0], np.cumsum(np.bincount(words[kept], minlength=rows.shape[1]))]).astype(np.int64)
-    postings = Holders(begins, holders, reach[kept])
-    room = max(ROOM, rows.shape[0])
-    document = 0
-    while document < rows.shape[0]:
-        pairs, cosines = np.empty((room, 2), np.int64), np.empty(room)
+    documents = np.repeat(np.arange(n_docs, dtype=np.int32), np.diff(starts))[kept]
+    ends = np.cumsum(np.bincount(words[kept]))
+    postings = RarePostings(np.concatenate([[0], ends]), documents, reach[kept])
+    size, document = max(PAIRS_PER_CALL, n_docs), 0
+    while document < n_docs:
+        pairs, cosines = np.empty((size, 2), np.int64), np.empty(size)
         document, count = find_pairs(starts, words, values, rare, reach, postings, threshold, document, pairs, cosines)
         yield pairs[:count].copy(), cosines[:count].copy()
 
 
-class Holders(NamedTuple):
-    """The documents that have each word among their rare ones, and how far they reach with it: the longest first."""
+class RarePostings(NamedTuple):
+    """The documents that have each word in their rare part.
 
-    begins: NDArray[np.int64]
+    Attributes
+    ----------
+    starts : (n_words + 1,) int64
+        Where the postings of each word begin.
+    documents : (n_postings,) int32
+    reach : (n_postings,) float32
+        Length of the vector of the document up to this word; descending per word.
+    """
+
+    starts: NDArray[np.int64]
     documents: NDArray[np.int32]
     reach: NDArray[np.float32]

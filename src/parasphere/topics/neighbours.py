@@ -8,21 +8,12 @@ among some of the texts only, the landmarks, so that time grows in proportion to
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import largest
+from ..sphere.neighbours import largest_products
 from ..sphere.rows import unit_rows
 
 Rows = NDArray[np.float32]
-CHUNK = 1024  # rows whose cosines with all landmarks are held at a time
+BATCH = 1024  # rows whose neighbours are held at a time
 OWN = 0.5  # weight of a text itself beside the mean of its neighbours
-
-
-def nearest(rows: Rows, landmarks: Rows, k: int) -> NDArray[np.int64]:
-    """Return the indices of the ``k`` landmarks of largest cosine with each unit row, nearest first, (n, k)."""
-    indices = np.empty((len(rows), min(k, len(landmarks))), np.int64)
-    for begin in range(0, len(rows), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        largest(np.ascontiguousarray(rows[part] @ landmarks.T), indices[part])
-    return indices
 
 
 def smoothed(rows: Rows, landmarks: Rows, k: int) -> Rows:
@@ -34,7 +25,8 @@ def smoothed(rows: Rows, landmarks: Rows, k: int) -> Rows:
         return rows
     means = np.zeros_like(rows)
     present = np.flatnonzero(rows.any(axis=1))
-    for begin in range(0, len(present), CHUNK):
-        some = present[begin : begin + CHUNK]
-        means[some] = OWN * rows[some] + landmarks[nearest(rows[some], landmarks, k)].mean(axis=1)
+    for begin in range(0, len(present), BATCH):
+        some = present[begin : begin + BATCH]
+        near = landmarks[largest_products(rows[some], landmarks, k)]
+        means[some] = OWN * rows[some] + near.mean(axis=1)
     return unit_rows(means)

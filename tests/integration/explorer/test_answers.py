@@ -98,15 +98,15 @@ def test_controls_are_made_visible() -> None:
 def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
     index, texts = explorer.landscapes[0].index, explorer.documents.texts.to_pylist()
     rows = np.array([i for i, text in enumerate(texts) if "signal" in text.lower().split()])
-    assert index.lexical is not None
-    best = words_apart(index.lexical, rows, len(texts))
-    split = [set(index.lexical.tokenizer(text)) for text in texts]
+    assert index.bm25 is not None
+    best = words_apart(index.bm25, rows)
+    split = [set(index.bm25.tokenizer(text)) for text in texts]
     for found in best:
         holders = {i for i, words in enumerate(split) if found["word"] in words}
         assert found["inside"] == len(holders & set(rows.tolist()))
         assert found["outside"] == len(holders) - found["inside"]
     assert "signal" in [found["word"] for found in best[:3]]
-    assert words_apart(index.lexical, np.arange(len(texts)), len(texts)) == []
+    assert words_apart(index.bm25, np.arange(len(texts))) == []
 
 
 def test_a_new_text_is_placed_with_its_neighbours(explorer: Explorer) -> None:

@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from parasphere.errors import ParasphereError
 from parasphere.estimator import SphericalParagraphModel
 from parasphere.model import Posterior, Prior
-from parasphere.model.posterior import unit_rows
 from parasphere.sphere import vmf
+from parasphere.sphere.rows import unit_rows
 from parasphere.vectors import WordVectors
 
 from ..datasets import Dataset

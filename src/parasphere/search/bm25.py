@@ -1,0 +1,278 @@
+"""BM25: scores of documents by the words that they share with a query.
+
+Offsets know what a text is about, and nothing of words that have no vector: names, numbers, codes. The score of a
+document is BM25, divided by a length of the query so that its scale is that of one word::
+
+    sum_w n_w idf_w c_w (k1 + 1) / (c_w + k1 (1 - b + b l / mean l)) / sqrt(sum_w n_w idf_w^2)
+
+where ``n_w`` and ``c_w`` are the counts of word ``w`` in the query and in the document, ``l`` is the number of words of
+the document, and ``idf_w = log(1 + (n_docs - df_w + 1/2) / (df_w + 1/2))``. Only counts are stored, so that documents
+can be added and removed without a trace.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._kernels import add_word_scores
+from ..corpus import strings
+from ..errors import ParasphereError
+from ..storage import check_layouts
+from ..text import (
+    AnyTokenizer,
+    DividingTokenizer,
+    Lookup,
+    Tokenizer,
+    Vocabulary,
+    WordIds,
+    distinct_words,
+    string_buffers,
+)
+
+K1, B = 1.5, 0.75  # the usual constants
+MAX_GAIN = K1 + 1  # the limit of the gain of a word as its count grows
+MAX_COUNT = 2**16 - 1  # larger counts have no effect on a score
+
+
+class QueryTerms(NamedTuple):
+    """The words of queries that some document has, each once per query.
+
+    Attributes
+    ----------
+    ends : (n_queries,) int64
+        Where the words of each query end.
+    words : (n_terms,) int32
+    weights : (n_terms,) float64
+    """
+
+    ends: NDArray[np.int64]
+    words: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def of(self, batch: slice) -> "QueryTerms":
+        """Return the words of some successive queries."""
+        begin, end, _ = batch.indices(len(self.ends))
+        first = int(self.ends[begin - 1]) if begin else 0
+        last = int(self.ends[end - 1])
+        return QueryTerms(self.ends[begin:end] - first, self.words[first:last], self.weights[first:last])
+
+
+class Postings(NamedTuple):
+    """The arrays that the compiled loops read: those of :class:`BM25`, and the length norm of each document."""
+
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    norms: NDArray[np.float32]
+
+
+class TfIdf(NamedTuple):
+    """Unit rows of tf-idf weights, (n_docs, n_words), in compressed form.
+
+    Attributes
+    ----------
+    starts : (n_docs + 1,) int64
+    words : (n_entries,) int32
+        Ascending in each row.
+    values : (n_entries,) float64
+    """
+
+    starts: NDArray[np.int64]
+    words: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BM25:
+    """The inverted file of a corpus: the documents of each word.
+
+    Attributes
+    ----------
+    tokenizer : Tokenizer or callable
+    words : Vocabulary
+    starts : (n_words + 1,) int64
+        Where the postings of each word begin.
+    documents : (n_postings,) int32
+        The documents in which each word occurs, in ascending order.
+    counts : (n_postings,) uint16
+        How often it occurs in each.
+    lengths : (n_docs,) int32
+        Number of words per document.
+    """
+
+    tokenizer: AnyTokenizer
+    words: Vocabulary
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    lengths: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        for name in ("starts", "documents", "counts", "lengths"):
+            array = getattr(self, name).view()
+            array.flags.writeable = False  # as mapped ones are
+            object.__setattr__(self, name, array)
+        check_layouts(vars(self), {"starts": "i8[words+1]", "documents": "i4[n]", "counts": "u2[n]",
+                                   "lengths": "i4[docs]"}, {"words": len(self.words)})  # fmt: skip
+
+    @classmethod
+    def from_texts(cls, texts: pa.Array, tokenizer: AnyTokenizer) -> "BM25":
+        """Count the words of a column of texts or token lists."""
+        words, tokens = distinct_words(texts, tokenizer)
+        data, offsets = string_buffers(words)
+        vocabulary = Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
+        ids, documents = _known(tokens)
+        present, counts = _counted(ids * len(tokens.ends) + documents)
+        word, document = np.divmod(present, max(len(tokens.ends), 1))
+        return cls(
+            tokenizer,
+            vocabulary,
+            _starts(word, len(words)),
+            document.astype(np.int32),
+            np.minimum(counts, MAX_COUNT).astype(np.uint16),
+            np.bincount(documents, minlength=len(tokens.ends)).astype(np.int32),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["BM25"]) -> "BM25":
+        """Join corpora: the documents of all parts, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        encoded = pa.concat_arrays([part.words.arrow for part in parts]).dictionary_encode()
+        data, offsets = string_buffers(encoded.dictionary)
+        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
+        word_ids = np.split(np.asarray(encoded.indices), np.cumsum([len(part.words) for part in parts])[:-1])
+        sizes = np.zeros(len(vocabulary), np.int64)
+        for ids, part in zip(word_ids, parts, strict=True):
+            sizes[ids] += np.diff(part.starts)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        documents, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint16)
+        free, first = starts[:-1].copy(), 0  # the next free posting of each word
+        for ids, part in zip(word_ids, parts, strict=True):
+            own = np.diff(part.starts)
+            places = np.repeat(free[ids] - part.starts[:-1], own) + np.arange(len(part.documents))
+            documents[places], counts[places] = part.documents + np.int32(first), part.counts
+            free[ids] += own
+            first += len(part)
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(parts[0].tokenizer, vocabulary, starts, documents, counts, lengths)
+
+    def select(self, documents: NDArray[np.bool_]) -> "BM25":
+        """Return the documents of a mask, (n_docs,); words that none of them has stay."""
+        chosen = documents[self.documents]
+        starts = np.concatenate([[0], np.cumsum(chosen)])[self.starts]
+        renumbered = (np.cumsum(documents) - 1).astype(np.int32)[self.documents[chosen]]
+        return replace(
+            self, starts=starts, documents=renumbered, counts=self.counts[chosen], lengths=self.lengths[documents]
+        )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def idf(self) -> NDArray[np.float64]:
+        """The inverse document frequency of each word, (n_words,)."""
+        frequencies = np.diff(self.starts)
+        return np.log1p((len(self) - frequencies + 0.5) / (frequencies + 0.5))
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The arrays that the compiled loops read."""
+        mean = float(self.lengths.mean()) if len(self) else 0.0
+        norms = K1 * (1 - B + B * self.lengths / (mean or 1.0))
+        return Postings(self.starts, self.documents, self.counts, norms.astype(np.float32))
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Finds the words of queries."""
+        return Lookup(self.words, self.tokenizer, phrases=False)
+
+    def terms(self, queries: Sequence[str] | pa.Array) -> QueryTerms:
+        """Return the words of queries (texts or token lists) that some document has, with their weights."""
+        column = queries if isinstance(queries, pa.Array) else strings(queries)
+        ids, query_of_id = _known(self.lookup.ids(column))
+        n_words = max(len(self.words), 1)
+        present, counts = _counted(query_of_id * n_words + ids)
+        query, words = np.divmod(present, n_words)
+        idf = self.idf[words]
+        norms = np.sqrt(np.bincount(query, counts * idf**2, minlength=len(column)))
+        return QueryTerms(_starts(query, len(column))[1:], words.astype(np.int32), counts * idf / norms[query])
+
+    def scores(self, terms: QueryTerms) -> NDArray[np.float32]:
+        """Return the scores of all documents, (n_queries, n_docs)."""
+        scores = np.zeros((len(terms.ends), len(self)), np.float32)
+        add_word_scores(terms, self.postings, MAX_GAIN, 1.0, 0, self.starts[terms.words], scores, len(self))
+        return scores
+
+    def frequencies(self, documents: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the words of the documents of a mask, (n_docs,).
+
+        Returns
+        -------
+        occurrences, document_frequencies : (n_words,) int64
+            How often each word occurs in these documents, and in how many of them.
+        """
+        chosen = documents[self.documents]
+        sums = [np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])[self.starts]
+                for numbers in (np.where(chosen, self.counts, 0), chosen)]  # fmt: skip
+        return np.diff(sums[0]), np.diff(sums[1])
+
+    def tfidf(self) -> TfIdf:
+        """Return unit rows of ``(1 + log count) idf``."""
+        values = (1 + np.log(self.counts, dtype=np.float64)) * np.repeat(self.idf, np.diff(self.starts))
+        words = np.repeat(np.arange(len(self.words), dtype=np.int32), np.diff(self.starts))
+        order = np.argsort(self.documents, kind="stable")
+        values, starts = values[order], _starts(self.documents, len(self))
+        filled = np.flatnonzero(np.diff(starts))
+        norms = np.zeros(len(self))
+        norms[filled] = np.sqrt(np.add.reduceat(values**2, starts[filled])) if len(filled) else 0.0
+        scales = 1 / np.where(norms > 0, norms, 1)
+        return TfIdf(starts, words[order], values * np.repeat(scales, np.diff(starts)))
+
+    def check(self) -> None:
+        """Raise unless all postings are possible: they may come from a file."""
+        starts, documents = self.starts, self.documents
+        sound = starts[0] == 0 and starts[-1] == len(documents) and (np.diff(starts) >= 0).all()
+        if sound and len(documents):
+            inner = np.ones(len(documents), bool)
+            inner[starts[:-1][np.diff(starts) > 0]] = False  # the first posting of a word follows nothing
+            sound = documents.min() >= 0 and documents.max() < len(self) and (np.diff(documents)[inner[1:]] > 0).all()
+        if not (sound and (self.lengths >= 0).all() and (self.counts > 0).all()):
+            raise ParasphereError("the words of its documents do not fit each other")
+
+
+def bm25_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
+    """Return the tokenizer for words that need no vector.
+
+    It is that of the model, except that digits are part of words and that English stop words are dropped if no others
+    are: their postings are long, and they would count in the length of a query.
+    """
+    if isinstance(tokenizer, DividingTokenizer):
+        tokenizer = tokenizer.words
+    if not isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    return replace(tokenizer, digits=True, stop_words=tokenizer.stop_words or "english")
+
+
+def _known(tokens: WordIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ids of known words, and the number of the text of each."""
+    texts = np.repeat(np.arange(len(tokens.ends)), np.diff(tokens.ends, prepend=0))
+    known = tokens.ids >= 0
+    return tokens.ids[known].astype(np.int64), texts[known]
+
+
+def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys in ascending order, and how often each occurs; the keys are sorted in place."""
+    keys.sort()
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[begins], np.diff(begins, append=len(keys))
+
+
+def _starts(rows: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+    """Return where each row of a table in compressed form begins, (n_rows + 1,), of the rows of its entries."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
