@@ -50,6 +50,18 @@ def test_low_packages_load_no_other_library_than_numpy(module: str) -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
+def test_a_saved_model_encodes_with_no_other_library_than_numpy(tmp_path: Path) -> None:
+    parasphere.SphericalParagraphModel(tol=1e-3).fit(["north wind", "the sea", "matrix"] * 9).save(tmp_path / "model")
+    heavy = {"joblib", "pandas", "pyarrow", "rich", "scipy", "sklearn"}
+    code = f"""
+import sys
+from parasphere.model.encoder import Encoder
+assert Encoder.load({str(tmp_path / "model")!r}).encode("rain over the sea").shape == (128,)
+print(sorted({heavy!r} & set(sys.modules)))
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
 def test_the_sdist_holds_what_its_tests_read() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["scikit-build"]
     patterns = [pattern.lstrip("/") for pattern in settings["sdist"]["include"]]

@@ -1,15 +1,17 @@
 """The encoder: what was learned from a corpus, and all that it says of texts."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import storage
-from ..corpus import Block, one_text
+from ..corpus import one_text
 from ..errors import ParasphereError, StoreError
 from ..sphere.rows import unit_rows
 from ..storage import WRONG_FACTS, check_types, storable
@@ -23,6 +25,9 @@ from .reader import Reader
 from .sampling import Sampled, draw
 from .scatter import Scatter
 from .similar import Match, similar
+
+if TYPE_CHECKING:
+    from ..corpus import Block
 
 KIND = "encoder"
 MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
@@ -68,7 +73,7 @@ class Encoder:
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, model: Any) -> "Encoder":
+    def of(cls, model: Any) -> Encoder:
         """Return the encoder of a fitted model, or an encoder itself."""
         encoder = getattr(model, "encoder_", model)
         if not isinstance(encoder, Encoder):
@@ -328,7 +333,7 @@ class Encoder:
         storage.save(folder, KIND, arrays, {KIND: facts})
 
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> "Encoder":
+    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Encoder:
         """Load an encoder, or the encoder of a saved model.
 
         Parameters
@@ -355,7 +360,7 @@ class Encoder:
             raise StoreError(f"{folder} holds a {type(encoder).__name__} in place of an encoder: it is damaged.")
         return encoder
 
-    def with_own_vectors(self) -> "Encoder":
+    def with_own_vectors(self) -> Encoder:
         """Return the encoder with word vectors that are saved as a copy, not by name or path."""
         if self.reader is None:
             return self
@@ -368,7 +373,7 @@ class Encoder:
         )
         return replace(self, reader=reader)
 
-    def __deepcopy__(self, _memo: Any) -> "Encoder":  # scikit-learn copies the parameters of estimators that it clones
+    def __deepcopy__(self, _memo: Any) -> Encoder:  # scikit-learn copies the parameters of estimators that it clones
         return self
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

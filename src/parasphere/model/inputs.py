@@ -1,25 +1,29 @@
 """The kinds of input that stand for documents: texts, tables with one column of texts, and tables of numbers."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from ..corpus import Block, blocks
+from .. import corpus
 from ..errors import ScriptWarning, warn_user
 from ..text import SegmentingTokenizer, share_without_spaces
 from .bags import Bags
+
+if TYPE_CHECKING:
+    from ..corpus import Block
 
 SAMPLE = 200  # texts by which a tokenizer is chosen
 ENOUGH = 0.5  # the share of letters in scripts without spaces from which on texts are segmented
 
 
 def is_numeric(x: Any) -> bool:
-    """Tell whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
-    if sparse.issparse(x):
+    """Return whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
+    if hasattr(x, "tocsr"):  # a sparse matrix; scipy need not be imported to see it
         return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
@@ -45,14 +49,14 @@ def as_texts(x: Any) -> Any:
 
 def held_texts(x: Any) -> Any:
     """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
-    return x if isinstance(x, str | os.PathLike | Bags) else list(blocks(as_texts(x)))
+    return x if isinstance(x, str | os.PathLike | Bags) else list(corpus.blocks(as_texts(x)))
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
     """Return documents that can still be read, as blocks, and the first of their texts; none if they are tokens."""
-    if isinstance(x, list) and x and all(isinstance(item, Block) for item in x):
+    if isinstance(x, list) and x and all(isinstance(item, corpus.Block) for item in x):
         return x, _sample(x[0])
-    parts = blocks(as_texts(x), **columns)
+    parts = corpus.blocks(as_texts(x), **columns)
     first = next(parts, None)
     return ([], []) if first is None else (chain([first], parts), _sample(first))
 

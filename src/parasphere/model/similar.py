@@ -1,14 +1,18 @@
 """Search: the documents whose offsets have the largest cosines with those of queries."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import Block
 from ..sphere.neighbours import nearest
 from ..sphere.rows import unit_rows
+
+if TYPE_CHECKING:
+    from ..corpus import Block
 
 
 class Match(NamedTuple):
