@@ -98,7 +98,6 @@ def search(
         parasphere search index "a short query" -k 3 --json
         parasphere search index --queries queries.txt --json
     """
-    from ..corpus import blocks
     from ..search import Index
 
     if (query is None) == (queries is None):
@@ -119,6 +118,8 @@ def search(
                 "similarity: cosine of meanings, 1 for the same; score: similarity and words together", style="dim"
             )
         return
+    from ..corpus import blocks
+
     read = blocks(documents(queries), text=text_column, encoding=encoding, format=format, null=null)
     texts = [text for block in read for text in block.texts.to_pylist()]
     if not texts:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ParasphereError, import_extra
 from ..sphere import vmf
@@ -86,6 +85,8 @@ class Ecosystem:
         space : {"offset", "direction"}, default=None
             The vectors that other libraries will compute; None is the ``space`` of the fit.
         """
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self)
         space = self.space_ if space is None else space
         check_space(space)

@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from ..errors import CorpusError, ParasphereError
 from ..progress import progress
@@ -206,6 +205,8 @@ class _Drawn:
 
     def __call__(self, documents: equations.Statistics, prior: Prior) -> NDArray[np.float64]:
         """Draw those of documents."""
+        from sklearn.utils import check_random_state
+
         rng = check_random_state(self.random_state)
         for begin in range(0, self.skip, SKIPPED):
             rng.uniform(size=min(SKIPPED, self.skip - begin))

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ..corpus import Block, blocks
 from ..errors import ScriptWarning
@@ -21,7 +20,7 @@ ENOUGH = 0.5  # the share of letters in scripts without spaces from which on tex
 
 def is_numeric(x: Any) -> bool:
     """Tell whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
-    if sparse.issparse(x):
+    if hasattr(x, "nnz"):  # a sparse table of scipy, which need not be imported for others
         return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))

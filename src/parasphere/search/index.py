@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
@@ -160,6 +159,8 @@ class Index:
             Numbers are ids too, as in :meth:`add`.
         """
         names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
+        import pyarrow.compute as pc  # here, as no search needs it, and it takes longer to import than many searches
+
         positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
         if positions.null_count:
             missing = names[pc.index(positions.is_null(), True).as_py()]
@@ -338,9 +339,10 @@ class Index:
         if weight and self.bm25 is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
         # Not by read: a query of words that only the index knows is no reason for a warning.
-        bags = self.reader.bags(pa.array(texts, pa.large_string()))
+        column = _column(texts)
+        bags = self.reader.bags(column)
         offsets = unit_rows(self.encoder.posterior(bags).offset)
-        terms = None if self.bm25 is None or not weight else self.bm25.terms(texts)
+        terms = None if self.bm25 is None or not weight else self.bm25.terms(column)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
         if terms is not None:  # words without a vector have an offset, but find nothing unless the index has them
             known &= bags.lengths > bags.unknown * self.reader.unknown_weight * (1 + 1e-9)
@@ -349,10 +351,11 @@ class Index:
 
     def _matches(self, hits: Hits) -> list[Match]:
         """Return the documents of one query."""
-        positions = pa.array(hits.positions)
-        ids = self.ids.take(positions).to_pylist()
-        texts = [None] * len(ids) if self.texts is None else self.texts.take(positions).to_pylist()
-        return list(map(Match, hits.positions.tolist(), hits.cosines.tolist(), ids, texts, hits.scores.tolist()))
+        positions, texts = hits.positions.tolist(), self.texts
+        return [
+            Match(i, cosine, self.ids[i].as_py(), None if texts is None else texts[i].as_py(), score)
+            for i, cosine, score in zip(positions, hits.cosines.tolist(), hits.scores.tolist(), strict=True)
+        ]
 
 
 def check_arrays(arrays: Arrays) -> None:
@@ -376,6 +379,8 @@ def check_arrays(arrays: Arrays) -> None:
 
 def check_distinct(ids: pa.LargeStringArray) -> None:
     """Raise if two documents have the same id."""
+    import pyarrow.compute as pc
+
     if pc.count_distinct(ids).as_py() < len(ids):
         counts = pc.value_counts(ids)
         twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
@@ -443,11 +448,18 @@ def _checked_queries(queries: Any) -> list[str]:
     return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
 
 
+def _column(texts: list[str]) -> pa.LargeStringArray:
+    """Return texts as an Arrow column; ``pa.array`` would import pandas, which takes longer than many searches."""
+    data = [text.encode("utf-8", "replace") for text in texts]
+    ends = np.cumsum([0, *map(len, data)])
+    return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
+
+
 def _names(block: Block, first: int) -> pa.LargeStringArray:
     """Return the ids of a block as strings; the numbers from ``first`` on if it has none."""
     if block.ids is None:
         return pa.array(np.arange(first, first + len(block))).cast(pa.large_string())
     if block.ids.null_count:
-        place = block.start + pc.index(block.ids.is_null(), True).as_py()
-        raise ParasphereError(f"the document at position {place} has no id; each needs one")
+        position = block.start + block.ids.to_pylist().index(None)
+        raise ParasphereError(f"the document at position {position} has no id; each needs one")
     return block.ids.cast(pa.large_string())
