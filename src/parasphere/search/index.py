@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 import pyarrow as pa
@@ -174,9 +174,31 @@ class Index:
             bm25=None if self.bm25 is None else self.bm25.select(kept),
         )
 
+    @overload
     def search(
-        self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
-    ) -> Any:
+        self, queries: str, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
+    ) -> list[Match]: ...
+
+    @overload
+    def search(
+        self,
+        queries: list[str] | tuple[str, ...],
+        k: int = 10,
+        *,
+        weight: float | None = None,
+        exact: bool = True,
+        n_jobs: int | None = None,
+    ) -> list[list[Match]]: ...
+
+    def search(
+        self,
+        queries: str | list[str] | tuple[str, ...],
+        k: int = 10,
+        *,
+        weight: float | None = None,
+        exact: bool = True,
+        n_jobs: int | None = None,
+    ) -> list[Match] | list[list[Match]]:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.
 
         Exact results depend on neither ``n_jobs`` nor the other queries.
@@ -205,10 +227,9 @@ class Index:
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
-        several = not isinstance(queries, str)
         texts = _checked_queries(queries)
         encoded, known = self._encode(texts, weight)
-        if len(self) and not several and not known[0]:
+        if len(self) and isinstance(queries, str) and not known[0]:
             lacking = "has a vector, or they cancel each other out" if encoded.terms is None else "is known"
             raise ParasphereError(f"no word of the query {texts[0]!r} {lacking}, so nothing can be found by it")
         threads = n_threads(self.encoder.n_jobs if n_jobs is None else n_jobs)
@@ -219,7 +240,7 @@ class Index:
             hits = rank_among(near, encoded, self.offsets, self.bm25, k, threads)
         rows = zip(known.tolist(), *hits, strict=True)
         matches = [self._matches(Hits(*row)) if is_known else [] for is_known, *row in rows]
-        return matches if several else matches[0]
+        return matches[0] if isinstance(queries, str) else matches
 
     def explain(self, query: str, text: str) -> MatchExplanation:
         """Return the part of each word of a query and of a text in the cosine of their offsets."""
@@ -443,8 +464,8 @@ def _checked_queries(queries: Any) -> list[str]:
     if isinstance(queries, str | bytes):
         return [one_text(queries, "the query")]
     if not isinstance(queries, Sequence | np.ndarray) or not len(queries):
-        given = type(queries).__name__
-        raise ValueError(f"queries must be a string or a list of strings that is not empty, not {given}")
+        kind = type(queries).__name__
+        raise ValueError(f"queries must be a string or a list of strings that is not empty, not {kind}")
     return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
 
 
