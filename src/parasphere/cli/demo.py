@@ -70,9 +70,8 @@ def _remember(out: Console, model: SphericalParagraphModel, corpus: datasets.Dat
     """Print what a query finds, and the words by which it finds the first."""
     matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
     out.print()
-    _print(out, "A search", f"'{QUERY}' finds {', '.join(match.id for match in matches)}")
-    found = corpus.texts[corpus.ids.index(matches[0].id)]
-    match = model.explain_match(QUERY, found)
+    _print(out, "A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
+    match = model.explain_match(QUERY, corpus.texts[matches[0].position])
     for name, words in (("Its words", match.words_a), ("Words that match", match.words_b)):
         parts: dict[str, float] = {}
         for word, part in words:

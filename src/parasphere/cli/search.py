@@ -1,7 +1,7 @@
 """The commands of search: index, search, duplicates."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -98,7 +98,6 @@ def search(
         parasphere search index "a short query" -k 3 --json
         parasphere search index --queries queries.txt --json
     """
-    from ..corpus import blocks
     from ..search import Index
 
     if (query is None) == (queries is None):
@@ -109,7 +108,7 @@ def search(
             f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
             "option, or make the index with 'parasphere index ... --graph'."
         )
-    if queries is None:
+    if query is not None:
         matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
         if as_json:
             print_json([match._asdict() for match in matches])
@@ -118,21 +117,26 @@ def search(
             out.print(
                 "similarity: cosine of meanings, 1 for the same; score: similarity and words together", style="dim"
             )
-        return
-    read = blocks(documents(queries), text=text_column, encoding=encoding, format=format, null=null)
-    texts = [text for block in read for text in block.texts.to_pylist()]
+    elif queries is not None:
+        texts = _read_queries(queries, text=text_column, encoding=encoding, format=format, null=null)
+        results = zip(texts, loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads), strict=True)
+        if as_json:
+            print_json([
+                {"query": text, "matches": [match._asdict() for match in matches]} for text, matches in results
+            ])  # fmt: skip
+            return
+        for text, matches in results:
+            out.print(styled((text[:SHOWN], "bold")))
+            out.print(_table(matches) if matches else "nothing: no word of it is known")
+
+
+def _read_queries(path: Path, **columns: Any) -> list[str]:
+    from ..corpus import blocks
+
+    texts = [text for block in blocks(documents(path), **columns) for text in block.texts.to_pylist()]
     if not texts:
-        raise ParasphereError(f"{queries} holds no queries; one per line is needed.")
-    found = loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads)
-    if as_json:
-        print_json([
-            {"query": text, "matches": [match._asdict() for match in matches]}
-            for text, matches in zip(texts, found, strict=True)
-        ])  # fmt: skip
-        return
-    for text, matches in zip(texts, found, strict=True):
-        out.print(styled((text[:SHOWN], "bold")))
-        out.print(_table(matches) if matches else "nothing: no word of it is known")
+        raise ParasphereError(f"{path} holds no queries; one per line is needed.")
+    return texts
 
 
 def duplicates(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
@@ -57,10 +57,10 @@ def index(
     client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
     folder.mkdir(parents=True, exist_ok=True)
     sent = send(Encoder.of(model), folder)
-    given = {name: repr(value) for name, value in sorted(columns.items())}
+    options_key = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
     for source in sources:
-        key = storage.key_of("shard", sent.folder.name, source.key, ids, texts, words, given)[:16]
+        key = storage.key_of("shard", sent.folder.name, source.key, ids, texts, words, options_key)[:16]
         paths[source.number] = folder / f"shard-{source.number:06d}-{key}"
     foreign = sorted(
         path.name for path in folder.iterdir() if _SHARD.fullmatch(path.name) and path not in paths.values()
@@ -111,14 +111,29 @@ class ShardedIndex:
     def __len__(self) -> int:
         return sum(map(len, self.shards))
 
-    def search(self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True) -> Any:
+    @overload
+    def search(self, queries: str, k: int = 10, *, weight: float | None = None, exact: bool = True) -> list[Match]: ...
+
+    @overload
+    def search(
+        self, queries: list[str] | tuple[str, ...], k: int = 10, *, weight: float | None = None, exact: bool = True
+    ) -> list[list[Match]]: ...
+
+    def search(
+        self,
+        queries: str | list[str] | tuple[str, ...],
+        k: int = 10,
+        *,
+        weight: float | None = None,
+        exact: bool = True,
+    ) -> list[Match] | list[list[Match]]:
         """Return the ``k`` best documents of all shards for a query, or for each of several, best first.
 
         The parameters are those of :meth:`Index.search`; the position of a match is that in the whole corpus.
         """
         texts = [queries] if isinstance(queries, str) else list(queries)
         starts = list(accumulate([0, *map(len, self.shards)]))
-        found: list[list[Match]] = [[] for _ in texts]
+        all_matches: list[list[Match]] = [[] for _ in texts]
         unknown: dict[str, ParasphereError] = {}
         for start, shard in zip(starts, self.shards, strict=False):
             for number, text in enumerate(texts):
@@ -127,8 +142,8 @@ class ShardedIndex:
                 except ParasphereError as error:  # another shard may know a word of it
                     unknown[text] = error
                     continue
-                found[number] += [match._replace(position=start + match.position) for match in matches]
-        best = [nsmallest(k, matches, key=lambda match: (-match.score, match.position)) for matches in found]
+                all_matches[number] += [match._replace(position=start + match.position) for match in matches]
+        best = [nsmallest(k, matches, key=lambda match: (-match.score, match.position)) for matches in all_matches]
         if not isinstance(queries, str):
             return best
         if not best[0] and unknown:

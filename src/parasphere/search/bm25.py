@@ -20,7 +20,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._kernels import add_word_scores
-from ..corpus import strings
 from ..errors import ParasphereError
 from ..storage import check_layouts
 from ..text import (
@@ -174,11 +173,10 @@ class BM25:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    @cached_property
-    def idf(self) -> NDArray[np.float64]:
-        """The inverse document frequency of each word, (n_words,)."""
-        frequencies = np.diff(self.starts)
-        return np.log1p((len(self) - frequencies + 0.5) / (frequencies + 0.5))
+    def idf(self, words: Any = slice(None)) -> NDArray[np.float64]:
+        """Return the inverse document frequencies of some words, or of all."""
+        frequencies = self.starts[1:][words] - self.starts[:-1][words]
+        return np.asarray(np.log1p((len(self) - frequencies + 0.5) / (frequencies + 0.5)))
 
     @cached_property
     def postings(self) -> Postings:
@@ -192,16 +190,15 @@ class BM25:
         """Finds the words of queries."""
         return Lookup(self.words, self.tokenizer, phrases=False)
 
-    def terms(self, queries: Sequence[str] | pa.Array) -> QueryTerms:
-        """Return the words of queries (texts or token lists) that some document has, with their weights."""
-        column = queries if isinstance(queries, pa.Array) else strings(queries)
-        ids, query_of_id = _known(self.lookup.ids(column))
+    def terms(self, queries: pa.Array) -> QueryTerms:
+        """Return the words of a column of texts or token lists that some document has, with their weights."""
+        ids, query_of_id = _known(self.lookup.ids(queries))
         n_words = max(len(self.words), 1)
         present, counts = _counted(query_of_id * n_words + ids)
         query, words = np.divmod(present, n_words)
-        idf = self.idf[words]
-        norms = np.sqrt(np.bincount(query, counts * idf**2, minlength=len(column)))
-        return QueryTerms(_starts(query, len(column))[1:], words.astype(np.int32), counts * idf / norms[query])
+        idf = self.idf(words)
+        norms = np.sqrt(np.bincount(query, counts * idf**2, minlength=len(queries)))
+        return QueryTerms(_starts(query, len(queries))[1:], words.astype(np.int32), counts * idf / norms[query])
 
     def scores(self, terms: QueryTerms) -> NDArray[np.float32]:
         """Return the scores of all documents, (n_queries, n_docs)."""
@@ -224,9 +221,10 @@ class BM25:
 
     def tfidf(self) -> TfIdf:
         """Return unit rows of ``(1 + log count) idf``."""
-        values = (1 + np.log(self.counts, dtype=np.float64)) * np.repeat(self.idf, np.diff(self.starts))
+        values = (1 + np.log(self.counts, dtype=np.float64)) * np.repeat(self.idf(), np.diff(self.starts))
         words = np.repeat(np.arange(len(self.words), dtype=np.int32), np.diff(self.starts))
-        order = np.argsort(self.documents, kind="stable")
+        keys = self.documents.astype(np.int64) * 2**32 + np.arange(len(words))  # whose order is that of a stable sort
+        order = np.sort(keys) % 2**32
         values, starts = values[order], _starts(self.documents, len(self))
         filled = np.flatnonzero(np.diff(starts))
         norms = np.zeros(len(self))

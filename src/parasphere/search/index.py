@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
@@ -151,6 +150,8 @@ class Index:
             Numbers are ids too, as in :meth:`add`.
         """
         names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
+        import pyarrow.compute as pc  # here, as no search needs it, and it takes longer to import than many searches
+
         positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
         if positions.null_count:
             missing = names[pc.index(positions.is_null(), True).as_py()]
@@ -164,9 +165,31 @@ class Index:
             bm25=None if self.bm25 is None else self.bm25.select(kept),
         )
 
+    @overload
     def search(
-        self, queries: Any, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
-    ) -> Any:
+        self, queries: str, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
+    ) -> list[Match]: ...
+
+    @overload
+    def search(
+        self,
+        queries: list[str] | tuple[str, ...],
+        k: int = 10,
+        *,
+        weight: float | None = None,
+        exact: bool = True,
+        n_jobs: int | None = None,
+    ) -> list[list[Match]]: ...
+
+    def search(
+        self,
+        queries: str | list[str] | tuple[str, ...],
+        k: int = 10,
+        *,
+        weight: float | None = None,
+        exact: bool = True,
+        n_jobs: int | None = None,
+    ) -> list[Match] | list[list[Match]]:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.
 
         Exact results depend on neither ``n_jobs`` nor the other queries.
@@ -195,10 +218,9 @@ class Index:
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
-        several = not isinstance(queries, str)
         texts = _checked_queries(queries)
         encoded, known = self._encode(texts, weight)
-        if len(self) and not several and not known[0]:
+        if len(self) and isinstance(queries, str) and not known[0]:
             lacking = "has a vector, or they cancel each other out" if encoded.terms is None else "is known"
             raise ParasphereError(f"no word of the query {texts[0]!r} {lacking}, so nothing can be found by it")
         threads = n_threads(self.encoder.n_jobs if n_jobs is None else n_jobs)
@@ -209,7 +231,7 @@ class Index:
             hits = rank_among(near, encoded, self.offsets, self.bm25, k, threads)
         rows = zip(known.tolist(), *hits, strict=True)
         matches = [self._matches(Hits(*row)) if is_known else [] for is_known, *row in rows]
-        return matches if several else matches[0]
+        return matches[0] if isinstance(queries, str) else matches
 
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
@@ -323,9 +345,9 @@ class Index:
         if weight and self.bm25 is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
         # Not by read: a query of words that only the index knows is no reason for a warning.
-        bags = self.encoder.text_reader.bags(pa.array(texts, pa.large_string()))
+        bags = self.encoder.text_reader.bags(texts)
         offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
-        terms = None if self.bm25 is None or not weight else self.bm25.terms(texts)
+        terms = None if self.bm25 is None or not weight else self.bm25.terms(_column(texts))
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
         if terms is not None:  # words without a vector have an offset, but find nothing unless the index has them
             known &= bags.lengths > bags.unknown * self.encoder.text_reader.unknown_weight * (1 + 1e-9)
@@ -334,10 +356,11 @@ class Index:
 
     def _matches(self, hits: Hits) -> list[Match]:
         """Return the documents of one query."""
-        positions = pa.array(hits.positions)
-        ids = self.ids.take(positions).to_pylist()
-        texts = [None] * len(ids) if self.texts is None else self.texts.take(positions).to_pylist()
-        return list(map(Match, hits.positions.tolist(), hits.cosines.tolist(), ids, texts, hits.scores.tolist()))
+        positions, texts = hits.positions.tolist(), self.texts
+        return [
+            Match(i, cosine, self.ids[i].as_py(), None if texts is None else texts[i].as_py(), score)
+            for i, cosine, score in zip(positions, hits.cosines.tolist(), hits.scores.tolist(), strict=True)
+        ]
 
 
 def check_arrays(arrays: Arrays) -> None:
@@ -361,6 +384,8 @@ def check_arrays(arrays: Arrays) -> None:
 
 def check_distinct(ids: pa.LargeStringArray) -> None:
     """Raise if two documents have the same id."""
+    import pyarrow.compute as pc
+
     if pc.count_distinct(ids).as_py() < len(ids):
         counts = pc.value_counts(ids)
         twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
@@ -423,9 +448,16 @@ def _checked_queries(queries: Any) -> list[str]:
     if isinstance(queries, str | bytes):
         return [one_text(queries, "the query")]
     if not isinstance(queries, Sequence | np.ndarray) or not len(queries):
-        given = type(queries).__name__
-        raise ValueError(f"queries must be a string or a list of strings that is not empty, not {given}")
+        kind = type(queries).__name__
+        raise ValueError(f"queries must be a string or a list of strings that is not empty, not {kind}")
     return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
+
+
+def _column(texts: list[str]) -> pa.LargeStringArray:
+    """Return texts as an Arrow column; ``pa.array`` would import pandas, which takes longer than many searches."""
+    data = [text.encode("utf-8", "replace") for text in texts]
+    ends = np.cumsum([0, *map(len, data)])
+    return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
 
 
 def _names(block: Block, first: int) -> pa.LargeStringArray:
@@ -433,6 +465,6 @@ def _names(block: Block, first: int) -> pa.LargeStringArray:
     if block.ids is None:
         return pa.array(np.arange(first, first + len(block))).cast(pa.large_string())
     if block.ids.null_count:
-        place = block.start + pc.index(block.ids.is_null(), True).as_py()
-        raise ParasphereError(f"the document at position {place} has no id; each needs one")
+        position = block.start + block.ids.to_pylist().index(None)
+        raise ParasphereError(f"the document at position {position} has no id; each needs one")
     return block.ids.cast(pa.large_string())

@@ -72,8 +72,7 @@ class Engine:
         """Return the best documents of the index for each query."""
         if self.index is None:
             raise AbsentError("this server has no index: start it with --index, or send the texts to rank as 'among'.")
-        found: list[list[Match]] = self.index.search(queries, k, weight=weight)
-        return found
+        return self.index.search(queries, k, weight=weight)
 
     def similar(self, queries: list[str], among: list[str], k: int) -> list[list[Match]]:
         """Return the most similar of some texts for each query."""

@@ -15,8 +15,8 @@ Ints = NDArray[np.int64]
 Block = Callable[[int, int, NDArray[np.float32]], None]
 MoreScores = Callable[[slice, int], Block]
 
-QUERY_BATCH = 128  # queries that are multiplied with a block at once
-BLOCK = 8192  # rows in a block: its scores stay in the cache
+QUERY_BATCH = 512  # queries that are multiplied with a block at once
+BLOCK = 8192  # rows in a block
 SPARE_CANDIDATES = 8  # beyond k: rounding to float32 may have put them in the wrong place
 
 
@@ -72,7 +72,7 @@ def largest_products(
     def search(part: tuple[slice, tuple[int, int]]) -> tuple[NDArray[np.float32], Ints]:
         batch, (first, last) = part
         more = None if more_scores is None else more_scores(batch, first)
-        return _best_of_range(np.asarray(queries[batch], np.float32), rows, k, first, last, more)
+        return _best_of_range(queries[batch], rows, k, first, last, more)
 
     parts = list(product(batches, pairwise(cuts)))
     if len(cuts) == 2:
@@ -97,21 +97,22 @@ def exact_cosines(queries: NDArray[Any], rows: NDArray[Any], positions: Ints) ->
 
 
 def _best_of_range(
-    queries: NDArray[np.float32], rows: NDArray[Any], k: int, first: int, last: int, more: Block | None
+    queries: NDArray[Any], rows: NDArray[Any], k: int, first: int, last: int, more: Block | None
 ) -> tuple[NDArray[np.float32], Ints]:
     """Return scores and positions, (n_queries, k), of the best rows from ``first`` to ``last``, in any order."""
     best = np.full((len(queries), k), -np.inf, np.float32)
     positions = np.zeros((len(queries), k), np.int64)
     scores = np.zeros((len(queries), min(BLOCK, last - first)), np.float32)
-    silent = not queries.any()
+    dtype = np.float32 if rows.dtype == np.float16 else rows.dtype
+    queries, silent = queries.astype(dtype), not queries.any()
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         if silent:
             scores[:] = 0.0
-        elif end - begin == scores.shape[1]:
-            np.dot(queries, np.asarray(rows[begin:end], np.float32).T, out=scores)
+        elif end - begin == scores.shape[1] and dtype == np.float32:
+            np.dot(queries, rows[begin:end].astype(dtype, copy=False).T, out=scores)
         else:
-            scores[:, : end - begin] = queries @ np.asarray(rows[begin:end], np.float32).T
+            scores[:, : end - begin] = queries @ rows[begin:end].astype(dtype, copy=False).T
         if more is not None:
             more(begin, end, scores)
         keep_best(scores, end - begin, begin, best, positions)
