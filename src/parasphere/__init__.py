@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from . import corpus, dask, datasets
     from .corpus import SkippedFilesWarning
     from .errors import (
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
         VectorsError,
     )
     from .estimator import SphericalParagraphModel
-    from .model import Bags
+    from .model import Bags, Encoder
     from .search import Index
     from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
@@ -35,7 +37,7 @@ _NAMES = {
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "estimator": ["SphericalParagraphModel"],
-    "model": ["Bags"],
+    "model": ["Bags", "Encoder"],
     "search": ["Index"],
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
@@ -46,12 +48,43 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "FewDocumentsWarning", "Index", "JointVectors",
-    "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning",
-    "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics", "StoreError",
-    "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus", "count_matrix", "count_words",
-    "dask", "datasets", "vmf",
+    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
+    "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
+    "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
+    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
+    "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
 ]  # fmt: skip
+
+
+_KINDS = {"bags": "Bags", "encoder": "Encoder", "index": "Index", "word-vectors": "WordVectors"}  # of saved folders
+
+
+def load(folder: "str | Path", **options: Any) -> Any:
+    """Load what lies in a folder: a model, an encoder, an index, topics, word vectors, bags, or a learner of vectors.
+
+    Parameters
+    ----------
+    folder : path
+        A folder that ``save`` of one of these wrote.
+    **options
+        Passed to ``load`` of the class, as in ``vectors="path"`` for word vectors that were moved.
+
+    Examples
+    --------
+    >>> import parasphere
+    >>> folder = getfixture("tmp_path") / "vectors"
+    >>> parasphere.WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]]).save(folder)
+    >>> parasphere.load(folder).words
+    ['north', 'east']
+    """
+    from .errors import StoreError
+    from .storage import read_manifest
+
+    kind = str(read_manifest(folder)["kind"])
+    name = _KINDS.get(kind, kind.removeprefix("estimator "))
+    if name not in _HOMES:
+        raise StoreError(f"{folder} holds {kind!r}, which is a part of something else and cannot be loaded by itself.")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name).load(folder, **options)
 
 
 def __getattr__(name: str) -> Any:

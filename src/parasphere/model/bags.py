@@ -22,6 +22,7 @@ _LAYOUTS = {
     "squared_weights": "f8[docs]",
 }  # fmt: skip
 _COLUMNS = tuple(_LAYOUTS)
+_SUMS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @storable(KIND)
@@ -74,15 +75,23 @@ class Bags:
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
-            given: Any = getattr(self, name)
-            array = np.array(self.lengths) if given is None else np.asanyarray(given)
-            if not array.flags.c_contiguous:
-                array = np.ascontiguousarray(array)
-            object.__setattr__(self, name, array)
+            value: Any = getattr(self, name)
+            array = np.array(self.lengths) if value is None else np.asanyarray(value)
+            object.__setattr__(self, name, array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        # Checked by hand, which takes a part of the time of one short text, and again for a message.
+        numbers = self.lengths, self.squared_norms, self.squared_weights
+        if (
+            self.sums.ndim == 2
+            and self.sums.dtype in _SUMS
+            and all(column.shape == self.sums.shape[:1] and column.dtype == np.float64 for column in numbers)
+            and self.unknown.shape == self.sums.shape[:1]
+            and self.unknown.dtype == np.int64
+        ):
+            return
         if self.sums.ndim != 2 or any(len(column) != len(self.sums) for column in self._columns().values()):
             shapes = ", ".join(f"{name} {column.shape}" for name, column in self._columns().items())
             raise ValueError(f"bags need sums (n_docs, dim) and one number per document in the others, not {shapes}")
-        if self.sums.dtype not in (np.float32, np.float64) or not self.sums.dtype.isnative:
+        if self.sums.dtype not in _SUMS:
             raise ValueError(f"the sums of bags must be float32 or float64, not {self.sums.dtype}")
         check_layouts(self._columns(), _LAYOUTS)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._kernels import map_shifted_rows
 from ..sphere import vmf
+from ..sphere.bessel import apply, order_of
 from ..sphere.rows import unit_rows
 from . import equations
 from .bags import Bags
@@ -50,10 +51,10 @@ class Posterior:
     prior: Prior
     whitening: Floats | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def mean_length(self) -> Floats:
         """|E[d]|, (n_docs,): 0 if nothing is known of the direction, 1 if it is certain."""
-        return np.asarray(vmf.mean_length(self.concentration, self.direction.shape[1]))
+        return np.asarray(apply("mean_length", self.concentration, order_of(self.direction.shape[1])))
 
     @property
     def mean(self) -> NDArray[Any]:
