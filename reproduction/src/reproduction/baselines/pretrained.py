@@ -19,7 +19,7 @@ from .base import SHARED, TextEncoder
 from .fastsent import FastSent
 from .skipthought import SkipThought
 
-ENCODERS: dict[str, Any] = {encoder._kind(): encoder for encoder in (FastSent, SkipThought)}
+ENCODERS: dict[str, Any] = {encoder.kind(): encoder for encoder in (FastSent, SkipThought)}
 
 
 @dataclass(eq=False, repr=False)

@@ -154,7 +154,7 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     """Train an encoder, save it, and print the results."""
     from parasphere.storage import check_target
 
-    check_target(folder, model._kind())  # before the work rather than after it
+    check_target(folder, model.kind())  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
     model.set_params(verbose=not quiet.get()).fit(text)
