@@ -1,11 +1,9 @@
 """A warning for corpora most of whose words have no vector."""
 
 import re
-import sys
-import warnings
 from typing import Any
 
-from ..errors import CoverageWarning
+from ..errors import CoverageWarning, warn_user
 from ..text import Lookup, WordCounter
 
 ENOUGH = 0.7  # smaller shares of known words are warned of: GloVe knows 61 % of the words of German texts
@@ -48,11 +46,10 @@ class Known:
             "decides what a word is."
         )
         # If words are weighted, this is a share of weights, whose mean is 1.
-        warnings.warn(
+        warn_user(
             f"only {self.known / words:.0%} of {words:,.0f} words are known; unknown are {', '.join(commonest)}, ... "
             + remedy,
             CoverageWarning,
-            stacklevel=level_of_caller(),
         )
 
     def _unknown_words(self, texts: Any) -> tuple[list[str], bool]:
@@ -65,11 +62,3 @@ class Known:
         unspaced = sum(count for word, count in unknown if _UNSPACED.search(word))
         shown = [word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…" for word, _ in unknown[:5]]
         return shown, 2 * unspaced > sum(count for _, count in unknown)
-
-
-def level_of_caller() -> int:
-    """Return how far up the stack the user's code is, counted from the caller of this function."""
-    level, frame, library = 1, sys._getframe(1), __name__.split(".")[0]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == library:
-        level, frame = level + 1, frame.f_back
-    return level
