@@ -38,7 +38,14 @@ SERVE = """
 from parasphere import SphericalParagraphModel
 assert SphericalParagraphModel.load(MODEL).transform(["a boat on the lake"]).shape == (1, 128)
 """
-SAVE = FIT + "model.save(MODEL)\nmodel.write_static(MODEL + '-static', space='direction')\n"
+SAVE = (
+    FIT
+    + """
+model.save(MODEL)
+model.write_static(MODEL + "-static", space="direction")
+model.index([f"the {a} of the {b}" for a in WORDS for b in WORDS]).save(MODEL + "-index")
+"""
+)
 THEIRS = """
 from model2vec import StaticModel
 assert StaticModel.from_pretrained(MODEL + "-static").encode(["a boat on the lake"]).shape == (1, 128)
@@ -88,6 +95,7 @@ def run() -> dict[str, Any]:
         result["model2vec: load the same vectors, then one text"] = measure(made + THEIRS, alone)
         for line in COMMANDS:
             result[f"parasphere {line}"] = measure(_command(line), alone)
+        result["parasphere search INDEX lake"] = measure(_command(f"search {folder}/model-index lake"), alone)
     return {"processes": result, "installed": {name: installed(name) for name in ("parasphere", "model2vec")}}
 
 
