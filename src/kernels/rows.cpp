@@ -15,7 +15,7 @@ namespace parasphere {
 namespace {
 
 constexpr std::int64_t hashed_below = -3;  // this and lower ids are of words without a row: hashed_below - hash
-constexpr std::size_t ahead = 12;          // how many words ahead rows are prefetched
+constexpr std::ptrdiff_t ahead = 12;       // how many words ahead rows are prefetched
 constexpr std::size_t together = 4;        // rows that are added in one sweep over the sum
 constexpr std::size_t group = 16;          // rows that are multiplied with a matrix while a part of it is near
 constexpr std::size_t stretch = 4096;      // rows per partial sum
@@ -90,9 +90,15 @@ void add_rows_256(double* total, const T* const* rows, const double* weights, st
     add_rows_by<4>(total, rows, weights, many, dim);
 }
 
+// The level of x86-64 that the processor has.
+int best_level() {
+    static const int level = __builtin_cpu_supports("x86-64-v4") ? 4 : __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
+    return level;
+}
+
 template <typename T>
 void add_rows_at_best(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    static const int level = __builtin_cpu_supports("x86-64-v4") ? 4 : __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
+    const int level = best_level();
     if (level == 4) {
         add_rows_512(total, rows, weights, many, dim);
     } else if (level == 3) {
@@ -236,32 +242,56 @@ public:
     WordSum(Rows<const float> matrix, const double* weights, double hashed)
         : matrix_(matrix), weights_(weights), hashed_(hashed), total_(matrix.dim) {}
 
-    // Begin the next document.
-    void clear() {
+    // Sum the words of a document. Those up to `limit` can be read, the next of which will soon be added.
+    template <std::size_t Width>
+    [[gnu::always_inline]] void add_by(std::span<const std::int32_t> words, const std::int32_t* limit) {
         std::fill(total_.begin(), total_.end(), 0.0);
-        length = squares = 0.0;
-        unknown = 0;
+        // In variables of its own, which need not be memory.
+        double sum = 0.0, sum_of_squares = 0.0;
+        std::int64_t lacking = 0;
+        std::size_t waiting = 0;
+        for (const std::int32_t& id : words) {
+            if (limit - &id > ahead) {
+                announce((&id)[ahead]);
+            }
+            if (id < 0) {
+                ++lacking;
+                if (id <= hashed_below && hashed_ > 0.0) {
+                    add_waiting<Width>(waiting);
+                    waiting = 0;
+                    sum += hashed_;
+                    sum_of_squares += hashed_ * hashed_;
+                    add_hashed_word(id, hashed_, total_);
+                }
+                continue;
+            }
+            const auto word = static_cast<std::size_t>(id);
+            if (word >= matrix_.many) {
+                refuse("ids must be below the ", matrix_.many, " rows of the matrix, not ", id);
+            }
+            const double weight = weights_ == nullptr ? 1.0 : weights_[word];
+            sum += weight;
+            sum_of_squares += weight * weight;
+            rows_[waiting] = matrix_.data + word * matrix_.dim;
+            row_weights_[waiting] = weight;
+            if (++waiting == together) {
+                add_waiting<Width>(waiting);
+                waiting = 0;
+            }
+        }
+        add_waiting<Width>(waiting);
+        length = sum;
+        squares = sum_of_squares;
+        unknown = lacking;
     }
 
-    void add(std::int32_t id) {
-        if (id < 0) {
-            add_unknown(id);
-            return;
-        }
-        const auto word = static_cast<std::size_t>(id);
-        if (word >= matrix_.many) {
-            refuse("ids must be below the ", matrix_.many, " rows of the matrix, not ", id);
-        }
-        const double weight = weights_ == nullptr ? 1.0 : weights_[word];
-        length += weight;
-        squares += weight * weight;
-        rows_[waiting_] = matrix_.data + word * matrix_.dim;
-        row_weights_[waiting_] = weight;
-        if (++waiting_ == together) {
-            add_waiting();
-        }
-    }
+    std::span<const double> total() const { return total_; }
 
+    double length = 0.0;
+    double squares = 0.0;
+    std::int64_t unknown = 0;
+
+private:
     // Ask for the row of a word that will be added soon. Nothing is read: any id will do.
     [[gnu::always_inline]] void announce(std::int32_t id) const {
         if (id >= 0) {
@@ -275,29 +305,9 @@ public:
         }
     }
 
-    std::span<const double> finish() {
-        add_waiting();
-        return total_;
-    }
-
-    double length = 0.0;
-    double squares = 0.0;
-    std::int64_t unknown = 0;
-
-private:
-    void add_unknown(std::int32_t id) {
-        ++unknown;
-        if (id <= hashed_below && hashed_ > 0.0) {
-            add_waiting();
-            length += hashed_;
-            squares += hashed_ * hashed_;
-            add_hashed_word(id, hashed_, total_);
-        }
-    }
-
-    void add_waiting() {
-        add_rows(total_.data(), rows_.data(), row_weights_.data(), waiting_, matrix_.dim);
-        waiting_ = 0;
+    template <std::size_t Width>
+    [[gnu::always_inline]] void add_waiting(std::size_t waiting) {
+        add_rows_by<Width>(total_.data(), rows_.data(), row_weights_.data(), waiting, matrix_.dim);
     }
 
     Rows<const float> matrix_;
@@ -306,8 +316,38 @@ private:
     std::vector<double> total_;
     std::array<const float*, together> rows_{};
     std::array<double, together> row_weights_{};
-    std::size_t waiting_ = 0;
 };
+
+#ifdef PARASPHERE_TARGET
+
+PARASPHERE_TARGET("arch=x86-64-v4")
+void sum_words_512(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
+    sum.add_by<8>(words, limit);
+}
+
+PARASPHERE_TARGET("arch=x86-64-v3")
+void sum_words_256(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
+    sum.add_by<4>(words, limit);
+}
+
+void sum_words(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
+    const int level = best_level();
+    if (level == 4) {
+        sum_words_512(sum, words, limit);
+    } else if (level == 3) {
+        sum_words_256(sum, words, limit);
+    } else {
+        sum.add_by<2>(words, limit);
+    }
+}
+
+#else
+
+void sum_words(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
+    sum.add_by<2>(words, limit);
+}
+
+#endif
 
 struct WordSumResults {
     Array<double> lengths;
@@ -329,14 +369,10 @@ void sum_documents(const Array<const std::int32_t>& ids, const Array<const std::
                    at);
         }
         interrupts.worked((static_cast<std::size_t>(end) - at) * 64);
-        sum.clear();
-        for (; at < static_cast<std::size_t>(end); ++at) {
-            if (at + ahead < ids.count()) {
-                sum.announce(ids[at + ahead]);
-            }
-            sum.add(ids[at]);
-        }
-        const std::span<const double> total = sum.finish();
+        const auto many = static_cast<std::size_t>(end) - at;
+        sum_words(sum, ids.all().subspan(at, many), ids.data() + ids.count());
+        at += many;
+        const std::span<const double> total = sum.total();
         T* out = sums.row(doc).data();
         double squared = 0.0;
         for (std::size_t j = 0; j < total.size(); ++j) {

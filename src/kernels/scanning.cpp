@@ -21,6 +21,7 @@ constexpr std::size_t code_points = 0x33480;     // the size of a fold table; no
 constexpr std::uint32_t mark = 1u << 31;         // of a combining mark, which continues a word but cannot begin one
 constexpr std::int32_t stop_id = -2;             // of a stop word, which is passed over
 constexpr std::size_t together = 64;             // words that are scanned before the first of them is looked up
+constexpr std::size_t text_ahead = 512;          // how many bytes ahead texts are prefetched
 constexpr std::uint64_t lower_case = 0x2020202020202020u;  // the bits that tell small letters from capital ones
 constexpr std::uint64_t top_bits = 0x8080808080808080u;
 
@@ -149,11 +150,12 @@ Encoded utf8(std::uint32_t code) {
     return {{static_cast<std::uint8_t>(0xF0 | code >> 18), tail(12), tail(6), tail(0)}, 4};
 }
 
-// The bits of the first bytes of a chunk, by their number.
-constexpr std::array<std::uint64_t, 9> first_bytes = [] {
-    std::array<std::uint64_t, 9> masks{};
-    for (std::size_t n = 1; n <= 8; ++n) {
-        masks[n] = ~std::uint64_t{0} >> (64 - 8 * n);
+// The bits of the first bytes of two chunks, by their number.
+constexpr std::array<std::array<std::uint64_t, 2>, 17> first_bytes = [] {
+    std::array<std::array<std::uint64_t, 2>, 17> masks{};
+    for (std::size_t n = 1; n <= 16; ++n) {
+        masks[n][0] = ~std::uint64_t{0} >> (n < 8 ? 64 - 8 * n : 0);
+        masks[n][1] = n <= 8 ? 0 : ~std::uint64_t{0} >> (128 - 8 * n);
     }
     return masks;
 }();
@@ -201,17 +203,10 @@ PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs
         // Letters and digits differ from their lower case in one bit only.
         const std::uint8_t* text = at + first;
         next->length = length;
-        std::uint64_t hash = 0;
-        if (length <= 8) {
-            next->chunks[0] = (read_eight(text) | taker.case_bits) & first_bytes[length];
-            hash = folded_product(next->chunks[0] ^ taker.key.one, length ^ taker.key.other);
-        } else {
-            next->chunks[0] = read_eight(text) | taker.case_bits;
-            next->chunks[1] = (read_eight(text + 8) | taker.case_bits) & first_bytes[length - 8];
-            hash = hash_word(next->chunks.data(), length, taker.key);
-        }
-        next->hash = hash;
-        taker.slots.announce(hash);
+        next->chunks[0] = (read_eight(text) | taker.case_bits) & first_bytes[length][0];
+        next->chunks[1] = (read_eight(text + 8) | taker.case_bits) & first_bytes[length][1];
+        next->hash = hash_short(next->chunks[0], next->chunks[1], length, taker.key);
+        taker.slots.announce(next->hash);
         ++next;
     }
     runs.begins = begins;
@@ -219,19 +214,54 @@ PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs
     return next;
 }
 
-// Finds the words of texts, and passes them on in order, some at a time: while their slots of the table are on their
-// way, further words are scanned. The receiver has two functions, `take(words)` and `end_text(text)`.
+// Where ids of words are written, one after another, and where each text ends.
+class IdsOfTexts {
+public:
+    IdsOfTexts(const Texts& texts, nb::handle ids, nb::handle ends) : ids_(ids, "ids"), ends_(ends, "ends") {
+        ends_.expect_size(0, texts.count(), "one per text");
+    }
+
+    std::size_t count() const { return count_; }
+
+    // Write all ids but those of stop words.
+    void write(std::span<const std::int32_t> found) {
+        std::uint32_t stops = 0;
+        for (const std::int32_t id : found) {
+            stops += id == stop_id;
+        }
+        if (ids_.count() - count_ < found.size() - stops) {
+            refuse("ids must have room for all words of the texts, which are more than ", ids_.count());
+        }
+        if (stops == 0) {
+            std::copy(found.begin(), found.end(), ids_.data() + count_);
+        } else {
+            std::remove_copy(found.begin(), found.end(), ids_.data() + count_, stop_id);
+        }
+        count_ += found.size() - stops;
+    }
+
+    void end_text(std::size_t text) { ends_[text] = static_cast<std::int64_t>(count_); }
+
+private:
+    Array<std::int32_t> ids_;
+    Array<std::int64_t> ends_;
+    std::size_t count_ = 0;
+};
+
+// Finds the words of texts, and has them looked up in order, some at a time: while their slots of the table are on their
+// way, further words are scanned. `look_up(words, ids)` of the receiver writes the id of each.
 template <typename Receiver>
 class Scanner {
 public:
-    Scanner(const Folding& folding, const WordTable& table, Receiver& receiver)
-        : folding_(folding), table_(table), key_(table.key()), receiver_(receiver) {}
+    Scanner(const Folding& folding, const WordTable& table, Receiver& receiver, IdsOfTexts& ids)
+        : folding_(folding), table_(table), key_(table.key()), receiver_(receiver), ids_(ids) {}
 
     // `limit` is where the memory of the text ends, which may be read up to there.
     void scan(std::span<const std::uint8_t> text, const std::uint8_t* limit, std::size_t number) {
         const std::uint8_t* const end = text.data() + text.size();
         for (const std::uint8_t* at = text.data(); at < end;) {
             const std::size_t left = std::min<std::size_t>(static_cast<std::size_t>(end - at), 64);
+            prefetch(at + text_ahead);
             if (limit - at >= window) {
                 at += block(at, left, {at, end});
             } else {  // a copy, after which more can be read
@@ -247,26 +277,22 @@ public:
         ended_[n_ended_++] = {n_words_, number};
     }
 
-    // Pass on what is left.
+    // Look up what is left.
     void flush() {
-        for (std::size_t k = 0; k < n_words_; ++k) {
-            if (words_[k].length > 8) {
-                table_.announce_entry(words_[k].hash);
-            }
-        }
+        receiver_.look_up({words_.data(), n_words_}, found_.data());
         std::size_t begin = 0;
         for (std::size_t ended = 0; ended < n_ended_; ++ended) {
-            receiver_.take({words_.data() + begin, words_.data() + ended_[ended].n_words});
-            receiver_.end_text(ended_[ended].number);
+            ids_.write({found_.data() + begin, found_.data() + ended_[ended].n_words});
+            ids_.end_text(ended_[ended].number);
             begin = ended_[ended].n_words;
         }
-        receiver_.take({words_.data() + begin, words_.data() + n_words_});
+        ids_.write({found_.data() + begin, found_.data() + n_words_});
         interrupts_.worked(n_words_ * 10);
         n_words_ = n_ended_ = n_chunks_ = 0;
     }
 
 private:
-    static constexpr std::ptrdiff_t window = 64 + 16;  // bytes that are read at once
+    static constexpr std::ptrdiff_t window = 64 + 16;       // bytes that are read at once
 
     struct Ended {
         std::size_t n_words;  // how many words of those that wait were before the end of the text
@@ -332,8 +358,8 @@ private:
         if (n_words_ + 32 > together) {  // there are at most 32
             flush();
         }
-        const RunTaker taker{table_.slots(), key_, folding_.case_bits(), folding_.min_length()};
         while (runs.ends != 0) {
+            const RunTaker taker{table_.slots(), key_, folding_.case_bits(), folding_.min_length()};
             n_words_ = static_cast<std::size_t>(take_short_runs(taker, runs, words_.data() + n_words_) - words_.data());
             if (runs.ends != 0) {
                 const int first = std::countr_zero(runs.begins), last = std::countr_zero(runs.ends);
@@ -351,7 +377,7 @@ private:
             chunks[chunks_of(length) - 1] = 0;
             std::memcpy(chunks, begin, length);
             for (std::size_t k = 0; k < chunks_of(length); ++k) {
-                chunks[k] = (chunks[k] | folding_.case_bits()) & first_bytes[std::min<std::size_t>(length - 8 * k, 8)];
+                chunks[k] = (chunks[k] | folding_.case_bits()) & first_bytes[std::min<std::size_t>(length - 8 * k, 8)][0];
             }
         }
         add(chunks, length);
@@ -414,93 +440,67 @@ private:
     const WordTable& table_;
     const HashKey key_;
     Receiver& receiver_;
+    IdsOfTexts& ids_;
     Interrupts interrupts_;
     std::array<Waiting, together> words_;
+    std::array<std::int32_t, together> found_;
     std::array<Ended, together> ended_;
     std::array<std::uint64_t, 4 * max_word_bytes / 8> chunks_;
     std::size_t n_words_ = 0, n_ended_ = 0, n_chunks_ = 0;
 };
 
-// Where ids of words are written, one after another, and where each text ends.
-class IdsOfTexts {
-public:
-    IdsOfTexts(const Texts& texts, nb::handle ids, nb::handle ends) : ids_(ids, "ids"), ends_(ends, "ends") {
-        ends_.expect_size(0, texts.count(), "one per text");
-    }
-
-    std::size_t count() const { return count_; }
-
-    // Room for some more ids, all of which may be written at once; null if there is no room for that many.
-    std::int32_t* room(std::size_t many) const { return ids_.count() - count_ < many ? nullptr : ids_.data() + count_; }
-    void wrote(const std::int32_t* end) { count_ = static_cast<std::size_t>(end - ids_.data()); }
-
-    void write(std::int32_t id) {
-        if (count_ == ids_.count()) {
-            refuse("ids must have room for all words of the texts, which are more than ", ids_.count());
-        }
-        ids_[count_++] = id;
-    }
-
-    void end_text(std::size_t text) { ends_[text] = static_cast<std::int64_t>(count_); }
-
-private:
-    Array<std::int32_t> ids_;
-    Array<std::int64_t> ends_;
-    std::size_t count_ = 0;
-};
-
 class LookUp {
 public:
-    LookUp(const WordTable& table, bool hashing, IdsOfTexts& ids) : table_(table), hashing_(hashing), ids_(ids) {}
+    LookUp(const WordTable& table, bool hashing) : table_(table), hashing_(hashing) {}
 
-    void take(std::span<const Waiting> words) {
-        std::int32_t* next = ids_.room(words.size());
-        if (next == nullptr) {
-            for (const Waiting& one : words) {
-                if (const std::int32_t id = id_of(one); id != stop_id) {
-                    ids_.write(id);
+    void look_up(std::span<const Waiting> words, std::int32_t* ids) const {
+        // All as if they were short, and those that are not again: a branch for each would often be mispredicted.
+        std::array<std::uint8_t, together> rest;
+        std::size_t n_rest = 0;
+        const WordTable::Slots slots = table_.slots();
+        for (std::size_t k = 0; k < words.size(); ++k) {
+            const Waiting& one = words[k];
+            rest[n_rest] = static_cast<std::uint8_t>(k);
+            n_rest += one.length > 8;
+            const WordTable::Slot& slot = slots.first(one.hash);
+            ids[k] = static_cast<std::int32_t>(slot.rest);
+            if (slot.first != one.chunks[0] || slot.rest >> 32 != one.length) [[unlikely]] {
+                if (!table_.find_short(one.chunks[0], one.length, one.hash, ids[k])) {
+                    ids[k] = lacking(one);
                 }
             }
-            return;
         }
-        for (const Waiting& one : words) {
-            const std::int32_t id = id_of(one);
-            *next = id;
-            next += id != stop_id;
+        for (std::size_t i = 0; i < n_rest; ++i) {
+            table_.announce_entry(words[rest[i]].hash);
         }
-        ids_.wrote(next);
+        for (std::size_t i = 0; i < n_rest; ++i) {
+            const Waiting& one = words[rest[i]];
+            if (one.length > max_word_bytes || !table_.find(one.word(), ids[rest[i]])) {
+                ids[rest[i]] = lacking(one);
+            }
+        }
     }
-
-    void end_text(std::size_t text) { ids_.end_text(text); }
 
 private:
-    std::int32_t id_of(const Waiting& word) const {
-        std::int32_t id = unknown_id;
-        if (word.length <= 8 && table_.find_short(word.chunks[0], word.length, word.hash, id)) {
-            return id;
-        }
-        return id_of_rare(word);
-    }
-
-    // The id of a word that is long, or that the table lacks.
-    std::int32_t id_of_rare(const Waiting& waiting) const {
-        std::int32_t id = unknown_id;
-        const Word word = waiting.word();
-        if (word.length <= max_word_bytes && (word.length <= 8 || !table_.find(word, id)) && hashing_) {
-            id = hashed_id(word.chunks, word.length);
-        }
-        return id;
+    // The id of a word that the table lacks.
+    std::int32_t lacking(const Waiting& word) const {
+        return hashing_ && word.length <= max_word_bytes ? hashed_id(word.word().chunks, word.length) : unknown_id;
     }
 
     const WordTable& table_;
     const bool hashing_;
-    IdsOfTexts& ids_;
 };
 
 template <typename Receiver>
-void scan_texts(const Texts& texts, const Folding& folding, const WordTable& table, Receiver& receiver) {
-    Scanner<Receiver> scanner(folding, table, receiver);
+void scan_texts(const Texts& texts, const Folding& folding, const WordTable& table, Receiver& receiver,
+                IdsOfTexts& ids) {
+    Scanner<Receiver> scanner(folding, table, receiver, ids);
     for (std::size_t i = 0; i < texts.count(); ++i) {
+        if (i + 1 < texts.count()) {  // which may be anywhere in memory
+            for (std::size_t at = 0; at < text_ahead; at += 64) {
+                prefetch(texts[i + 1].data() + at);
+            }
+        }
         scanner.scan(texts[i], texts.limit(i), i);
     }
     scanner.flush();
@@ -512,8 +512,8 @@ std::size_t ids_of_texts(nb::handle given_texts, nb::handle given_folding, const
     const Folding folding(given_folding);
     IdsOfTexts ids(texts, given_ids, given_ends);
     const Unlocked unlocked(texts.bytes() * 4);
-    LookUp receiver(table, hashing, ids);
-    scan_texts(texts, folding, table, receiver);
+    LookUp receiver(table, hashing);
+    scan_texts(texts, folding, table, receiver, ids);
     return ids.count();
 }
 
@@ -531,8 +531,8 @@ public:
         IdsOfTexts ids(texts, given_ids, given_ends);
         const Claim claim(*this);
         const Unlocked unlocked(texts.bytes() * 4);
-        Learner receiver{*this, ids};
-        scan_texts(texts, folding, table_, receiver);
+        Learner receiver{*this};
+        scan_texts(texts, folding, table_, receiver, ids);
         return ids.count();
     }
 
@@ -559,11 +559,10 @@ public:
 private:
     struct Learner {
         WordCounts& counts;
-        IdsOfTexts& ids;
 
-        void take(std::span<const Waiting> words) {
-            for (const Waiting& one : words) {
-                ids.write(one.length <= max_word_bytes ? row_of(one.word()) : unknown_id);
+        void look_up(std::span<const Waiting> words, std::int32_t* ids) {
+            for (std::size_t k = 0; k < words.size(); ++k) {
+                ids[k] = words[k].length <= max_word_bytes ? row_of(words[k].word()) : unknown_id;
             }
         }
 
@@ -577,8 +576,6 @@ private:
             ++counts.counts_[static_cast<std::size_t>(row)];
             return row;
         }
-
-        void end_text(std::size_t text) { ids.end_text(text); }
     };
 
     // Two threads must not change a table at once. Neither waits for the other, which might wait for Python's lock.

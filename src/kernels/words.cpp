@@ -67,7 +67,7 @@ void WordTable::reserve(std::size_t n_words, std::size_t n_chunks) {
 }
 
 void WordTable::rehash(std::size_t capacity) {
-    std::vector<Slot>(capacity).swap(slots_);
+    decltype(slots_)(capacity).swap(slots_);
     mask_ = capacity - 1;
     for (std::size_t row = 0; row < places_.size(); ++row) {
         put(row);

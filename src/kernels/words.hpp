@@ -15,9 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if defined(_MSC_VER) && defined(_M_X64)
 #include <intrin.h>
 #endif
@@ -72,23 +76,65 @@ struct HashKey {
     std::uint64_t other;
 };
 
-// Hash a word by the two halves of a key. Each chunk, hidden by one half, is multiplied with what came before, hidden by
-// the other; all 128 bits of the product count, so that no part of a chunk is without effect.
-inline std::uint64_t hash_word(const std::uint64_t* chunks, std::size_t length, HashKey key) {
-    std::uint64_t hash = length;
-    for (std::size_t k = 0; k < chunks_of(length); ++k) {
+// Go on hashing a word by the two halves of a key, from a chunk on. Each chunk, hidden by one half, is multiplied with
+// what came before, hidden by the other; all 128 bits of the product count, so that no part of a chunk is without effect.
+inline std::uint64_t hash_chunks(std::uint64_t hash, const std::uint64_t* chunks, std::size_t first, std::size_t length,
+                                 HashKey key) {
+    for (std::size_t k = first; k < chunks_of(length); ++k) {
         hash = folded_product(chunks[k] ^ key.one, hash ^ key.other);
     }
     return hash;
+}
+
+// The hash of a word of at most 16 bytes: one product, whatever its length, as branches would often be mispredicted.
+inline std::uint64_t hash_short(std::uint64_t first, std::uint64_t second, std::size_t length, HashKey key) {
+    return folded_product(first ^ key.one, second ^ length ^ key.other);
+}
+
+inline std::uint64_t hash_word(const std::uint64_t* chunks, std::size_t length, HashKey key) {
+    const std::uint64_t hash = hash_short(chunks[0], length > 8 ? chunks[1] : 0, length, key);
+    return hash_chunks(hash, chunks, 2, length, key);
 }
 
 // The id of an unknown word: its hash, which is the same everywhere, since vectors depend on it. Nobody gains by making
 // such words collide.
 inline std::int32_t hashed_id(const std::uint64_t* chunks, std::size_t length) {
     constexpr HashKey common{0x9E3779B97F4A7C15u, 0xD1B54A32D192ED03u};
-    const std::uint64_t thirty_bits = hash_word(chunks, length, common) & ((1u << 30) - 1);
+    const std::uint64_t thirty_bits = hash_chunks(length, chunks, 0, length, common) & ((1u << 30) - 1);
     return hashed_id_limit - static_cast<std::int32_t>(thirty_bits);
 }
+
+// Memory in pages of 2 MB if there is much and the system has such pages: words are anywhere in a table, and finding the
+// place of a small page takes as long as reading from it.
+template <typename T>
+struct InLargePages {
+    using value_type = T;
+    static constexpr std::size_t page = std::size_t{1} << 21;
+
+    InLargePages() = default;
+    template <typename Other>
+    explicit InLargePages(const InLargePages<Other>&) {}
+
+    T* allocate(std::size_t many) {
+        const std::size_t size = many * sizeof(T);
+        if (size < page) {
+            return static_cast<T*>(::operator new(size));
+        }
+        void* memory = ::operator new(size, std::align_val_t{page});
+#ifdef MADV_HUGEPAGE
+        madvise(memory, size, MADV_HUGEPAGE);
+#endif
+        return static_cast<T*>(memory);
+    }
+    void deallocate(T* memory, std::size_t many) {
+        if (many * sizeof(T) < page) {
+            ::operator delete(memory);
+        } else {
+            ::operator delete(memory, std::align_val_t{page});
+        }
+    }
+    bool operator==(const InLargePages&) const { return true; }
+};
 
 class WordTable {
 public:
@@ -107,8 +153,9 @@ public:
         const Slot* slots;
         std::uint64_t mask;
 
+        const Slot& first(std::uint64_t hash) const { return slots[hash & mask]; }
         // Ask for the slot of a word that will soon be looked up.
-        [[gnu::always_inline]] void announce(std::uint64_t hash) const { prefetch(slots + (hash & mask)); }
+        [[gnu::always_inline]] void announce(std::uint64_t hash) const { prefetch(&first(hash)); }
     };
     Slots slots() const { return {slots_.data(), mask_}; }
 
@@ -120,14 +167,16 @@ public:
 
     // The id of a word of one chunk, if the table has it.
     bool find_short(std::uint64_t chunk, std::size_t length, std::uint64_t hash, std::int32_t& id) const {
-        for (std::size_t at = hash & mask_; slots_[at].rest != 0; at = (at + 1) & mask_) {
+        for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
             const Slot slot = slots_[at];
             if (slot.first == chunk && slot.rest >> 32 == length) {
                 id = static_cast<std::int32_t>(slot.rest & low_half);
                 return true;
             }
+            if (slot.rest == 0) {
+                return false;
+            }
         }
-        return false;
     }
 
     // The id of a word of any length, if the table has it.
@@ -170,7 +219,7 @@ private:
     void rehash(std::size_t capacity);
 
     HashKey key_;
-    std::vector<Slot> slots_;
+    std::vector<Slot, InLargePages<Slot>> slots_;
     std::uint64_t mask_;
     std::vector<std::uint64_t> entries_;  // length << 32 | id, and then the chunks of a word; the last is not used
     std::vector<std::uint32_t> places_;   // of the entry of each row

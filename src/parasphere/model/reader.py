@@ -156,11 +156,14 @@ class Reader:
         """
         threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
+        columns = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
         steps = _steps(texts)
 
         def fill(step: tuple[int, int]) -> None:
             begin, end = step
-            ids = self._fill(bags[begin:end], texts[begin:end])
+            ids, ends = self.lookup.ids(texts[begin:end])
+            into: tuple[Any, ...] = tuple(column[begin:end] for column in columns)
+            sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
             if counts is not None:
                 with counting:
                     count_ids(ids, counts)
@@ -172,13 +175,6 @@ class Reader:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(fill, pairwise(steps)))
         return bags
-
-    def _fill(self, bags: Bags, texts: Any) -> NDArray[np.int32]:
-        """Write the numbers of some texts to bags that have room for them; return the ids of their words."""
-        ids, ends = self.lookup.ids(texts)
-        into: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
-        sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
-        return ids
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
         """Yield each word or phrase of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
