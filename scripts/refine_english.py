@@ -35,7 +35,7 @@ from reproduction.datasets import SentencePairs, sentence_pairs
 from sklearn.linear_model import Ridge
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
-from parasphere.model.scatter import FLOOR
+from parasphere.model.bags import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
@@ -197,7 +197,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
         return normalize(rows + moved, dim=1), weights * scaled.exp()
 
     def metric() -> Any:
-        """Return the metric of the offsets (:mod:`parasphere.model.scatter`)."""
+        """Return the metric of the offsets (:class:`parasphere.model.Scatter`)."""
         directions, lengths = now()
         sums = embedding_bag(ids, directions * lengths[:, None], begins, mode="sum")
         totals = embedding_bag(ids, lengths[:, None], begins, mode="sum").clamp_min(1e-6)

@@ -6,7 +6,7 @@ import pytest
 
 from parasphere import ScriptWarning
 from parasphere.errors import warn_user
-from parasphere.model.inputs import tokenizer_for
+from parasphere.model.reader import tokenizer_for
 
 CHINESE = ["我喜欢吃苹果，他也喜欢。"]
 

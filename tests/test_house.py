@@ -92,3 +92,47 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     files = {path: imported_files(path) for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"}
     assert ROOT / "errors.py" in files[ROOT / "text" / "tokens.py"]  # the arrows are seen at all
     list(TopologicalSorter(files).static_order())  # raises a CycleError that names the files
+
+
+PUBLIC = {"_kernels", "_asdict", "_fields", "_make", "_replace"}  # the compiled module, and names that namedtuple gives
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
+
+
+def defined_names(trees: list[ast.Module]) -> set[str]:
+    """Return all names that the files of a package define or set, attributes included."""
+    found: set[str] = set()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+    return found
+
+
+def test_no_package_uses_a_private_name_of_another() -> None:
+    """Private names are imported and accessed within the package that defines them."""
+    trees: dict[str, dict[Path, ast.Module]] = {}
+    for path in ROOT.rglob("*.py"):
+        trees.setdefault(package_of(path), {})[path] = ast.parse(path.read_text())
+    own = {package: defined_names(list(files.values())) for package, files in trees.items()}
+    everything = set().union(*own.values())
+    foreign: set[str] = set()
+    for package, files in trees.items():
+        for path, tree in files.items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.level:
+                    folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                    names = [part for part in (node.module or "").split(".") if part]
+                    names += [alias.name for alias in node.names]
+                    if folder != ROOT and ROOT / package not in (folder, *folder.parents):
+                        foreign.update(f"{path}: import of {name}" for name in names if is_private(name))
+                elif isinstance(node, ast.Attribute) and is_private(node.attr):
+                    if node.attr in everything - own[package]:
+                        foreign.add(f"{path}:{node.lineno}: {node.attr}")
+    assert foreign == set()
+    assert "_encoder" in own["estimator"]  # private names are seen at all

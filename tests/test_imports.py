@@ -6,7 +6,7 @@ from textwrap import dedent
 
 HEAVY = ("pyarrow", "scipy", "sklearn")
 # Modules below the reader, of which each importer is named.
-LIGHT = ("parasphere.text", "parasphere.corpus", "parasphere.model.reader", "parasphere.model.coverage")
+LIGHT = ("parasphere.text", "parasphere.corpus", "parasphere.model.reader")
 WATCH = f"""
 import sys
 importers = set()

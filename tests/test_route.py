@@ -11,7 +11,9 @@ import numpy as np
 
 import parasphere
 from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets
+from parasphere.corpus import Block
 from parasphere.model import Partition, Posterior
+from parasphere.text import is_column
 
 ROOT = Path(parasphere.__file__).parent
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
@@ -24,9 +26,9 @@ def holds_documents(value: Any) -> bool:
         return any(map(holds_documents, value[:9])) or (
             len(value) > 0 and isinstance(value[0], str) and len(value) > 99
         )
-    return isinstance(value, Bags | Partition | Posterior) or (
-        isinstance(value, np.ndarray) and len(TEXTS) in (value.shape[:1] or (0,))
-    )
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0 and len(value) == len(TEXTS)
+    return isinstance(value, Bags | Block | Partition | Posterior) or is_column(value)
 
 
 def route(work: Callable[[], object]) -> list[str]:

@@ -1,4 +1,4 @@
-// From sums of words to word concentrations and to offsets, document by document; and the formulas of bessel.hpp over
+// From sums of words to word concentrations and posteriors, document by document; and the formulas of bessel.hpp over
 // arrays.
 //
 // The equations of many documents are solved at once, by SIMD. Each has its own steps: its bits do not depend on those
@@ -239,61 +239,45 @@ void solve_each(nb::handle given_along, nb::handle given_squared, nb::handle giv
     solve(along.data(), squared.data(), lengths.data(), along.count(), prior, kappa.data(), interrupts);
 }
 
-template <bool Raised>
-double mean_length_of(double kappa, const Order& order) {
-    return bessel::mean_length(kappa, bessel::lengths<Raised>(kappa, order));
-}
-
 template <typename T>
-void write_offsets(Rows<const T> sums, const double* squared, const double* lengths, const double* mean,
-                   const Prior& prior, double common, const double* whitening, T* out) {
+void write_posteriors(Rows<const T> sums, const double* squared, const double* lengths, const double* mean,
+                      const Prior& prior, double* kappa, double* concentration, T* directions) {
     const std::size_t n = sums.many, dim = sums.dim;
     const double k0 = prior.concentration;
     Interrupts interrupts;
-    std::vector<double> along(n), kappa(n), factors(n), pulled(dim), shift(dim), nothing(dim);
-    const auto silent = std::make_unique<std::uint8_t[]>(n);
+    std::vector<double> along(n), pulled(dim);
     project_rows(sums, mean, along, interrupts);
-    solve(along.data(), squared, lengths, n, prior, kappa.data(), interrupts);
+    solve(along.data(), squared, lengths, n, prior, kappa, interrupts);
     for (std::size_t i = 0; i < n; ++i) {
         const double square = k0 * k0 + 2.0 * k0 * kappa[i] * along[i] + kappa[i] * kappa[i] * squared[i];
-        const double norm = std::sqrt(std::max(square, 0.0));
-        factors[i] = prior.order.raised != 0.0 ? mean_length_of<true>(norm, prior.order)
-                                               : mean_length_of<false>(norm, prior.order);
-        silent[i] = lengths[i] * kappa[i] == 0.0 ? 1 : 0;
+        concentration[i] = std::sqrt(std::max(square, 0.0));  // rounding may push below zero what cancels the prior
     }
-    for (std::size_t j = 0; j < dim; ++j) {
-        pulled[j] = k0 * mean[j];
-        shift[j] = common * mean[j];
-    }
-    const Rows<const T> mapped{out, n, dim};
-    combine_rows(sums, kappa.data(), pulled.data(), mean, out, interrupts);
-    map_rows(mapped, factors.data(), shift.data(), whitening, silent.get(), out, interrupts);
-    std::fill(factors.begin(), factors.end(), 1.0);
-    combine_rows(mapped, factors.data(), nothing.data(), nothing.data(), out, interrupts);
+    for (std::size_t j = 0; j < dim; ++j) pulled[j] = k0 * mean[j];
+    combine_rows(sums, kappa, pulled.data(), mean, directions, interrupts);
 }
 
-void unit_offsets(nb::handle given_sums, nb::handle given_squared, nb::handle given_lengths, nb::handle given_mean,
-                  nb::handle given_prior, double common, nb::handle given_whitening, nb::handle given_out) {
+void posteriors(nb::handle given_sums, nb::handle given_squared, nb::handle given_lengths, nb::handle given_mean,
+                nb::handle given_prior, nb::handle given_kappa, nb::handle given_concentration,
+                nb::handle given_directions) {
     const Array<const double> squared(given_squared, "squared");
     const Array<const double> lengths(given_lengths, "lengths");
     const Array<const double> mean(given_mean, "mean");
     const Prior prior = Prior::of(given_prior);
-    const auto whitening = array_or_none<const double, 2>(given_whitening, "whitening");
+    const Array<double> kappa(given_kappa, "kappa");
+    const Array<double> concentration(given_concentration, "concentration");
     with_floats<const float, 2>(given_sums, "sums", [&](const auto& sums) {
         using T = std::remove_cvref_t<decltype(sums)>::Entry;
-        const Array<std::remove_const_t<T>, 2> out(given_out, "out");
+        const Array<std::remove_const_t<T>, 2> directions(given_directions, "directions");
         squared.expect_size(0, sums.size(0), "one per document");
         lengths.expect_size(0, sums.size(0), "one per document");
+        kappa.expect_size(0, sums.size(0), "one per document");
+        concentration.expect_size(0, sums.size(0), "one per document");
         mean.expect_size(0, sums.size(1), "as wide as the sums");
-        if (whitening) {
-            whitening->expect_size(0, sums.size(1), "as wide as the sums");
-            whitening->expect_size(1, sums.size(1), "as wide as the sums");
-        }
-        out.expect_size(0, sums.size(0), "as many as the sums");
-        out.expect_size(1, sums.size(1), "as wide as the sums");
-        const Unlocked unlocked(sums.count() * (whitening ? sums.size(1) / 4 : 3) + sums.size(0) * 200);
-        write_offsets(rows_of(sums), squared.data(), lengths.data(), mean.data(), prior, common,
-                      whitening ? whitening->data() : nullptr, out.data());
+        directions.expect_size(0, sums.size(0), "as many as the sums");
+        directions.expect_size(1, sums.size(1), "as wide as the sums");
+        const Unlocked unlocked(sums.count() * 3 + sums.size(0) * 200);
+        write_posteriors(rows_of(sums), squared.data(), lengths.data(), mean.data(), prior, kappa.data(),
+                         concentration.data(), directions.data());
     });
 }
 
@@ -419,10 +403,10 @@ void bind_solver(nb::module_& kernels) {
                 "Write the word concentrations of documents to ``kappa``, (n_docs,).\n\n"
                 "``prior`` is a tuple: its concentration, strength and cosine, whether the mean length is inverted\n"
                 "exactly, the constants of the dimension as one array, and the longest mean length.");
-    kernels.def("unit_offsets", unit_offsets, argument("sums"), argument("squared"), argument("lengths"),
-                argument("mean"), argument("prior"), nb::arg("common"), argument("whitening"), argument("out"),
-                "Write the offsets of documents, divided by their lengths; 0 for those that say nothing.\n\n"
-                "``common`` is the mean length of the prior. ``whitening`` may be None.");
+    kernels.def("posteriors", posteriors, argument("sums"), argument("squared"), argument("lengths"), argument("mean"),
+                argument("prior"), argument("kappa"), argument("concentration"), argument("directions"),
+                "Solve documents and write their posteriors: kappa_n, kappa' and the directions mu'.\n\n"
+                "``prior`` is that of :func:`solve_each`. The directions have the type of the sums.");
     kernels.def("apply_formula", apply_formula, nb::arg("formula"), argument("x"), argument("order"), argument("out"),
                 "Write a formula of :mod:`parasphere.sphere.bessel`, by its name, of each number of ``x``.");
 }

@@ -135,15 +135,15 @@ def ids_of_texts(texts: _Texts, folding: _Folding, table: WordTable, hashing: bo
 _PriorNumbers: TypeAlias = tuple[float, float, float, bool, _F8, float]
 
 def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _PriorNumbers, kappa: _F8) -> None: ...
-def unit_offsets(
+def posteriors(
     sums: _Floats,
     squared: _F8,
     lengths: _F8,
     mean: _F8,
     prior: _PriorNumbers,
-    common: float,
-    whitening: _F8 | None,
-    out: _Floats,
+    kappa: _F8,
+    concentration: _F8,
+    directions: _Floats,
 ) -> None: ...
 def apply_formula(formula: str, x: _F8, order: _F8, out: _F8) -> None: ...
 

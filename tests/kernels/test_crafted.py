@@ -322,9 +322,9 @@ def solve_each() -> list[Any]:
     return [floats(3), np.ones(3) * 9, np.full(3, 4.0), prior_numbers(), np.zeros(3)]
 
 
-@honest("unit_offsets")
-def unit_offsets() -> list[Any]:
-    return [floats(3, 9), np.ones(3) * 9, np.full(3, 4.0), floats(9), prior_numbers(), 0.3, floats(9, 9),
+@honest("posteriors")
+def posteriors() -> list[Any]:
+    return [floats(3, 9), np.ones(3) * 9, np.full(3, 4.0), floats(9), prior_numbers(), np.zeros(3), np.zeros(3),
             np.zeros((3, 9))]  # fmt: skip
 
 

@@ -119,24 +119,20 @@ def test_concentrations_have_the_bits_of_python(rng: np.random.Generator, dim: i
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_offsets_are_those_of_the_steps_one_by_one(rng: np.random.Generator, kind: type) -> None:
+def test_posteriors_are_those_of_the_steps_one_by_one(rng: np.random.Generator, kind: type) -> None:
     n, dim = 21, 18
     sums = rng.normal(size=(n, dim)).astype(kind)
     sums[4] = 0
     squared, words = np.einsum("ij,ij->i", sums, sums, dtype=np.float64), rng.integers(0, 9, n).astype(np.float64)
-    mean, whitening = np.eye(dim)[2], rng.normal(size=(dim, dim))
+    mean = np.eye(dim)[2]
     prior = SimpleNamespace(concentration=9.0, strength=4.0, cosine=0.3, method="newton")
     numbers = KernelPrior.of(prior, dim)
-    for matrix in (None, whitening):
-        found = np.empty_like(sums)
-        _kernels.unit_offsets(sums, squared, words, mean, numbers, 0.25, matrix, found)
-        along, kappa, out = np.empty(n), np.empty(n), np.empty_like(sums)
-        _kernels.project(sums, mean, along)
-        _kernels.solve_each(along, squared, words, numbers, kappa)
-        norm = np.sqrt(np.maximum(81.0 + 2.0 * 9.0 * kappa * along + kappa * kappa * squared, 0.0))
-        factors = vmf.mean_length(norm, dim)
-        _kernels.unit_combinations(sums, kappa, 9.0 * mean, mean, out)
-        _kernels.map_shifted_rows(out, factors, 0.25 * mean, matrix, words * kappa == 0, out)
-        _kernels.unit_combinations(out, np.ones(n), np.zeros(dim), np.zeros(dim), out)
-        assert np.array_equal(found, out)
-        assert not found[words == 0].any()
+    kappa, concentration, directions = np.empty(n), np.empty(n), np.empty_like(sums)
+    _kernels.posteriors(sums, squared, words, mean, numbers, kappa, concentration, directions)
+    along, solved, combined = np.empty(n), np.empty(n), np.empty_like(sums)
+    _kernels.project(sums, mean, along)
+    _kernels.solve_each(along, squared, words, numbers, solved)
+    _kernels.unit_combinations(sums, solved, 9.0 * mean, mean, combined)
+    assert np.array_equal(kappa, solved)
+    assert np.array_equal(concentration, np.sqrt(81.0 + 2.0 * 9.0 * kappa * along + kappa * kappa * squared))
+    assert np.array_equal(directions, combined)

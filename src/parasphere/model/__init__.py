@@ -1,16 +1,14 @@
 """The Spherical Paragraph Model: texts to bags, its equations, EM, posteriors, and the encoder that was learned."""
 
-from .bags import Bags
+from .bags import Bags, Scatter
 from .ecosystem import langchain_embeddings, static_table
 from .em import CorpusStatistics, EMState, Online, Partition, Start, run_em, run_paper_em
 from .encoder import Encoder
 from .equations import Method, Prior
 from .explain import Explanation, MatchExplanation
-from .inputs import as_texts, first_texts, held_texts, is_numeric, tokenizer_for
 from .posterior import Posterior, Space, check_space
-from .reader import Reader, n_threads
+from .reader import Reader, as_texts, first_texts, held_texts, is_numeric, n_threads, tokenizer_for
 from .sampling import Sampled
-from .scatter import Scatter
 from .similar import Match
 
 __all__ = [

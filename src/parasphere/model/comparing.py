@@ -3,7 +3,7 @@
 All texts of a corpus share a direction, and the posterior of a short text is mostly that direction: the cosine of two
 posterior directions says little about the two texts. What a text itself says is by how much it moves the expectation,
 ``E[d | text] - E[d]``, measured in the metric in which words scatter within texts alike in all directions
-(:mod:`parasphere.model.scatter`)::
+(:class:`parasphere.model.Scatter`)::
 
     offset = W (E[d | text] - E[d])        W = (C / v)^(-1/2)
 

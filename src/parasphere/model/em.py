@@ -20,11 +20,10 @@ from ..errors import CorpusError, ParasphereError
 from ..sphere import vmf
 from ..storage import check_layouts, check_types, storable
 from . import equations
-from .bags import Bags
+from .bags import Bags, Scatter
 from .equations import Method, Prior
 from .exact import Exact, exact_mean_sum, exact_sum
 from .reader import Reader
-from .scatter import Scatter
 
 Floats = NDArray[np.float64]
 Start: TypeAlias = Literal["data", "paper"]

@@ -15,15 +15,13 @@ from ..corpus import one_text
 from ..errors import ParasphereError, StoreError
 from ..sphere.rows import unit_rows
 from ..storage import WRONG_FACTS, check_types, storable
-from .bags import Bags
+from .bags import Bags, Scatter
 from .comparing import cosines, doubts, log_bayes_factor
 from .equations import Prior
 from .explain import Explanation, MatchExplanation, explain, explain_match
-from .inputs import is_numeric
 from .posterior import Floats, Posterior, Space, check_space, posterior_of, vectors_of
-from .reader import Reader
+from .reader import Reader, is_numeric
 from .sampling import Sampled, draw
-from .scatter import Scatter
 from .similar import Match, similar
 
 if TYPE_CHECKING:

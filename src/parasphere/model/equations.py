@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import project, solve_each, unit_combinations, weighted_sum
+from .._kernels import project, solve_each, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import vmf
 from ..sphere.bessel import Array, apply, order_of
@@ -193,13 +193,6 @@ def pairs_of_words(squared_norms: Array, lengths: Array, squared_weights: Array)
 def cosine_of_pairs(agreement: float, pairs: float) -> float:
     """Return rho from the summed cosines of pairs and their weight; 1/2 if no text has two words."""
     return math.sqrt(min(max(agreement / pairs, 0.0), 1.0 - 1e-9)) if pairs > 0.0 else 0.5
-
-
-def directions(sums: Array, kappa: Array, prior: Prior) -> Array:
-    """Return the posterior directions mu', (n_docs, dim), in the type of the sums; mu0 where words cancel the prior."""
-    result = np.empty_like(sums)
-    unit_combinations(sums, kappa, prior.concentration * prior.mean_direction, prior.mean_direction, result)
-    return result
 
 
 def products(sums: Array, direction: Array) -> Array:

@@ -7,16 +7,17 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import map_shifted_rows
+from .._kernels import map_shifted_rows, posteriors
 from ..sphere import vmf
 from ..sphere.bessel import apply, order_of
 from ..sphere.rows import unit_rows
 from . import equations
 from .bags import Bags
-from .equations import Prior
+from .equations import KernelPrior, Prior
 
 Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
+_SPACES = get_args(Space)
 
 ROWS = 2048  # documents whose vectors are made at a time: what is between sums and vectors stays in the cache
 
@@ -119,17 +120,11 @@ class Posterior:
 
 def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> Posterior:
     """Return the posterior of each document."""
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
-    kappa = equations.solve(documents, prior, bags.dim)
-    return Posterior(
-        direction=equations.directions(bags.sums, kappa, prior),
-        concentration=equations.concentrations(documents, kappa, prior),
-        word_concentration=kappa,
-        length=bags.lengths,
-        unknown=bags.unknown,
-        prior=prior,
-        whitening=whitening,
-    )
+    sums, n_docs = np.ascontiguousarray(bags.sums), len(bags)
+    direction, kappa, concentration = np.empty_like(sums), np.empty(n_docs), np.empty(n_docs)
+    numbers, mean = KernelPrior.of(prior, bags.dim), np.ascontiguousarray(prior.mean_direction)
+    posteriors(sums, bags.squared_norms, bags.lengths, mean, numbers, kappa, concentration, direction)
+    return Posterior(direction, concentration, kappa, bags.lengths, bags.unknown, prior, whitening)
 
 
 def vectors_of(bags: Bags, prior: Prior, whitening: Floats | None, space: Space) -> NDArray[Any]:
@@ -145,7 +140,7 @@ def vectors_of(bags: Bags, prior: Prior, whitening: Floats | None, space: Space)
 
 def check_space(space: str) -> None:
     """Raise unless there is a space of this name."""
-    if space not in get_args(Space):
+    if space not in _SPACES:
         raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,20 +17,39 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .. import corpus
 from .._kernels import add_hashed, count_ids, sum_rows
-from ..errors import ParasphereError
+from ..errors import CoverageWarning, ParasphereError, ScriptWarning, warn_user
 from ..storage import check_layouts, storable
-from ..text import HASHED, AnyTokenizer, Lookup, Tokenizer, holds_lists, is_column, string_buffers
+from ..text import (
+    HASHED,
+    AnyTokenizer,
+    Lookup,
+    SegmentingTokenizer,
+    Tokenizer,
+    WordCounter,
+    holds_lists,
+    is_column,
+    share_without_spaces,
+    string_buffers,
+)
 from ..vectors import WordVectors
 from ..vectors.stored import checked_weight
-from .bags import Bags
-from .coverage import Known
-from .scatter import Scatter
+from .bags import Bags, Scatter
 
 if TYPE_CHECKING:
     from ..corpus import Block
 
 # Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
 STEP_BYTES = 1 << 18
+SAMPLE = 200  # texts by which a tokenizer is chosen
+UNSPACED = 0.5  # the share of letters in scripts without spaces from which on texts are segmented
+ENOUGH_KNOWN = 0.7  # smaller shares of known words are warned of: GloVe knows 61 % of the words of German texts
+FEW = 50  # with fewer words a share says little
+_SAMPLE = 1000  # number of texts in which unknown words are counted
+_LONGEST = 30  # longer unknown words are cut to so many characters
+# Letters of the scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
 
 
@@ -114,13 +134,13 @@ class Reader:
         return replace(bags, scatter=scatter)
 
     def _read(self, texts: Any, n_jobs: int | None, counts: NDArray[np.float64] | None, **columns: Any) -> Bags:
-        if not columns and isinstance(texts, list) and set(map(type, texts)) <= {str}:
-            bags, known = self.bags(texts, n_jobs, counts), Known(self.lookup)
-            self._add_known(known, texts, bags)
-            known.warn()
+        if not columns and _is_list_of_texts(texts):
+            bags = self.bags(texts, n_jobs, counts)
+            if bags.unknown.any():
+                known = Known(self.lookup)
+                self._add_known(known, texts, bags)
+                known.warn()
             return bags
-        from .inputs import as_texts
-
         parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
@@ -156,24 +176,28 @@ class Reader:
         """
         threads = n_threads(n_jobs)
         bags, counting = self.empty(len(texts)), Lock()
-        columns = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
+        columns: tuple[Any, ...] = (bags.sums, bags.lengths, bags.squared_norms, bags.unknown, bags.squared_weights)
         steps = _steps(texts)
 
-        def fill(step: tuple[int, int]) -> None:
-            begin, end = step
-            ids, ends = self.lookup.ids(texts[begin:end])
-            into: tuple[Any, ...] = tuple(column[begin:end] for column in columns)
-            sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *into)
+        def fill(texts: Any, columns: tuple[Any, ...]) -> None:
+            ids, ends = self.lookup.ids(texts)
+            sum_rows(ids, ends, self.vectors.matrix, self.weights, self.unknown_weight, *columns)
             if counts is not None:
                 with counting:
                     count_ids(ids, counts)
 
-        if threads == 1 or len(steps) == 2:
+        def fill_step(step: tuple[int, int]) -> None:
+            begin, end = step
+            fill(texts[begin:end], tuple(column[begin:end] for column in columns))
+
+        if len(steps) == 2:
+            fill(texts, columns)
+        elif threads == 1:
             for step in pairwise(steps):
-                fill(step)
+                fill_step(step)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(fill, pairwise(steps)))
+                list(pool.map(fill_step, pairwise(steps)))
         return bags
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
@@ -234,6 +258,8 @@ def n_threads(n_jobs: int | None) -> int:
 def _steps(texts: Any) -> list[int]:
     """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
     if not is_column(texts):
+        if sum(map(len, texts)) <= STEP_BYTES:
+            return [0, len(texts)]
         offsets = np.cumsum([0, *map(len, texts)])
     elif texts.nbytes <= STEP_BYTES:
         return [0, len(texts)]
@@ -255,3 +281,120 @@ def _weights(weights: ArrayLike, n_words: int) -> NDArray[np.float64]:
     if len(bad):
         raise ValueError(f"weights must be finite and not negative; weight {bad[0]} is {array[bad[0]]}")
     return array
+
+
+class Known:
+    """Counts known and unknown words while a corpus is read."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self.known = 0.0
+        self.unknown = 0
+        self._sample: Any = None
+
+    def add(self, texts: Any, known: float, unknown: int) -> None:
+        """Count the words of some texts; the first texts are kept as the examples of a warning."""
+        self.known += known
+        self.unknown += unknown
+        if unknown and self._sample is None:
+            self._sample = texts[:_SAMPLE]
+
+    def warn(self) -> None:
+        """Warn if too few words are known, and say what would help."""
+        words = self.known + self.unknown
+        if self._sample is None or words < FEW or self.known >= ENOUGH_KNOWN * words:
+            return
+        commonest, unspaced = self._unknown_words(self._sample)
+        remedy = (
+            "They are in scripts without spaces between words, and each run of letters was taken for one word: "
+            "put spaces between the words, or pass a tokenizer that finds them, tokenizer=SegmentingTokenizer()."
+            if unspaced
+            else "Other vectors may have them, JointVectors learns them from the texts, and a tokenizer of your own "
+            "decides what a word is."
+        )
+        # If words are weighted, this is a share of weights, whose mean is 1.
+        warn_user(
+            f"only {self.known / words:.0%} of {words:,.0f} words are known; unknown are {', '.join(commonest)}, ... "
+            + remedy,
+            CoverageWarning,
+        )
+
+    def _unknown_words(self, texts: Any) -> tuple[list[str], bool]:
+        """Return the commonest unknown words of some texts, and whether most are of scripts without spaces."""
+        counter = WordCounter(self.lookup.tokenizer)
+        counter.add(texts)
+        words, counts = counter.words_and_counts()
+        rows = self.lookup.vocabulary.get_many(words)
+        unknown = [(word, int(count)) for word, count, row in zip(words, counts, rows, strict=True) if row < 0]
+        unspaced = sum(count for word, count in unknown if _UNSPACED.search(word))
+        shown = [word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…" for word, _ in unknown[:5]]
+        return shown, 2 * unspaced > sum(count for _, count in unknown)
+
+
+# ---------------------------------------------------------------------------------------------------
+# The kinds of input that stand for documents
+
+
+def is_numeric(x: Any) -> bool:
+    """Return whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
+    if hasattr(x, "tocsr"):  # a sparse matrix; scipy need not be imported to see it
+        return True
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
+    if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
+        return not isinstance(x[0][0], str)
+    if hasattr(x, "__array__") and not hasattr(x, "__iter__"):  # something only numpy can look into
+        return is_numeric(np.asarray(x))
+    if hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2:  # a pandas DataFrame
+        return not _has_text(x.iloc[:1].to_numpy().ravel())
+    return False
+
+
+def _has_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def as_texts(x: Any) -> Any:
+    """Return the only column of a table of one column, as ``ColumnTransformer`` passes it, and anything else as is."""
+    if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
+        return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
+    return x
+
+
+def held_texts(x: Any) -> Any:
+    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
+    return x if isinstance(x, str | os.PathLike | Bags) else list(corpus.blocks(as_texts(x)))
+
+
+def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
+    """Return documents that can still be read, and the first of their texts; none if they are tokens."""
+    if not columns and _is_list_of_texts(x):
+        return x, x[:SAMPLE]
+    if isinstance(x, list) and x and all(isinstance(item, corpus.Block) for item in x):
+        return x, _sample(x[0])
+    parts = corpus.blocks(as_texts(x), **columns)
+    first = next(parts, None)
+    return ([], []) if first is None else (chain([first], parts), _sample(first))
+
+
+def _is_list_of_texts(x: Any) -> bool:
+    return isinstance(x, list) and set(map(type, x)) <= {str}
+
+
+def _sample(block: Block) -> list[str]:
+    return [] if block.tokenised else list(block.texts[:SAMPLE].to_pylist())
+
+
+def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:
+    """Return a tokenizer for texts in scripts without spaces, with a notice; None for other texts."""
+    if share_without_spaces(sample) < UNSPACED:
+        return None
+    tokenizer = SegmentingTokenizer()
+    ways = f"Chinese by {tokenizer.chinese}, Japanese by {tokenizer.japanese}, Thai by {tokenizer.thai}"
+    missing = "; pip install 'parasphere[segmenting]' for libraries that find words" if "pairs" in ways else ""
+    warn_user(
+        f"these texts are in a script without spaces between words, and are divided by tokenizer=SegmentingTokenizer() "
+        f"({ways}{missing}).",
+        ScriptWarning,
+    )
+    return tokenizer

@@ -7,6 +7,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from .._kernels import unit_combinations
 
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
 
 def unit_rows(rows: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return rows divided by their lengths, (n, dim), computed in float64; rows of zeros stay zero.
@@ -23,7 +25,7 @@ def unit_rows(rows: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    rows = np.ascontiguousarray(rows, np.result_type(rows, np.float32))
+    rows = np.ascontiguousarray(rows, rows.dtype if rows.dtype in _FLOATS else np.result_type(rows, np.float32))
     result, zeros = np.empty(rows.shape, rows.dtype if dtype is None else dtype), np.zeros(rows.shape[1])
     unit_combinations(rows, np.ones(len(rows)), zeros, zeros, result)
     return result
