@@ -24,7 +24,7 @@ from sklearn.datasets import fetch_20newsgroups
 
 from parasphere import Bags, SphericalParagraphModel, datasets
 from reproduction.baselines import TopicsLDA
-from parasphere.model.em import fit_prior
+from parasphere.model import Partition, run_em
 from parasphere.places import GLOVE
 
 DIM = 50
@@ -79,9 +79,10 @@ def synthetic(n_docs: int) -> Bags:
 
 def iteration(bags: Bags, iterations: int = 8) -> float:
     """Return the seconds of one EM iteration."""
+    part = Partition.of(bags)
 
     def fit(count: int) -> None:
-        fit_prior(bags, strength=10.0, method="newton", start="data", max_iter=count, tol=-1.0)
+        run_em(part.statistics, strength=10.0, method="newton", max_iter=count, tol=-1.0)
 
     fit(1)
     return (best(lambda: fit(1 + iterations), 3) - best(lambda: fit(1), 3)) / iterations
@@ -96,7 +97,7 @@ def products(bags: Bags) -> float:
 def extra_memory(bags: Bags) -> int:
     """Return the bytes that a fit allocates beyond the bags, at its peak."""
     tracemalloc.start()
-    fit_prior(bags, strength=10.0, method="newton", start="data", max_iter=3, tol=-1.0)
+    run_em(Partition.of(bags).statistics, strength=10.0, method="newton", max_iter=3, tol=-1.0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak

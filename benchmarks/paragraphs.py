@@ -94,7 +94,7 @@ def _factors(asked: Posterior, known: Posterior, model: SphericalParagraphModel,
 
 
 def _one(posterior: Posterior, i: int) -> Posterior:
-    fields = ("direction", "concentration", "word_concentration", "length", "unknown", "log_likelihood")
+    fields = ("direction", "concentration", "word_concentration", "length", "unknown")
     parts: dict[str, Any] = {name: getattr(posterior, name)[i : i + 1] for name in fields}
     return Posterior(**parts, prior=posterior.prior, whitening=posterior.whitening)
 

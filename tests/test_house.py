@@ -131,8 +131,9 @@ def test_no_package_uses_a_private_name_of_another() -> None:
                     names += [alias.name for alias in node.names]
                     if folder != ROOT and ROOT / package not in (folder, *folder.parents):
                         foreign.update(f"{path}: import of {name}" for name in names if is_private(name))
-                elif isinstance(node, ast.Attribute) and is_private(node.attr):
-                    if node.attr in everything - own[package]:
-                        foreign.add(f"{path}:{node.lineno}: {node.attr}")
+                elif (
+                    isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr in everything - own[package]
+                ):
+                    foreign.add(f"{path}:{node.lineno}: {node.attr}")
     assert foreign == set()
     assert "_encoder" in own["estimator"]  # private names are seen at all

@@ -197,7 +197,7 @@ def test_a_query_that_nothing_is_known_of_finds_nothing_and_disturbs_no_other(in
 def test_words_of_a_match_are_those_of_the_model(model: SphericalParagraphModel, index: Index) -> None:
     text = index.search(QUERIES[0], 1)[0].text
     assert text is not None
-    assert index.explain(QUERIES[0], text) == model.explain_match(QUERIES[0], text)
+    assert index.encoder.explain_match(QUERIES[0], text) == model.explain_match(QUERIES[0], text)
 
 
 def test_a_query_may_have_half_a_character(index: Index) -> None:
