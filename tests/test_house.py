@@ -9,7 +9,7 @@ import parasphere
 ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
-    errors parameters printable places progress storage sphere corpus text vectors model search estimator topics
+    errors parameters printable places progress tables storage sphere corpus text vectors model search estimator topics
     datasets plots explorer dask service cli
 """.split()
 LOOSE = {
@@ -21,6 +21,7 @@ LOOSE = {
     "places.py",
     "printable.py",
     "progress.py",
+    "tables.py",
 }
 
 

@@ -13,15 +13,14 @@ from parasphere import SphericalTopics, datasets
 
 corpus = datasets.load("docstrings")
 topics = SphericalTopics(n_topics=12).fit(corpus.texts)  # "auto", the default, finds the number
-for size, words in zip(topics.topics_["size"], topics.topic_words(7)):
-    print(f"{size:5}  {', '.join(words)}")
+for topic in topics.topics_:
+    print(f"{topic['size']:5}  {', '.join(topic['words'][:7])}")
 
 # %% [markdown]
 # The most typical texts of a topic say more than its words:
 
 # %%
-first = topics.topics_.iloc[0]
-for text in first["texts"]:
+for text in topics.topics_[0]["texts"]:
     print("-", " ".join(text.split())[:100])
 
 # %% [markdown]

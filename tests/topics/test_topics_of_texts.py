@@ -93,8 +93,8 @@ def test_texts_of_no_topic_are_outliers() -> None:
 
 def test_table_of_topics() -> None:
     texts, _ = planted()
-    rows = fitted().topics_
-    assert isinstance(rows, pd.DataFrame)
+    rows = fitted().topics_.to_frame()
+    assert rows.to_dict("records") == fitted().topics_
     assert list(rows.columns) == ["topic", "size", "share", "words", "texts", "tightness"]
     assert rows["size"].sum() == (fitted().labels_ >= 0).sum()
     assert rows.texts.map(len).eq(3).all()
@@ -109,7 +109,7 @@ def test_typical_texts_are_of_their_topic() -> None:
 
 
 def test_topics_over_a_column() -> None:
-    rows = fitted().over(["even", "odd"] * 200)
+    rows = fitted().over(["even", "odd"] * 200).to_frame()
     assert rows["value"].tolist() == ["even", "odd"]
     counts = rows.drop(columns="value")
     assert (counts.sum(axis=1) == 200).all()
@@ -131,7 +131,7 @@ def test_topics_over_a_column() -> None:
 )
 def test_missing_values_are_counted_together_and_come_last(column: Any, expected: list[Any]) -> None:
     repeated = pa.array(column.to_pylist() * 100) if isinstance(column, pa.Array) else list(column) * 100
-    rows = fitted().over(repeated)
+    rows = fitted().over(repeated).to_frame()
     assert [None if pd.isna(value) else value for value in rows["value"]] == expected
     assert rows.drop(columns="value").to_numpy().sum() == 400
 
@@ -148,7 +148,7 @@ def test_reduce_merges_topics() -> None:
     assert (together == 1).all()  # each topic goes to one as a whole
     assert fewer.counts_.sum() == pytest.approx(fitted().counts_.sum())
     assert len(fitted().weights_) == K
-    assert fewer.topics_["size"].is_monotonic_decreasing  # topic 0 is again the largest
+    assert fewer.topics_.to_frame()["size"].is_monotonic_decreasing  # topic 0 is again the largest
     np.testing.assert_array_equal(fitted().reduce(K).labels_, fitted().labels_)
     with pytest.raises(ValueError, match="from 1 to 5"):
         fitted().reduce(9)
@@ -163,7 +163,7 @@ def test_partial_fit_adds_texts() -> None:
     said = found.labels_ >= 0
     assert adjusted_rand_score(labels[said], found.labels_[said]) > 0.9
     assert found.sizes_.sum() == 400
-    assert int(found.topics_["size"].sum()) == said.sum()
+    assert sum(found.topics_.column("size")) == said.sum()
     assert len(found.partial_fit([]).labels_) == 400
 
 
@@ -173,7 +173,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     again = SphericalTopics.load(tmp_path / "topics")
     assert (again.transform(texts) == fitted().transform(texts)).all()
     assert again.topic_words() == fitted().topic_words()
-    assert again.topics_.equals(fitted().topics_)
+    assert again.topics_ == fitted().topics_
 
 
 def test_a_fitted_model_is_kept_as_it_is() -> None:
@@ -197,7 +197,7 @@ def test_docstrings_have_readable_topics(found: str) -> None:
     words = topics.topic_words(5)
     if not given:  # with few topics, signals and their transforms may be one, whose first words are of filters
         assert any({"fft", "fourier"} <= set(five) for five in words)
-    assert topics.topics_["size"].is_monotonic_decreasing
+    assert topics.topics_.to_frame()["size"].is_monotonic_decreasing
     assert (topics.labels_ < 0).mean() <= 1 / 8
     assert not {word for five in words for word in five} & {"the", "that", "to", "but"}
 

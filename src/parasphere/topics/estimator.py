@@ -70,9 +70,9 @@ class SphericalTopics(
     labels_ : (n_docs,) int64
         Topic of each text of the fit, and of later calls of ``partial_fit``; topic 0 is the largest. Outliers and texts
         without known words have -1.
-    topics_ : pandas.DataFrame, or list of dict if pandas is not installed
-        One row per topic: its size, share, words, most typical texts, and how tight it is, which is the mean cosine of
-        its texts with their mean direction.
+    topics_ : Table
+        A list of one dict per topic, and a data frame by ``to_frame()``: its size, share, words, most typical texts, and
+        how tight it is, which is the mean cosine of its texts with their mean direction.
     hierarchy_ : Merges
         The merges from all topics to one, by evidence.
     directions_ : (n_topics, dim) float64

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..corpus import Block
 from ..sphere import vmf
 from ..sphere.rows import unit_rows
+from ..tables import Table
 from .merging import Merges, merge_topics
 from .representation import texts_at
-from .tables import over_column, table
+from .tables import over_column
 from .weights import WordWeights
 from .words import counted_together, together, top_words
 
@@ -83,7 +84,7 @@ class TopicSums:
             raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, and -1 for none")
         return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
 
-    def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
+    def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Table:
         """Count the texts of each topic per value of a column, such as a year or a source.
 
         Parameters
@@ -95,8 +96,8 @@ class TopicSums:
 
         Returns
         -------
-        pandas.DataFrame, or list of dict if pandas is not installed
-            One row per value, in ascending order, and one column per topic; -1 comes first if there is any.
+        Table
+            A list of one dict per value, in ascending order, and one column per topic; -1 comes first if there is any.
         """
         check_is_fitted(self)
         return over_column(column, self.labels_ if labels is None else np.asarray(labels), len(self.sizes_))
@@ -125,12 +126,12 @@ class TopicSums:
         return fewer
 
     @property
-    def topics_(self) -> Any:
+    def topics_(self) -> Table:
         """One row per topic."""
         check_is_fitted(self)
         tight = np.linalg.norm(self.sums_, axis=1) / np.maximum(self.sizes_, 1)
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
-        return table({
+        return Table.of({
             "topic": list(range(len(sizes))),
             "size": sizes.tolist(),
             "share": (sizes / max(len(self.labels_), 1)).tolist(),

@@ -1,22 +1,15 @@
-"""Tables for people: pandas where it is installed, otherwise lists of dicts."""
+"""Counts of topics per value of a column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-def table(columns: Mapping[str, Sequence[Any]]) -> Any:
-    """Return columns of equal length as a pandas.DataFrame, or as a list of dicts if pandas is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return pd.DataFrame(dict(columns))
+from ..tables import Table
 
 
-def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Any:
+def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Table:
     """Count labels, of -1 to ``k - 1``, per value of a column; the values ascend, and missing ones come last."""
     values = [None if _missing(value) else value for value in _plain(column)]
     if len(values) != len(labels):
@@ -27,12 +20,12 @@ def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Any
         raise ValueError(f"the values of the column cannot be put in order: {error}") from None
     if None in values:
         distinct.append(None)
-    place = {value: i for i, value in enumerate(distinct)}
+    rows = {value: i for i, value in enumerate(distinct)}
     counts = np.zeros((len(distinct), k + 1), np.int64)
-    np.add.at(counts, (np.array([place[value] for value in values], np.int64), labels + 1), 1)
+    np.add.at(counts, (np.array([rows[value] for value in values], np.int64), labels + 1), 1)
     first = 0 if counts[:, 0].any() else 1
-    shown = np.array(distinct, object) if distinct and distinct[-1] is None else distinct  # numbers stay as they are
-    return table({"value": shown} | {str(topic - 1): counts[:, topic].tolist() for topic in range(first, k + 1)})
+    topics = {str(topic - 1): counts[:, topic].tolist() for topic in range(first, k + 1)}
+    return Table.of({"value": distinct} | topics)
 
 
 def _plain(column: Any) -> list[Any]:
