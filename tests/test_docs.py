@@ -60,7 +60,7 @@ def test_the_page_on_topics_runs(tmp_path: Path) -> None:
     names = run_page(DOCS / "topics.md", {})
     assert names["shares"].shape == (1, 12)
     assert len(names["fewer"].weights_) == 5
-    assert names["table"]["value"].tolist() == ["numpy", "scipy", "sklearn"]
+    assert names["table"].column("value") == ["numpy", "scipy", "sklearn"]
     assert (tmp_path / "map.html").stat().st_size > 100_000
 
 

@@ -241,12 +241,14 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         y : ignored
         """
         self._fit(self._bags_to_fit(X))
+        self._warn_if_fewer(2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002
         """Fit, and return the vectors of the same documents, (n_docs, dim); the corpus is read once."""
         bags = self._bags_to_fit(X)
         self._fit(bags)
+        self._warn_if_fewer(2)
         return self.encoder_.transform(bags)
 
     def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
@@ -278,13 +280,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         else:
             check_parameters(self)
             self._learn_more(self._more_bags(X))
-        if self.online_.seen == 0 and self.online_.held is not None and len(self.online_.held) < FEW_DOCUMENTS:
-            warnings.warn(
-                f"fewer than {FEW_DOCUMENTS} documents have been seen, too few to tell how much documents differ: "
-                "concentration_ is too large until there are more.",
-                FewDocumentsWarning,
-                stacklevel=2,
-            )
+        self._warn_if_fewer(FEW_DOCUMENTS)
         return self
 
     def read(self, source: Any, **columns: Any) -> Bags:
@@ -426,7 +422,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         self.evidence_ = np.array(state.trace, np.float64)
         self.n_iter_ = max(0, len(state.trace) - 1)
         self.converged_ = state.converged(self.tol)
-        if state.finished(self.max_iter, self.tol) and not self.converged_:
+        if state.documents > 1 and state.finished(self.max_iter, self.tol) and not self.converged_:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {state.gain:.2g} nats "
                 f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",
@@ -617,6 +613,18 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             else:
                 state = run_em(part.statistics, report=lambda _: advance(1), **options)
         self.keep(state, reader, scatter, part.bags, stacklevel=5)
+
+    def _warn_if_fewer(self, least: int) -> None:
+        """Warn if the documents so far are too few to learn from; the caller of this is a public method."""
+        held = self.online_.held
+        if self.online_.seen == 0 and held is not None and len(held) < least:
+            few = f"fewer than {least} documents have" if least > 2 else "one document alone has"
+            warnings.warn(
+                f"{few} been seen, too few to tell how much documents differ: concentration_ is too large until there "
+                "are more. A list has one text per document, and a text file one per line.",
+                FewDocumentsWarning,
+                stacklevel=3,
+            )
 
     def _bags_to_fit(self, X: Any) -> Bags:
         """Return the bags of the corpus to fit to; texts are read by a new reader."""

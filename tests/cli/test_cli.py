@@ -210,7 +210,7 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert "or a file by --queries" in run("search", tmp_path / "index", code=1)
     assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
-    assert "no word of the query 'xyz' is known" in run("search", tmp_path / "index", "xyz", code=1)
+    assert "no word of the query is known" in run("search", tmp_path / "index", "xyz")
     (tmp_path / "three.txt").write_text("north\n\nxyz\n")
     found = run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2)
     assert found.count("nothing: no word of it is known") == 2

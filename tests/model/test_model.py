@@ -189,6 +189,7 @@ def test_documents_of_one_and_of_a_million_words(strength: float) -> None:
     ids=["one", "the same", "antipodal", "all around", "tiny", "huge"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::parasphere.FewDocumentsWarning")
 def test_odd_corpora_are_defined(rows: NDArray[np.float64], strength: float) -> None:
     fitted = model(vectors=None, prior_strength=strength, max_iter=50).fit(rows)
     assert np.isfinite(fitted.evidence_).all()
@@ -320,6 +321,8 @@ def test_what_is_held_is_fitted_as_one(size: int) -> None:
 
 
 def test_few_documents_are_warned_of() -> None:
+    with pytest.warns(FewDocumentsWarning, match="one document alone"):
+        model().fit(TEXTS[:1])
     with pytest.warns(FewDocumentsWarning, match="fewer than 10 documents"):
         online = model().partial_fit(TEXTS[:1])
     with pytest.warns(FewDocumentsWarning):

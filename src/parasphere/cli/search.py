@@ -112,6 +112,8 @@ def search(
         matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
         if as_json:
             print_json([match._asdict() for match in matches])
+        elif not matches:
+            out.print("nothing: no word of the query is known")
         else:
             out.print(_table(matches))
             out.print(

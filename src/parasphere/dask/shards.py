@@ -11,7 +11,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from .. import storage
-from ..errors import ParasphereError, StoreError
+from ..errors import StoreError
 from ..model import Encoder, Match
 from ..search import Index
 from .connecting import current
@@ -134,21 +134,12 @@ class ShardedIndex:
         texts = [queries] if isinstance(queries, str) else list(queries)
         starts = list(accumulate([0, *map(len, self.shards)]))
         all_matches: list[list[Match]] = [[] for _ in texts]
-        unknown: dict[str, ParasphereError] = {}
         for start, shard in zip(starts, self.shards, strict=False):
             for number, text in enumerate(texts):
-                try:
-                    matches = shard.search(text, k, weight=weight, exact=exact)
-                except ParasphereError as error:  # another shard may know a word of it
-                    unknown[text] = error
-                    continue
+                matches = shard.search(text, k, weight=weight, exact=exact)
                 all_matches[number] += [match._replace(position=start + match.position) for match in matches]
         best = [nsmallest(k, matches, key=lambda match: (-match.score, match.position)) for matches in all_matches]
-        if not isinstance(queries, str):
-            return best
-        if not best[0] and unknown:
-            raise unknown[queries]
-        return best[0]
+        return best[0] if isinstance(queries, str) else best
 
 
 def _make(

@@ -209,20 +209,12 @@ class Index:
         Returns
         -------
         list of Match, or one such list per query
-            Of several queries, one without a known word has an empty list.
-
-        Raises
-        ------
-        ParasphereError
-            If there is one query, and no word of it is known.
+            A query has an empty list if no word of it is known.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
         texts = _checked_queries(queries)
         encoded, known = self._encode(texts, weight)
-        if len(self) and isinstance(queries, str) and not known[0]:
-            lacking = "has a vector, or they cancel each other out" if encoded.terms is None else "is known"
-            raise ParasphereError(f"no word of the query {texts[0]!r} {lacking}, so nothing can be found by it")
         threads = n_threads(self.encoder.n_jobs if n_jobs is None else n_jobs)
         if exact or not len(self):
             hits = rank(encoded, self.offsets, self.bm25, k, threads)

@@ -71,8 +71,8 @@ class SphericalTopics(
         Topic of each text of the fit, and of later calls of ``partial_fit``; topic 0 is the largest. Outliers and texts
         without known words have -1.
     topics_ : Table
-        A list of one dict per topic, and a data frame by ``to_frame()``: its size, share, words, most typical texts, and
-        how tight it is, which is the mean cosine of its texts with their mean direction.
+        A list of one dict per topic (``to_frame()`` makes a data frame): its size, share, words, most typical texts,
+        and how tight it is, which is the mean cosine of its texts with their mean direction.
     hierarchy_ : Merges
         The merges from all topics to one, by evidence.
     directions_ : (n_topics, dim) float64
