@@ -57,7 +57,7 @@ from .parameters import (
     one_of,
 )  # fmt: skip
 from .progress import progress
-from .search import THRESHOLD, Duplicate, Index, duplicates
+from .search import THRESHOLD, Duplicates, Index, Keep, duplicates
 from .storage import Saved
 from .text import AnyTokenizer, Tokenizer
 from .vectors import ENGLISH, GLOVE, WordVectors, is_learner, resolve, write_static
@@ -530,12 +530,14 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         index.add(source, ids, **columns)
         return index
 
-    def duplicates(self, source: Any, threshold: float = THRESHOLD, **columns: Any) -> list[Duplicate]:
-        """Return all pairs of texts that share most of their words, as the model splits them into words.
+    def duplicates(
+        self, source: Any, threshold: float = THRESHOLD, *, keep: Keep = "longest", **columns: Any
+    ) -> Duplicates:
+        """Return groups of texts that share most of their words, as the model splits them into words.
 
         See :func:`parasphere.search.duplicates`, which needs no model.
         """
-        return duplicates(source, threshold, tokenizer=self._encoder().text_reader.tokenizer, **columns)
+        return duplicates(source, threshold, keep=keep, tokenizer=self._encoder().text_reader.tokenizer, **columns)
 
     def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
         """Write the model to a folder that model2vec, sentence-transformers and this library load.

@@ -3,6 +3,6 @@
 from .bm25 import BM25
 from .fusion import Fusion
 from .index import Index
-from .near_duplicates import THRESHOLD, Duplicate, duplicates
+from .near_duplicates import THRESHOLD, Duplicate, Duplicates, Keep, duplicates
 
-__all__ = ["BM25", "THRESHOLD", "Duplicate", "Fusion", "Index", "duplicates"]
+__all__ = ["BM25", "THRESHOLD", "Duplicate", "Duplicates", "Fusion", "Index", "Keep", "duplicates"]

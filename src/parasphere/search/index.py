@@ -20,7 +20,7 @@ from ..vectors import WordVectors
 from .approximate import MIN_CANDIDATES, Graph
 from .bm25 import BM25, bm25_tokenizer
 from .fusion import SAMPLE_SIZE, Fusion, find_fusion
-from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
+from .near_duplicates import THRESHOLD, Duplicates, Keep, grouped
 from .ranking import Hits, Queries, rank, rank_among
 
 KIND = "index"
@@ -234,17 +234,19 @@ class Index:
             self.graph = Graph.build(self.offsets, n_threads(self.encoder.n_jobs))
         return self.graph
 
-    def duplicates(self, threshold: float = THRESHOLD) -> list[Duplicate]:
-        """Return all pairs of documents that share most of their words, the most similar first.
+    def duplicates(self, threshold: float = THRESHOLD, *, keep: Keep = "longest") -> Duplicates:
+        """Return groups of documents that share most of their words, as their positions.
 
         Parameters
         ----------
         threshold : float, default=0.6
             The smallest similarity (:func:`parasphere.search.duplicates`).
+        keep : {"longest", "first"}, default="longest"
+            Which document represents a group.
         """
         if self.bm25 is None:
             raise ParasphereError("duplicates are found by words, and the index was made with words=False")
-        return similar_pairs(self.bm25, threshold)
+        return grouped(self.bm25, threshold, keep)
 
     def save(self, folder: str | Path) -> None:
         """Write the index and its encoder to a folder, replacing an earlier index in one step; nothing is pickled.

@@ -1,4 +1,4 @@
-"""Near-duplicates: pairs of texts that share most of their words.
+"""Near-duplicates: groups of texts that share most of their words.
 
 The similarity is the cosine of tf-idf vectors, ``(1 + log count) idf``. It keeps copies with small changes and other
 neighbours well apart, which the cosine of offsets does not: texts about the same subject have similar offsets
@@ -10,30 +10,40 @@ common parts of both, the rarest word that they share is in the common part of o
 they share; hence the cosine is at most the length of that part. Only texts that share one of the other words, which are
 rare, need to be compared. The cosine of these is at most the product of the lengths of both vectors up to the rarest
 word that they share, which settles most of them.
+
+Texts with the same words are compared once, as one. Of all pairs only those are kept that hold the groups together, the
+most similar ones (a maximal spanning forest): the groups at any higher threshold follow from them.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import find_pairs, find_rare
 from ..corpus import blocks
+from ..errors import CorpusError
 from ..text import AnyTokenizer, Tokenizer
 from .bm25 import BM25, TfIdf, bm25_tokenizer
 
 THRESHOLD = 0.6  # copies with a fifth of their words changed are above it, other neighbours below (see above)
 PAIRS_PER_CALL = 1 << 16  # at least: one document may have as many pairs as there are documents
 
+Keep = Literal["longest", "first"]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 class Duplicate(NamedTuple):
-    """Two documents that share most of their words.
+    """Two texts that share most of their words.
 
     Attributes
     ----------
     first, second : int
-        Their positions in the corpus; the first is the smaller one.
+        Their positions: in one corpus, the first is the smaller one; of ``against=``, in the texts and in the others.
     similarity : float
         Cosine of their tf-idf vectors, 0 to 1.
     """
@@ -43,10 +53,128 @@ class Duplicate(NamedTuple):
     similarity: float
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Duplicates(Sequence[tuple[int, ...]]):
+    """Groups of texts that share most of their words.
+
+    A sequence of groups: the positions of their texts, the representative first. Each text is similar to another one of
+    its group, not necessarily to all of them.
+
+    Attributes
+    ----------
+    links : list of Duplicate
+        The pairs that hold the groups together, the most similar first: of each group one fewer than it has texts.
+    lengths : (n_texts,) int array
+        Number of words of each text.
+    threshold : float
+        The smallest similarity of a link.
+    keep : {"longest", "first"}
+        Which text represents a group: that with the most words (of several, the first), or the first.
+
+    Examples
+    --------
+    >>> found = duplicates(["the cat sat on the mat", "a dog barked at the moon", "The cat sat on a mat!"])
+    >>> list(found), found.kept.tolist(), found.removed.tolist()
+    ([(0, 2)], [0, 1], [2])
+    """
+
+    links: list[Duplicate]
+    lengths: NDArray[np.integer[Any]]
+    threshold: float
+    keep: Keep = "longest"
+
+    @cached_property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The groups, by the position of their representative."""
+        if not self.links:
+            return []
+        from scipy.sparse import csgraph
+
+        pairs = np.array([link[:2] for link in self.links])
+        texts = np.unique(pairs)
+        _, group = csgraph.connected_components(_graph(np.searchsorted(texts, pairs), len(texts)), directed=False)
+        order = np.argsort(group, kind="stable")
+        members = np.split(texts[order], np.flatnonzero(np.diff(group[order])) + 1)
+        return sorted(self._representative_first(each) for each in members)
+
+    @property
+    def kept(self) -> Ints:
+        """The positions of the texts without duplicates and of the representatives, ascending."""
+        return np.delete(np.arange(len(self.lengths)), self.removed)
+
+    @property
+    def removed(self) -> Ints:
+        """The positions of all texts of the groups but the representatives, ascending."""
+        return np.sort(np.array([position for group in self.groups for position in group[1:]], np.int64))
+
+    def at(self, threshold: float) -> "Duplicates":
+        """Return the groups at a higher threshold, without a new search."""
+        check_threshold(threshold)
+        if threshold < self.threshold:
+            raise ValueError(
+                f"these groups were found with the threshold {self.threshold:g}; {threshold:g} is lower: search anew"
+            )
+        links = [link for link in self.links if link.similarity >= threshold]
+        return replace(self, links=links, threshold=threshold)
+
+    def _representative_first(self, members: Ints) -> tuple[int, ...]:
+        best = int(members[np.argmax(self.lengths[members])] if self.keep == "longest" else members[0])
+        return (best, *(one for one in members.tolist() if one != best))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, item: int) -> tuple[int, ...]: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> list[tuple[int, ...]]: ...
+
+    def __getitem__(self, item: int | slice) -> tuple[int, ...] | list[tuple[int, ...]]:
+        return self.groups[item]
+
+    def __repr__(self) -> str:
+        n_copies = len(self.links)  # a group has one link fewer than texts
+        return f"Duplicates: {len(self):,} groups with {n_copies:,} texts too many among {len(self.lengths):,}"
+
+
+@overload
 def duplicates(
-    source: Any, threshold: float = THRESHOLD, *, tokenizer: AnyTokenizer | None = None, **columns: Any
-) -> list[Duplicate]:
-    """Return all pairs of texts that share most of their words, the most similar first.
+    source: Any,
+    threshold: float = THRESHOLD,
+    *,
+    against: None = None,
+    keep: Keep = "longest",
+    text: str | Sequence[str] = "text",
+    tokenizer: AnyTokenizer | None = None,
+    **columns: Any,
+) -> Duplicates: ...
+
+
+@overload
+def duplicates(
+    source: Any,
+    threshold: float = THRESHOLD,
+    *,
+    against: Any,
+    keep: Keep = "longest",
+    text: str | Sequence[str] = "text",
+    tokenizer: AnyTokenizer | None = None,
+    **columns: Any,
+) -> list[Duplicate]: ...
+
+
+def duplicates(
+    source: Any,
+    threshold: float = THRESHOLD,
+    *,
+    against: Any = None,
+    keep: Keep = "longest",
+    text: str | Sequence[str] = "text",
+    tokenizer: AnyTokenizer | None = None,
+    **columns: Any,
+) -> Duplicates | list[Duplicate]:
+    """Find texts that share most of their words, in one corpus or between two.
 
     Parameters
     ----------
@@ -54,35 +182,187 @@ def duplicates(
     threshold : float, default=0.6
         The smallest similarity, above 0 and at most 1. If a tenth of the words of a paragraph are deleted or replaced,
         it is 0.94 at the median, and 0.87 if a fifth are; of other neighbours, one in a hundred is above 0.5.
+    against : texts, token lists, columns or path, default=None
+        Other texts: which of the texts of ``source`` are among them?
+    keep : {"longest", "first"}, default="longest"
+        Which text represents a group.
+    text : str or sequence of str, default="text"
+        The column of the texts, or several, which are compared as one text.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words. A text
-        that has no other words is in no pair.
+        that has no other words is in no group.
     **columns
         Passed to :func:`parasphere.corpus.blocks`.
 
+    Returns
+    -------
+    Duplicates, or list of Duplicate
+        The groups of one corpus; with ``against``, each text that has duplicates among the others, with the most
+        similar of these, the most similar first.
+
     Examples
     --------
-    >>> pairs = duplicates(["the cat sat on the mat", "a dog barked at the moon", "The cat sat on a mat!"])
-    >>> [(pair.first, pair.second, round(pair.similarity, 3)) for pair in pairs]
-    [(0, 2, 1.0)]
+    >>> train, test = ["the cat sat on the mat", "a dog barked"], ["so it is", "The cat sat on a mat!"]
+    >>> [(leak.first, leak.second, round(leak.similarity, 3)) for leak in duplicates(train, against=test)]
+    [(0, 1, 1.0)]
     """
+    check_threshold(threshold)
+    if keep not in get_args(Keep):
+        raise ValueError(f"keep must be 'longest' or 'first', not {keep!r}")
     tokenizer = bm25_tokenizer(Tokenizer() if tokenizer is None else tokenizer)
-    parts = [BM25.from_texts(block.texts, tokenizer) for block in blocks(source, **columns)]
-    return similar_pairs(BM25.concatenate(parts), threshold) if parts else []
+    own = _counted(source, text, tokenizer, columns)
+    if against is None:
+        return grouped(own, threshold, keep) if own else Duplicates([], np.empty(0, np.int64), threshold, keep)
+    others = _counted(against, text, tokenizer, columns)
+    return _shared(BM25.concatenate([own, others]), len(own), threshold) if own and others else []
 
 
-def similar_pairs(bm25: BM25, threshold: float) -> list[Duplicate]:
-    """Return all pairs of documents whose tf-idf vectors have at least this cosine, the most similar first."""
+def grouped(bm25: BM25, threshold: float, keep: Keep = "longest") -> Duplicates:
+    """Return the groups of documents whose tf-idf vectors have at least this cosine."""
+    check_threshold(threshold)
+    rows = _Distinct.of(_frequent_first(bm25))
+    pairs, cosines = np.empty((0, 2), np.int64), np.empty(0)
+    for more, their_cosines in _pairs(rows.vectors, threshold):
+        pairs, cosines = np.concatenate([pairs, more]), np.concatenate([cosines, their_cosines])
+        if len(pairs) > 2 * len(rows.first):  # otherwise memory would grow with the number of pairs
+            pairs, cosines = _forest(pairs, cosines, len(rows.first))
+    pairs, cosines = _forest(pairs, cosines, len(rows.first))
+    filled = np.flatnonzero(rows.row >= 0)
+    copies = filled[rows.first[rows.row[filled]] != filled]
+    pairs = np.concatenate([np.stack([rows.first[rows.row[copies]], copies], axis=1), np.sort(rows.first[pairs])])
+    return Duplicates(_listed(pairs, np.concatenate([np.ones(len(copies)), cosines])), bm25.lengths, threshold, keep)
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise unless a threshold is a cosine above 0."""
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1, not {threshold:g}")
-    batches = list(_pairs(_frequent_first(bm25), threshold))
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in batches)])
-    cosines = np.concatenate([np.empty(0), *(cosines for _, cosines in batches)])
+
+
+def _counted(source: Any, text: str | Sequence[str], tokenizer: AnyTokenizer, columns: dict[str, Any]) -> BM25 | None:
+    """Return the words of a corpus, None if it has no documents."""
+    names = [text] if isinstance(text, str) else list(text)
+    if not names:
+        raise CorpusError("no column of texts is named")
+    parts = []
+    for block in blocks(source, text=names[0], carry=names[1:], **columns):
+        texts = block.texts
+        if block.carried is not None:
+            rows = zip(texts.to_pylist(), *(block.carried.field(name).to_pylist() for name in names[1:]), strict=True)
+            texts = ["\n".join("" if part is None else str(part) for part in row) for row in rows]
+        parts.append(BM25.from_texts(texts, tokenizer))
+    return BM25.concatenate(parts) if parts else None
+
+
+def _shared(bm25: BM25, n_own: int, threshold: float) -> list[Duplicate]:
+    """Return each of the first ``n_own`` documents that has duplicates among the rest, with the most similar one."""
+    rows = _Distinct.of(_frequent_first(bm25))
+    n_rows, nobody = len(rows.first), len(bm25)
+    other = np.full(n_rows, nobody)  # the first of the other documents that has each row
+    document = np.flatnonzero(rows.row >= 0)
+    theirs = document[document >= n_own]
+    np.minimum.at(other, rows.row[theirs], theirs)
+    has_own = np.zeros(n_rows, bool)
+    has_own[rows.row[document[document < n_own]]] = True
+    best, partner = np.where(other < nobody, 1.0, -1.0), other.copy()
+    for pairs, cosines in _pairs(rows.vectors, threshold):
+        ends, values = np.concatenate([pairs, pairs[:, ::-1]]), np.concatenate([cosines, cosines])
+        among = has_own[ends[:, 0]] & (other[ends[:, 1]] < nobody)
+        one, partners, values = ends[among, 0], other[ends[among, 1]], values[among]
+        one, partners = np.concatenate([one, np.arange(n_rows)]), np.concatenate([partners, partner])
+        values = np.concatenate([values, best])
+        order = np.lexsort((partners, -values, one))
+        order = order[np.diff(one[order], prepend=-1) > 0]  # the best of each row
+        best, partner = values[order], partners[order]
+    mine = document[document < n_own]
+    mine = mine[best[rows.row[mine]] > 0]
+    pairs = np.stack([mine, partner[rows.row[mine]] - n_own], axis=1)
+    return _listed(pairs, best[rows.row[mine]])
+
+
+def _listed(pairs: Ints, cosines: Floats) -> list[Duplicate]:
+    """Return pairs, the most similar first."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))
     return [
         Duplicate(first, second, cosine)
         for (first, second), cosine in zip(pairs[order].tolist(), cosines[order].tolist(), strict=True)
     ]
+
+
+def _forest(pairs: Ints, cosines: Floats, size: int) -> tuple[Ints, Floats]:
+    """Return the pairs of a maximal spanning forest."""
+    if not len(pairs):
+        return pairs, cosines
+    from scipy.sparse import csgraph
+
+    tree = csgraph.minimum_spanning_tree(_graph(pairs, size, 2.0 - cosines)).tocoo()
+    return np.stack([tree.row, tree.col], axis=1).astype(np.int64), 2.0 - tree.data
+
+
+def _graph(pairs: Ints, size: int, weights: Floats | None = None) -> Any:
+    from scipy import sparse
+
+    weights = np.ones(len(pairs)) if weights is None else weights
+    return sparse.csr_array((weights, (pairs[:, 0], pairs[:, 1])), (size, size))
+
+
+class _Distinct(NamedTuple):
+    """The different tf-idf vectors of documents that have words.
+
+    Attributes
+    ----------
+    vectors : TfIdf
+        One row per different vector.
+    first : (n_rows,) int64
+        The first document with each.
+    row : (n_docs,) int64
+        The row of each document; -1 for a document without words.
+    """
+
+    vectors: TfIdf
+    first: Ints
+    row: Ints
+
+    @classmethod
+    def of(cls, vectors: TfIdf) -> "_Distinct":
+        starts, words, values = vectors
+        sizes = np.diff(starts)
+        filled = np.flatnonzero(sizes)
+        row = np.full(len(sizes), -1)
+        if not len(filled):
+            return cls(TfIdf(np.zeros(1, np.int64), words, values), filled, row)
+        hashes = np.add.reduceat(_mixed(words, values), starts[filled])
+        _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
+        like = filled[first][same]  # the first document with the same hash
+        differ = filled[~_equal_rows(vectors, filled, like)]  # by chance, hardly ever
+        like[np.isin(filled, differ)] = differ
+        distinct, numbers = np.unique(like, return_inverse=True)
+        row[filled] = numbers
+        entries = np.concatenate([[0], np.cumsum(sizes[distinct])])
+        places = np.arange(entries[-1]) + np.repeat(starts[distinct] - entries[:-1], sizes[distinct])
+        return cls(TfIdf(entries, words[places], values[places]), distinct, row)
+
+
+def _mixed(words: NDArray[np.int32], values: Floats) -> NDArray[np.uint64]:
+    """Return a hash of each entry; the sum of those of a row is its hash."""
+    mixed = words.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ values.view(np.uint64)
+    mixed = (mixed ^ mixed >> np.uint64(29)) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(mixed ^ mixed >> np.uint64(32))
+
+
+def _equal_rows(vectors: TfIdf, one: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Tell which rows are the same, pair by pair."""
+    starts, words, values = vectors
+    sizes = np.diff(starts)
+    equal = sizes[one] == sizes[other]
+    again = np.flatnonzero(equal & (one != other))
+    if len(again):
+        begins = np.concatenate([[0], np.cumsum(sizes[one[again]])])
+        steps = np.arange(begins[-1]) - np.repeat(begins[:-1], sizes[one[again]])
+        a, b = (np.repeat(starts[rows[again]], sizes[one[again]]) + steps for rows in (one, other))
+        differs = (words[a] != words[b]) | (values[a] != values[b])
+        equal[again] = ~np.logical_or.reduceat(differs, begins[:-1])
+    return np.asarray(equal)
 
 
 def _frequent_first(bm25: BM25) -> TfIdf:
