@@ -504,10 +504,12 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         source: Any,
         ids: Any = None,
         *,
+        columns: Sequence[str] = (),
+        language: str | None = "auto",
         dtype: DTypeLike = np.float32,
         texts: bool = True,
         words: bool = True,
-        **columns: Any,
+        **options: Any,
     ) -> Index:
         """Return an index of a corpus: documents that are read once and searched many times.
 
@@ -517,17 +519,24 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         ids : str or sequence, default=None
             The name of the column with the ids, or the ids themselves: one per document, all different. None numbers
             the documents.
+        columns : list of str, default=()
+            The names of further columns to keep, by which searches can filter (``where=``).
+        language : str, default="auto"
+            Words are compared by their stems in this language (Snowball: "english", "german", ...); None compares them
+            as they are. "auto" is English if the model's tokenizer drops English stop words or none, as the default
+            does, and None otherwise.
         dtype : {float32, float16}, default=float32
             Type of the offsets; float16 takes half the room, and similarities are exact to three digits.
         texts : bool, default=True
             Keep the texts, so that results show them.
         words : bool, default=True
             Keep which words occur in which documents, so that searches use them together with the offsets.
-        **columns
+        **options
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        index = Index.empty(self._encoder(), dtype=dtype, texts=texts, words=words)
-        index.add(source, ids, **columns)
+        encoder = self._encoder()
+        index = Index.empty(encoder, dtype=dtype, texts=texts, words=words, language=language, columns=columns)
+        index.add(source, ids, **options)
         return index
 
     def duplicates(

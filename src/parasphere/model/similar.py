@@ -24,18 +24,25 @@ class Match(NamedTuple):
         Position of the document in the corpus.
     similarity : float
         Cosine of the offsets of document and query.
-    id, text : str or None
+    id : str, int or None
+    text : str or None
         Id and text of the document, if they are known.
     score : float
         What documents are ranked by: the similarity, or in the search of an index the similarity and the shared words
         together. Scores of different queries cannot be compared.
+    words : tuple of str
+        In the search of an index: the words of the query that the document has, each in its shortest form there.
+    columns : dict or None
+        In the search of an index: what its other columns hold of the document.
     """
 
     position: int
     similarity: float
-    id: str | None
+    id: str | int | None
     text: str | None
     score: float
+    words: tuple[str, ...] = ()
+    columns: dict[str, Any] | None = None
 
 
 def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[Any]]], k: int) -> list[list[Match]]:

@@ -8,6 +8,9 @@ document is BM25, divided by a length of the query so that its scale is that of 
 where ``n_w`` and ``c_w`` are the counts of word ``w`` in the query and in the document, ``l`` is the number of words of
 the document, and ``idf_w = log(1 + (n_docs - df_w + 1/2) / (df_w + 1/2))``. Only counts are stored, so that documents
 can be added and removed without a trace.
+
+Words are the stems of a language (Snowball's), so that "connected" finds "connections"; or what the tokenizer returns,
+if there is none.
 """
 
 from collections.abc import Sequence
@@ -16,7 +19,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._kernels import add_word_scores
@@ -25,12 +27,13 @@ from ..storage import check_layouts
 from ..text import (
     AnyTokenizer,
     DividingTokenizer,
-    Lookup,
+    Strings,
     Tokenizer,
     Vocabulary,
     WordIds,
+    check_language,
     distinct_words,
-    string_buffers,
+    stems,
 )
 
 K1, B = 1.5, 0.75  # the usual constants
@@ -93,7 +96,12 @@ class BM25:
     Attributes
     ----------
     tokenizer : Tokenizer or callable
+    language : str or None
+        Words are the stems of this language; None: as the tokenizer returns them.
     words : Vocabulary
+        What is compared: stems, or words.
+    forms : Strings
+        The shortest word of the documents with each stem, to be shown; if there is no language, the words.
     starts : (n_words + 1,) int64
         Where the postings of each word begin.
     documents : (n_postings,) int32
@@ -105,7 +113,9 @@ class BM25:
     """
 
     tokenizer: AnyTokenizer
+    language: str | None
     words: Vocabulary
+    forms: Strings
     starts: NDArray[np.int64]
     documents: NDArray[np.int32]
     counts: NDArray[np.uint16]
@@ -118,19 +128,27 @@ class BM25:
             object.__setattr__(self, name, array)
         check_layouts(vars(self), {"starts": "i8[words+1]", "documents": "i4[n]", "counts": "u2[n]",
                                    "lengths": "i4[docs]"}, {"words": len(self.words)})  # fmt: skip
+        if len(self.forms) != len(self.words):
+            raise ParasphereError(f"there are {len(self.forms):,} forms of {len(self.words):,} words")
 
     @classmethod
-    def from_texts(cls, texts: pa.Array, tokenizer: AnyTokenizer) -> "BM25":
+    def from_texts(cls, texts: Any, tokenizer: AnyTokenizer, language: str | None = None) -> "BM25":
         """Count the words of a column of texts or token lists."""
-        words, tokens = distinct_words(texts, tokenizer)
-        data, offsets = string_buffers(words)
-        vocabulary = Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
+        check_language(language)
+        spelled, tokens = distinct_words(texts, tokenizer)
+        words = Strings.of(spelled)
         ids, documents = _known(tokens)
+        forms = words
+        if language is not None:
+            rows, words, forms = _by_stem(words.tolist(), language)
+            ids = rows[ids]
         present, counts = _counted(ids * len(tokens.ends) + documents)
         word, document = np.divmod(present, max(len(tokens.ends), 1))
         return cls(
             tokenizer,
-            vocabulary,
+            language,
+            _vocabulary(words),
+            forms,
             _starts(word, len(words)),
             document.astype(np.int32),
             np.minimum(counts, MAX_COUNT).astype(np.uint16),
@@ -142,10 +160,20 @@ class BM25:
         """Join corpora: the documents of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        encoded = pa.concat_arrays([part.words.arrow for part in parts]).dictionary_encode()
-        data, offsets = string_buffers(encoded.dictionary)
-        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-        word_ids = np.split(np.asarray(encoded.indices), np.cumsum([len(part.words) for part in parts])[:-1])
+        rows: dict[str, int] = {}
+        forms: list[str] = []
+        word_ids = []
+        for part in parts:
+            own = np.empty(len(part.words), np.int64)
+            for i, (word, form) in enumerate(zip(part.words.words, part.forms, strict=True)):
+                row = own[i] = rows.setdefault(word, len(rows))
+                if row == len(forms):
+                    forms.append(form)
+                elif form != forms[row]:
+                    forms[row] = min(form, forms[row], key=_by_length)
+            word_ids.append(own)
+        words = Strings.of(rows)
+        vocabulary = _vocabulary(words)
         sizes = np.zeros(len(vocabulary), np.int64)
         for ids, part in zip(word_ids, parts, strict=True):
             sizes[ids] += np.diff(part.starts)
@@ -159,7 +187,9 @@ class BM25:
             free[ids] += own
             first += len(part)
         lengths = np.concatenate([part.lengths for part in parts])
-        return cls(parts[0].tokenizer, vocabulary, starts, documents, counts, lengths)
+        some = parts[0]
+        shown = words if some.language is None else Strings.of(forms)
+        return cls(some.tokenizer, some.language, vocabulary, shown, starts, documents, counts, lengths)
 
     def select(self, documents: NDArray[np.bool_]) -> "BM25":
         """Return the documents of a mask, (n_docs,); words that none of them has stay."""
@@ -185,20 +215,32 @@ class BM25:
         norms = K1 * (1 - B + B * self.lengths / (mean or 1.0))
         return Postings(self.starts, self.documents, self.counts, norms.astype(np.float32))
 
-    @cached_property
-    def lookup(self) -> Lookup:
-        """Finds the words of queries."""
-        return Lookup(self.words, self.tokenizer, phrases=False)
+    def keys(self, words: Sequence[str]) -> list[str]:
+        """Return what words are compared by: their stems, or themselves."""
+        return stems(words, self.language)
 
-    def terms(self, queries: pa.Array) -> QueryTerms:
-        """Return the words of a column of texts or token lists that some document has, with their weights."""
-        ids, query_of_id = _known(self.lookup.ids(queries))
+    def terms(self, queries: Any) -> QueryTerms:
+        """Return the words of texts or token lists that some document has, with their weights."""
+        spelled, tokens = distinct_words(queries, self.tokenizer)
+        rows = self.words.get_many(self.keys(Strings.of(spelled).tolist()))
+        rows = np.append(rows, np.int32(-1))  # for what is no word
+        ids, query_of_id = _known(WordIds(rows[tokens.ids], tokens.ends))
         n_words = max(len(self.words), 1)
         present, counts = _counted(query_of_id * n_words + ids)
         query, words = np.divmod(present, n_words)
         idf = self.idf(words)
         norms = np.sqrt(np.bincount(query, counts * idf**2, minlength=len(queries)))
         return QueryTerms(_starts(query, len(queries))[1:], words.astype(np.int32), counts * idf / norms[query])
+
+    def has(self, words: NDArray[np.int32], position: int) -> list[int]:
+        """Return which of some words a document has."""
+        found = []
+        for word in words.tolist():
+            own = self.documents[self.starts[word] : self.starts[word + 1]]
+            place = int(np.searchsorted(own, position))
+            if place < len(own) and own[place] == position:
+                found.append(word)
+        return found
 
     def scores(self, terms: QueryTerms) -> NDArray[np.float32]:
         """Return the scores of all documents, (n_queries, n_docs)."""
@@ -255,6 +297,31 @@ def bm25_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer
     return replace(tokenizer, digits=True, stop_words=tokenizer.stop_words or "english")
+
+
+def default_language(tokenizer: AnyTokenizer) -> str | None:
+    """Return the language of the words of a tokenizer: English if English stop words are dropped, else unknown."""
+    words = bm25_tokenizer(tokenizer)
+    english = isinstance(words, Tokenizer) and words.stop_words == Tokenizer(stop_words="english").stop_words
+    return "english" if english else None
+
+
+def _vocabulary(words: Strings) -> Vocabulary:
+    return Vocabulary.from_buffers(words.data, words.offsets, trusted=True)
+
+
+def _by_length(word: str) -> tuple[int, str]:
+    return len(word), word
+
+
+def _by_stem(words: list[str], language: str) -> tuple[NDArray[np.int64], Strings, Strings]:
+    """Return the row of each word, the different stems, and the shortest word with each."""
+    forms: dict[str, str] = {}
+    found = stems(words, language)
+    for stem, word in zip(found, words, strict=True):
+        forms[stem] = min(forms.get(stem, word), word, key=_by_length)
+    rows = {stem: row for row, stem in enumerate(forms)}
+    return np.array([rows[stem] for stem in found], np.int64), Strings.of(forms), Strings.of(forms.values())
 
 
 def _known(tokens: WordIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

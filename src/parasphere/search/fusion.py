@@ -36,7 +36,9 @@ class Fusion(NamedTuple):
     scale: float = 0.3  # about that of the corpora of the benchmarks
 
 
-def find_fusion(texts: pa.Array, offsets: Callable[[pa.Array], NDArray[Any]], tokenizer: AnyTokenizer) -> Fusion:
+def find_fusion(
+    texts: pa.Array, offsets: Callable[[pa.Array], NDArray[Any]], tokenizer: AnyTokenizer, language: str | None = None
+) -> Fusion:
     """Return the fusion for a sample of the texts or token lists of a corpus.
 
     Parameters
@@ -46,6 +48,8 @@ def find_fusion(texts: pa.Array, offsets: Callable[[pa.Array], NDArray[Any]], to
         Returns the unit offsets of a column of token lists, (n_docs, dim).
     tokenizer : Tokenizer or callable
         Splits the texts.
+    language : str, default=None
+        The language of the stems by which words are compared.
     """
     lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, tokenizer)
     rng = np.random.default_rng(0)
@@ -58,7 +62,7 @@ def find_fusion(texts: pa.Array, offsets: Callable[[pa.Array], NDArray[Any]], to
     if len(second_halves) < MIN_TEXTS:
         return Fusion()
     queries, documents = (pa.array(each, pa.large_list(pa.large_string())) for each in (first_halves, second_halves))
-    bm25 = BM25.from_texts(documents, tokenizer)
+    bm25 = BM25.from_texts(documents, tokenizer, language)
     by_words = bm25.scores(bm25.terms(queries))
     by_offsets = offsets(queries) @ offsets(documents).T
     if not (by_words.std() > 0 and by_offsets.std() > 0):

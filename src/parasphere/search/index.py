@@ -1,7 +1,7 @@
 """Indexes: the documents of a corpus, read once, to be searched many times."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
@@ -10,22 +10,46 @@ import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
-from ..corpus import Block, one_text
+from ..corpus import Block, blocks, one_text
 from ..errors import ParasphereError, StoreError
-from ..model import Encoder, Match, n_threads
+from ..model import Encoder, Posterior, n_threads
 from ..sphere.rows import unit_rows
-from ..storage import WRONG_FACTS, Arrays, check_layouts, check_types, storable
-from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from ..storage import WRONG_FACTS, Arrays, check_types, storable
+from ..text import AnyTokenizer, Strings, check_language
 from ..vectors import WordVectors
 from .approximate import MIN_CANDIDATES, Graph
-from .bm25 import BM25, bm25_tokenizer
+from .bm25 import BM25, bm25_tokenizer, default_language
+from .columns import Column, Where, chosen
+from .contents import DTYPES, Contents, Ids, hash_of, ids_of
 from .fusion import SAMPLE_SIZE, Fusion, find_fusion
+from .matches import Matches
 from .near_duplicates import THRESHOLD, Duplicates, Keep, grouped
 from .ranking import Hits, Queries, rank, rank_among
+from .reranking import Reranker, relevances
 
 KIND = "index"
-DTYPES = (np.float32, np.float16)
-BM25_ARRAYS = ("starts", "documents", "counts", "lengths")
+DEPTH = 100  # documents that a reranker sees
+
+
+class Update(NamedTuple):
+    """How many documents an update changed.
+
+    Attributes
+    ----------
+    added : int
+        Documents with new ids.
+    replaced : int
+        Documents whose texts had changed.
+    kept : int
+        Documents whose texts were the same.
+    removed : int
+        Documents that were not in the source and are gone (``prune=True``).
+    """
+
+    added: int
+    replaced: int
+    kept: int
+    removed: int
 
 
 @dataclass(eq=False, repr=False)
@@ -34,7 +58,7 @@ class Index:
     """Documents that can be searched by texts; made by :meth:`SphericalParagraphModel.index`.
 
     A search ranks documents by the cosine of their offsets with that of the query, which finds what is about the same,
-    and by the words that they share with it (BM25), which also finds names and numbers that have no vector::
+    and by the words that they share with it (BM25 of stems), which also finds names and numbers that have no vector::
 
         score = (1 - weight) cosine + weight scale BM25
 
@@ -48,18 +72,20 @@ class Index:
         Encodes documents and queries; later fits of the model do not change it.
     offsets : (n_docs, dim) float32 or float16
         Unit vectors of the documents; 0 for documents without known words.
-    ids : (n_docs,) Arrow column of strings
+    ids : (n_docs,) int64 array, or sequence of strings
         The ids of the documents; by default their numbers, in the order in which they were added.
-    texts : (n_docs,) Arrow column of strings, or None
+    texts : (n_docs,) sequence of strings, or None
         The texts, if they are kept.
     bm25 : BM25 or None
         The words of the documents; None if searches use offsets alone.
+    columns : dict of str to Column
+        What else is known of the documents, by which searches can filter them.
     fusion : Fusion
         The weight and the scale of words.
     added : int
         Number of documents that were ever added.
     graph : Graph or None
-        The neighbours of the documents, if :meth:`make_graph` or an approximate search found them.
+        The neighbours of the documents, if :meth:`make_graph` or an approximate search found them; it is not saved.
 
     Examples
     --------
@@ -76,22 +102,60 @@ class Index:
     """
 
     encoder: Encoder
-    offsets: NDArray[Any]
-    ids: pa.LargeStringArray
-    texts: pa.LargeStringArray | None
-    bm25: BM25 | None
+    contents: Contents
     fusion: Fusion = field(default_factory=Fusion)
     added: int = 0
     graph: Graph | None = None
 
     @classmethod
-    def empty(cls, encoder: Encoder, *, dtype: DTypeLike = np.float32, texts: bool = True, words: bool = True) -> Self:
+    def empty(
+        cls,
+        encoder: Encoder,
+        *,
+        dtype: DTypeLike = np.float32,
+        texts: bool = True,
+        words: bool = True,
+        language: str | None = "auto",
+        columns: Sequence[str] = (),
+    ) -> Self:
         """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
-        nothing = pa.array([], pa.large_string())
-        bm25 = BM25.from_texts(nothing, bm25_tokenizer(encoder.text_reader.tokenizer)) if words else None
-        return cls(encoder, np.empty((0, encoder.dim), dtype), nothing, nothing if texts else None, bm25)
+        if isinstance(columns, str):
+            raise ValueError(f"columns must be a list of names, as in [{columns!r}], not one string")
+        tokenizer = encoder.text_reader.tokenizer
+        language = default_language(tokenizer) if language == "auto" else language
+        check_language(language)
+        bm25 = BM25.from_texts(_column([]), bm25_tokenizer(tokenizer), language) if words else None
+        held = {name: Column.of(name, []) for name in columns}
+        nothing = np.empty(0, np.uint64)
+        offsets, kept = np.empty((0, encoder.dim), dtype), Strings.of([]) if texts else None
+        return cls(encoder, Contents(offsets, np.empty(0, np.int64), nothing, kept, bm25, held))
+
+    @property
+    def offsets(self) -> NDArray[Any]:
+        """Unit vectors of the documents."""
+        return self.contents.offsets
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the documents."""
+        return self.contents.ids
+
+    @property
+    def texts(self) -> Strings | None:
+        """The texts, if they are kept."""
+        return self.contents.texts
+
+    @property
+    def bm25(self) -> BM25 | None:
+        """The words of the documents."""
+        return self.contents.bm25
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What else is known of the documents."""
+        return self.contents.columns
 
     def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
         """Add documents; they come after those that are there.
@@ -99,76 +163,129 @@ class Index:
         Parameters
         ----------
         source : texts, token lists, columns or path
-            Token lists have no texts to keep.
+            Token lists have no texts to keep. If the index has columns, the source has them too.
         ids : str or sequence, default=None
             The name of the column with the ids, or the ids themselves: one per document, all different.
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        offsets, names, texts = [self.offsets], [self.ids], [self.texts]
-        bm25 = [] if self.bm25 is None else [self.bm25]
+        parts = [self.contents]
         sample, added = _Sample(), self.added
-        small = self.bm25 is not None and len(self) < SAMPLE_SIZE
-        if small and self.texts is not None:
-            sample.add(self.texts)
-        for block, posterior in self.encoder.stream(source, **columns, **({} if ids is None else {"id": ids})):
-            offsets.append(unit_rows(posterior.offset, np.float64).astype(self.offsets.dtype))
-            names.append(_names(block, added))
+        for block, posterior in self.encoder.stream(self._blocks(source, ids, columns)):
+            parts.append(self._read(block, posterior, added))
             added += len(block)
-            if self.texts is not None:
-                if block.tokenised:
-                    raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
-                texts.append(block.texts)
-            if self.bm25 is not None:
-                bm25.append(BM25.from_texts(block.texts, self.bm25.tokenizer))
-                sample.add(block.texts)
-        all_names = pa.concat_arrays(names)
-        check_distinct(all_names)
-        doubled = len(all_names).bit_length() > len(self).bit_length()
-        fusion = self.fusion
-        if self.bm25 is not None and small and doubled and sample.seen > len(all_names) // 2:
-            fusion = find_fusion(pa.concat_arrays(sample.parts), self._offsets, self.bm25.tokenizer)
-        self._replace(
-            offsets=np.concatenate(offsets),
-            ids=all_names,
-            texts=None if self.texts is None else pa.concat_arrays(texts),
-            bm25=None if self.bm25 is None else BM25.concatenate(bm25),
-            fusion=fusion,
-            added=added,
-        )
+            sample.add(block.texts)
+        self._replace(Contents.concatenate(parts), sample, added)
 
-    def _replace(self, **fields: Any) -> None:
-        """Replace the documents, and drop the graph: at once, so that Ctrl-C leaves all or none changed."""
-        self.__dict__.update(fields, graph=None)
+    def update(self, source: Any, ids: Any, *, prune: bool = False, **columns: Any) -> Update:
+        """Bring the documents up to date: add new ones, and replace those whose texts have changed.
+
+        Texts are read all; only new and changed ones are encoded. If anything fails, nothing changes.
+
+        Parameters
+        ----------
+        source : texts, columns or path
+        ids : str or sequence
+            The name of the column with the ids, or the ids themselves.
+        prune : bool, default=False
+            Remove documents whose ids are not in ``source``.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+
+        Returns
+        -------
+        Update
+            How many documents were added, replaced, kept and removed.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel
+        >>> texts = {"id": ["a", "b"], "text": ["the cat sat", "a dog barked"]}
+        >>> index = SphericalParagraphModel().fit(texts["text"]).index(texts["text"], texts["id"])
+        >>> index.update(["a dog barked", "a bird sang"], ["b", "c"], prune=True)
+        Update(added=1, replaced=0, kept=1, removed=1)
+        """
+        if ids is None:
+            raise ParasphereError("an update needs ids, which tell which documents are new and which have changed")
+        before = self.contents
+        there, kept = before.positions, np.ones(len(before), bool)
+        seen = np.zeros(len(before), bool)
+        same: list[int] = []  # the positions of documents whose texts are the same, and what their columns are now
+        values: dict[str, list[Any]] = {name: [] for name in before.columns}
+        counts = {"added": 0, "replaced": 0}
+
+        def changed() -> Iterator[Block]:
+            for block in self._blocks(source, ids, columns):
+                rows, alike = [], []
+                for row, (name, text) in enumerate(
+                    zip(_plain(ids_of(_listed(block.ids))), _listed(block.texts), strict=True)
+                ):
+                    position = there.get(name)
+                    if position is None:
+                        counts["added"] += 1
+                        rows.append(row)
+                        continue
+                    if seen[position]:
+                        raise ParasphereError(f"two documents have the id {name!r}; each needs its own")
+                    seen[position] = True
+                    if int(before.hashes[position]) == hash_of(text):
+                        same.append(position)
+                        alike.append(row)
+                    else:
+                        counts["replaced"] += 1
+                        kept[position] = False
+                        rows.append(row)
+                for column, found in values.items():
+                    carried = _carried(block, column)
+                    found += [carried[row] for row in alike]
+                if rows:
+                    yield _some_of(block, rows)
+
+        parts, sample, added = [], _Sample(), self.added
+        for block, posterior in self.encoder.stream(changed()):
+            parts.append(self._read(block, posterior, added))
+            added += len(block)
+            sample.add(block.texts)
+        removed = int((~seen).sum()) if prune else 0
+        if prune:
+            kept &= seen
+        held = before.with_columns({
+            name: _with_values(column, same, values[name]) for name, column in before.columns.items()
+        })  # fmt: skip
+        if not kept.all():
+            held = held.take(kept)
+        self._replace(Contents.concatenate([held, *parts]), sample, added)
+        return Update(**counts, kept=len(same), removed=removed)
 
     def remove(self, ids: str | int | Iterable[str | int]) -> None:
         """Remove documents; those after them move up.
 
         Parameters
         ----------
-        ids : str or sequence of str
-            Numbers are ids too, as in :meth:`add`.
+        ids : str, int, or sequence of these
         """
-        names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
-        import pyarrow.compute as pc  # here, as no search needs it, and it takes longer to import than many searches
-
-        positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
-        if positions.null_count:
-            missing = names[pc.index(positions.is_null(), True).as_py()]
-            raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
-        kept = np.ones(len(self), bool)
-        kept[np.asarray(positions)] = False
-        self._replace(
-            offsets=self.offsets[kept],
-            ids=self.ids.filter(pa.array(kept)),
-            texts=None if self.texts is None else self.texts.filter(pa.array(kept)),
-            bm25=None if self.bm25 is None else self.bm25.select(kept),
-        )
+        names = [ids] if isinstance(ids, str | int | np.integer) else list(ids)
+        there, kept = self.contents.positions, np.ones(len(self), bool)
+        for name in names:
+            position = there.get(name)
+            if position is None:
+                raise ParasphereError(f"no document of the index has the id {name!r}; nothing was removed")
+            kept[position] = False
+        self._replace(self.contents.take(kept))
 
     @overload
     def search(
-        self, queries: str, k: int = 10, *, weight: float | None = None, exact: bool = True, n_jobs: int | None = None
-    ) -> list[Match]: ...
+        self,
+        queries: str,
+        k: int = 10,
+        *,
+        where: Where | None = None,
+        weight: float | None = None,
+        rerank: Reranker | None = None,
+        depth: int = DEPTH,
+        exact: bool = True,
+        n_jobs: int | None = None,
+    ) -> Matches: ...
 
     @overload
     def search(
@@ -176,20 +293,26 @@ class Index:
         queries: list[str] | tuple[str, ...],
         k: int = 10,
         *,
+        where: Where | None = None,
         weight: float | None = None,
+        rerank: Reranker | None = None,
+        depth: int = DEPTH,
         exact: bool = True,
         n_jobs: int | None = None,
-    ) -> list[list[Match]]: ...
+    ) -> list[Matches]: ...
 
     def search(
         self,
         queries: str | list[str] | tuple[str, ...],
         k: int = 10,
         *,
+        where: Where | None = None,
         weight: float | None = None,
+        rerank: Reranker | None = None,
+        depth: int = DEPTH,
         exact: bool = True,
         n_jobs: int | None = None,
-    ) -> list[Match] | list[list[Match]]:
+    ) -> Matches | list[Matches]:
         """Return the ``k`` best documents for a query, or for each of several queries, best first.
 
         Exact results depend on neither ``n_jobs`` nor the other queries.
@@ -198,8 +321,16 @@ class Index:
         ----------
         queries : str or list of str
         k : int, default=10
+        where : dict, callable or (n_docs,) bool array, default=None
+            Which documents are searched: conditions on the columns of the index, such as
+            ``{"section": "net", "year": (">=", 2020), "kind": ["a", "b"]}``; a function of a dict of the columns of a
+            document; or a mask.
         weight : float, default=None
             Weight of words, 0 to 1: 0 ranks by the offsets alone, 1 by the words alone. None is that of the index.
+        rerank : callable, or a model of sentence-transformers, default=None
+            Orders the first ``depth`` documents anew: a function of the query and a list of texts that returns a number
+            per text, a CrossEncoder, or a model with ``encode``.
+        depth : int, default=100
         exact : bool, default=True
             False compares the offsets of some candidates only (:meth:`make_graph`), which pays off above a million
             documents.
@@ -208,27 +339,51 @@ class Index:
 
         Returns
         -------
-        list of Match, or one such list per query
-            A query has an empty list if no word of it is known.
+        Matches, or one per query
+            A sequence of :class:`parasphere.model.Match`. It is empty if no word of the query is known.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel
+        >>> table = {"text": ["a ship at sea", "a train at noon", "ships in port"], "year": [1990, 2001, 2020]}
+        >>> model = SphericalParagraphModel().fit(table["text"])
+        >>> import pandas
+        >>> index = model.index(pandas.DataFrame(table), columns=["year"])
+        >>> [(match.text, match.columns["year"]) for match in index.search("ship", where={"year": (">", 2000)}, k=1)]
+        [('ships in port', 2020)]
         """
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, not {k!r}")
+        for name, number in (("k", k), ("depth", depth)):
+            if not isinstance(number, int | np.integer) or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}")
+        contents = self.contents
+        if rerank is not None and contents.texts is None:
+            raise ParasphereError("rerank reads the texts of documents, and the index was made with texts=False")
         texts = _checked_queries(queries)
         encoded, known = self._encode(texts, weight)
         threads = n_threads(self.encoder.n_jobs if n_jobs is None else n_jobs)
-        if exact or not len(self):
-            hits = rank(encoded, self.offsets, self.bm25, k, threads)
+        admitted = None if where is None else chosen(where, contents.columns, len(contents))
+        n_found = k if rerank is None else max(k, depth)
+        if exact or admitted is not None or not len(contents):
+            hits = rank(encoded, contents.offsets, contents.bm25, n_found, threads, admitted)
         else:
-            near = self.make_graph().nearest(encoded.offsets, min(max(4 * k, MIN_CANDIDATES), len(self)), threads)
-            hits = rank_among(near, encoded, self.offsets, self.bm25, k, threads)
-        rows = zip(known.tolist(), *hits, strict=True)
-        matches = [self._matches(Hits(*row)) if is_known else [] for is_known, *row in rows]
-        return matches[0] if isinstance(queries, str) else matches
+            count = min(max(4 * n_found, MIN_CANDIDATES), len(contents))
+            near = self.make_graph().nearest(encoded.offsets, count, threads)
+            hits = rank_among(near, encoded, contents.offsets, contents.bm25, n_found, threads)
+        found = []
+        for number, (text, is_known) in enumerate(zip(texts, known.tolist(), strict=True)):
+            own = Hits(*(column[number] if is_known else column[number][:0] for column in hits))
+            words = (
+                np.empty(0, np.int32) if encoded.terms is None else encoded.terms.of(slice(number, number + 1)).words
+            )
+            if rerank is not None and contents.texts is not None:
+                own = _reranked(own, rerank, text, contents.texts, k)
+            found.append(Matches(contents, words, own))
+        return found[0] if isinstance(queries, str) else found
 
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
 
-        It takes minutes per million documents, is saved with the index, and is lost if documents change.
+        It takes minutes per million documents, is not saved, and is lost if documents change.
         """
         if self.graph is None:
             self.graph = Graph.build(self.offsets, n_threads(self.encoder.n_jobs))
@@ -279,9 +434,10 @@ class Index:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, and check the numbers, once per file.
+            Compare the data with their checksum, and check all numbers and strings. What compiled code relies on is
+            checked in any case.
         """
-        arrays, facts = storage.load(folder, KIND, verify=verify, inspect=check_arrays)
+        arrays, facts = storage.load(folder, KIND, verify=verify)
         try:
             index = storage.unpacked(facts, arrays, KIND, vectors=vectors, tokenizer=tokenizer)
         except StoreError as error:
@@ -290,6 +446,11 @@ class Index:
             raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
         if not isinstance(index, Index):
             raise StoreError(f"{folder} holds a {type(index).__name__} in place of an index: it is damaged.")
+        if verify:
+            try:
+                index.contents.check_values()
+            except WRONG_FACTS as error:
+                raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
         return index
 
     def __len__(self) -> int:
@@ -301,31 +462,67 @@ class Index:
     def to_saved(self) -> tuple[dict[str, Any], Arrays]:
         """Return the facts and arrays of a saved index."""
         weight, scale = self.fusion
+        columns, arrays = self.contents.to_arrays()
+        language = None if self.bm25 is None else self.bm25.language
         facts = {"encoder": self.encoder, "weight": weight, "scale": scale, "added": self.added}
-        arrays = {"offsets": self.offsets} | _string_arrays("ids", self.ids)
-        arrays |= {} if self.graph is None else {"graph": self.graph.data}
-        arrays |= {} if self.texts is None else _string_arrays("texts", self.texts)
-        if self.bm25 is not None:
-            arrays |= {"words.bytes": self.bm25.words.data, "words.ends": self.bm25.words.offsets}
-            arrays |= {f"words.{name}": getattr(self.bm25, name) for name in BM25_ARRAYS}
-        return facts, arrays
+        return facts | {"columns": columns, "language": language or ""}, arrays
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: Arrays, _given: Any) -> Self:
         """Make an index of saved facts and arrays."""
-        check_types({"weight": float, "scale": float, "added": int}, facts)
-        encoder, added = facts["encoder"], facts["added"]
+        check_types({"weight": float, "scale": float, "added": int, "columns": list, "language": str}, facts)
+        encoder, added, language = facts["encoder"], facts["added"], facts["language"] or None
         fusion = Fusion(float(facts["weight"]), float(facts["scale"]))
         if encoder.reader is None:
             raise ParasphereError("its model cannot read texts")
-        parts = _Columns.of(arrays, bm25_tokenizer(encoder.reader.tokenizer))
-        index = cls(encoder, *parts, fusion, added, Graph(arrays["graph"]) if "graph" in arrays else None)
-        sizes = {len(part) for part in parts if part is not None}
-        if len(sizes) > 1 or index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
+        check_language(language)
+        contents = Contents.from_arrays(arrays, facts["columns"], bm25_tokenizer(encoder.reader.tokenizer), language)
+        index = cls(encoder, contents, fusion, added)
+        if index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
         if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):
             raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
         return index
+
+    def _blocks(self, source: Any, ids: Any, columns: dict[str, Any]) -> Iterator[Block]:
+        """Return the blocks of a source, with ids and the columns of the index."""
+        names = {} if ids is None else {"id": ids}
+        return blocks(source, carry=list(self.columns), **columns, **names)
+
+    def _read(self, block: Block, posterior: Posterior, first: int) -> Contents:
+        """Return the documents of a block; the numbers from ``first`` on are their ids if it has none."""
+        contents = self.contents
+        if contents.texts is not None and block.tokenised:
+            raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
+        texts = _listed(block.texts)
+        ids: Ids
+        if block.ids is None:
+            ids = np.arange(first, first + len(block))
+            if len(contents) and isinstance(contents.ids, Strings):
+                ids = Strings.of([str(number) for number in ids.tolist()])
+        else:
+            ids = ids_of(_listed(block.ids))
+        bm25 = contents.bm25
+        return Contents(
+            unit_rows(posterior.offset, np.float64).astype(contents.offsets.dtype),
+            ids,
+            np.array([hash_of(text) for text in texts], np.uint64),
+            None if contents.texts is None else Strings.of(block.texts),
+            None if bm25 is None else BM25.from_texts(block.texts, bm25.tokenizer, bm25.language),
+            {name: Column.of(name, _carried(block, name)) for name in contents.columns},
+        )
+
+    def _replace(self, contents: Contents, sample: "_Sample | None" = None, added: int | None = None) -> None:
+        """Replace the documents, and drop the graph: at once, so that Ctrl-C leaves all or none changed."""
+        fusion, bm25 = self.fusion, contents.bm25
+        if sample is not None and bm25 is not None and len(contents).bit_length() > len(self).bit_length():
+            if contents.texts is not None:  # of all documents, otherwise of the new ones
+                sample = _Sample()
+                sample.add(_column(contents.texts.tolist()))
+            if sample.seen > len(contents) // 2:
+                fusion = find_fusion(pa.concat_arrays(sample.parts), self._offsets, bm25.tokenizer, bm25.language)
+        changes = {"contents": contents, "fusion": fusion, "added": self.added if added is None else added}
+        self.__dict__.update(changes, graph=None)
 
     def _offsets(self, texts: pa.Array) -> NDArray[np.float64]:
         """Return the unit offsets of texts or token lists, (n_docs, dim), without a warning of unknown words."""
@@ -341,71 +538,14 @@ class Index:
         # Not by read: a query of words that only the index knows is no reason for a warning.
         bags = self.encoder.text_reader.bags(texts)
         offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
-        terms = None if self.bm25 is None or not weight else self.bm25.terms(_column(texts))
+        terms = None if self.bm25 is None else self.bm25.terms(_column(texts))
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
-        if terms is not None:  # words without a vector have an offset, but find nothing unless the index has them
+        if (
+            terms is not None and weight
+        ):  # words without a vector have an offset, but find nothing unless the index has them
             known &= bags.lengths > bags.unknown * self.encoder.text_reader.unknown_weight * (1 + 1e-9)
             known |= np.diff(terms.ends, prepend=0) > 0
         return Queries(offsets, terms, 1 - weight, weight * self.fusion.scale), np.asarray(known)
-
-    def _matches(self, hits: Hits) -> list[Match]:
-        """Return the documents of one query."""
-        positions, texts = hits.positions.tolist(), self.texts
-        return [
-            Match(i, cosine, self.ids[i].as_py(), None if texts is None else texts[i].as_py(), score)
-            for i, cosine, score in zip(positions, hits.cosines.tolist(), hits.scores.tolist(), strict=True)
-        ]
-
-
-def check_arrays(arrays: Arrays) -> None:
-    """Raise unless all numbers and strings of the arrays of a file are possible."""
-    try:
-        own = {name.removeprefix(f"{KIND}."): array for name, array in arrays.items()}
-        offsets, ids, texts, bm25 = _Columns.of(own, Tokenizer())
-        if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
-            raise ParasphereError("its offsets are no unit vectors")
-        for column in (ids, texts):
-            if column is not None:
-                column.validate(full=True)
-        check_distinct(ids)
-        if bm25 is not None:
-            bm25.words.check_utf8()
-            bm25.words.table  # noqa: B018  (raises if a word is repeated)
-            bm25.check()
-    except WRONG_FACTS as error:
-        raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
-
-
-def check_distinct(ids: pa.LargeStringArray) -> None:
-    """Raise if two documents have the same id."""
-    import pyarrow.compute as pc
-
-    if pc.count_distinct(ids).as_py() < len(ids):
-        counts = pc.value_counts(ids)
-        twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
-        raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
-
-
-class _Columns(NamedTuple):
-    """The documents of an index."""
-
-    offsets: NDArray[Any]
-    ids: pa.LargeStringArray
-    texts: pa.LargeStringArray | None
-    bm25: BM25 | None
-
-    @classmethod
-    def of(cls, arrays: Arrays, tokenizer: AnyTokenizer) -> "_Columns":
-        """Return the documents of saved arrays, whose types and shapes are checked."""
-        offsets, bm25 = arrays["offsets"], None
-        if offsets.ndim != 2 or offsets.dtype not in DTYPES:
-            raise ParasphereError(f"its offsets are {offsets.dtype} of shape {offsets.shape}")
-        if "words.ends" in arrays:
-            words = Vocabulary.from_buffers(arrays["words.bytes"], arrays["words.ends"], trusted=True)
-            postings: dict[str, Any] = {name: arrays[f"words.{name}"] for name in BM25_ARRAYS}
-            bm25 = BM25(tokenizer, words, **postings)
-        texts = _strings("texts", arrays) if "texts.ends" in arrays else None
-        return cls(offsets, _strings("ids", arrays), texts, bm25)
 
 
 class _Sample:
@@ -425,17 +565,42 @@ class _Sample:
             self.parts, self.step = [merged.take(pa.array(np.arange(0, len(merged), 2)))], 2 * self.step
 
 
-def _string_arrays(name: str, column: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
-    """Return a column of strings as the arrays of a file."""
-    data, offsets = string_buffers(column)
-    return {f"{name}.bytes": data[offsets[0] : offsets[-1]], f"{name}.ends": offsets - offsets[0]}
+def _reranked(hits: Hits, reranker: Reranker, query: str, texts: Strings, k: int) -> Hits:
+    scores = relevances(reranker, query, [texts[position] for position in hits.positions.tolist()])
+    order = np.argsort(-scores, kind="stable")[:k]
+    return Hits(hits.positions[order], hits.cosines[order], scores[order])
 
 
-def _strings(name: str, arrays: Arrays) -> pa.LargeStringArray:
-    """Return the column of strings of the arrays of a file."""
-    data, offsets = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
-    check_layouts({"bytes": data, "ends": offsets}, {"bytes": "u1[bytes]", "ends": "i8[docs+1]"})
-    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+def _listed(column: Any) -> list[Any]:
+    return list(column.to_pylist())
+
+
+def _plain(ids: Ids) -> list[Any]:
+    return list(ids) if isinstance(ids, Strings) else ids.tolist()
+
+
+def _carried(block: Block, name: str) -> list[Any]:
+    """Return the values of a further column of a block."""
+    assert block.carried is not None
+    return list(block.carried.field(name).to_pylist())
+
+
+def _some_of(block: Block, rows: list[int]) -> Block:
+    """Return some documents of a block."""
+    texts, ids, carried = (
+        None if column is None else column.take(pa.array(rows)) for column in (block.texts, block.ids, block.carried)
+    )
+    return replace(block, texts=texts, ids=ids, labels=None, carried=carried)
+
+
+def _with_values(column: Column, positions: list[int], values: list[Any]) -> Column:
+    """Return a column with other values at some positions."""
+    old = column.tolist()
+    if [old[position] for position in positions] == values:
+        return column
+    for position, value in zip(positions, values, strict=True):
+        old[position] = value
+    return Column.of(column.name, old)
 
 
 def _checked_queries(queries: Any) -> list[str]:
@@ -452,13 +617,3 @@ def _column(texts: list[str]) -> pa.LargeStringArray:
     data = [text.encode("utf-8", "replace") for text in texts]
     ends = np.cumsum([0, *map(len, data)])
     return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
-
-
-def _names(block: Block, first: int) -> pa.LargeStringArray:
-    """Return the ids of a block as strings; the numbers from ``first`` on if it has none."""
-    if block.ids is None:
-        return pa.array(np.arange(first, first + len(block))).cast(pa.large_string())
-    if block.ids.null_count:
-        position = block.start + block.ids.to_pylist().index(None)
-        raise ParasphereError(f"the document at position {position} has no id; each needs one")
-    return block.ids.cast(pa.large_string())

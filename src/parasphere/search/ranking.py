@@ -36,7 +36,14 @@ class Hits(NamedTuple):
     scores: Floats
 
 
-def rank(queries: Queries, documents: NDArray[Any], bm25: BM25 | None, k: int, threads: int) -> Hits:
+def rank(
+    queries: Queries,
+    documents: NDArray[Any],
+    bm25: BM25 | None,
+    k: int,
+    threads: int,
+    admitted: NDArray[np.bool_] | None = None,
+) -> Hits:
     """Return the ``k`` best documents of each query, ties by position.
 
     Scores in float32 find the candidates, whose scores are computed again in float64.
@@ -50,8 +57,13 @@ def rank(queries: Queries, documents: NDArray[Any], bm25: BM25 | None, k: int, t
         The words of the documents, if words count.
     k : int
     threads : int
+    admitted : (n_docs,) bool, default=None
+        The documents that are ranked; None is all.
     """
-    return _best(_candidates(queries, documents, bm25, k + SPARE_CANDIDATES, threads), queries, documents, bm25, k)
+    n_ranked = len(documents) if admitted is None else int(admitted.sum())
+    n_candidates = min(k + SPARE_CANDIDATES, n_ranked)  # of other documents none is among them, having no finite score
+    near = _candidates(queries, documents, bm25, n_candidates, threads, admitted)
+    return _best(near, queries, documents, bm25, min(k, n_ranked))
 
 
 def rank_among(near: Ints, queries: Queries, documents: NDArray[Any], bm25: BM25 | None, k: int, threads: int) -> Hits:
@@ -71,22 +83,33 @@ def rank_among(near: Ints, queries: Queries, documents: NDArray[Any], bm25: BM25
     return _best(np.concatenate([near, positions], axis=1), queries, documents, bm25, k)
 
 
-def _candidates(queries: Queries, documents: NDArray[Any], bm25: BM25 | None, k: int, threads: int) -> Ints:
+def _candidates(
+    queries: Queries,
+    documents: NDArray[Any],
+    bm25: BM25 | None,
+    k: int,
+    threads: int,
+    admitted: NDArray[np.bool_] | None,
+) -> Ints:
     offsets = queries.cosine_weight * queries.offsets
-    if queries.terms is None or bm25 is None:
+    all_terms = queries.terms
+    if (all_terms is None or bm25 is None) and admitted is None:
         return largest_products(offsets, documents, k, threads)
-    all_terms, postings = queries.terms, bm25.postings
+    refused = None if admitted is None else ~admitted
 
-    def word_scores_of(batch: slice, first: int) -> Any:
-        terms = all_terms.of(batch)
-        cursors = _cursors(terms, bm25, first)
+    def more_scores(batch: slice, first: int) -> Any:
+        terms = None if all_terms is None else all_terms.of(batch)
+        cursors = None if terms is None or bm25 is None else _cursors(terms, bm25, first)
 
         def add(begin: int, end: int, scores: NDArray[np.float32]) -> None:
-            add_word_scores(terms, postings, MAX_GAIN, queries.bm25_weight, begin, cursors, scores, end)
+            if terms is not None and bm25 is not None and cursors is not None:
+                add_word_scores(terms, bm25.postings, MAX_GAIN, queries.bm25_weight, begin, cursors, scores, end)
+            if refused is not None:
+                scores[:, : end - begin][:, refused[begin:end]] = -np.inf
 
         return add
 
-    return largest_products(offsets, documents, k, threads, word_scores_of)
+    return largest_products(offsets, documents, k, threads, more_scores)
 
 
 def _cursors(terms: QueryTerms, bm25: BM25, first: int) -> Ints:

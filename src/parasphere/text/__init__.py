@@ -7,6 +7,8 @@ from .lookup import Lookup
 from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
+from .stemming import check_language, stems
+from .strings import Strings
 from .tokens import (
     AnyTokenizer,
     Tokenizer,
@@ -29,10 +31,12 @@ __all__ = [
     "DuplicateWordError",
     "Lookup",
     "SegmentingTokenizer",
+    "Strings",
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
     "WordIds",
+    "check_language",
     "count_matrix",
     "count_rows",
     "count_words",
@@ -45,5 +49,6 @@ __all__ = [
     "phrase_table",
     "share_without_spaces",
     "split_texts",
+    "stems",
     "string_buffers",
 ]

@@ -1,0 +1,150 @@
+"""Columns of an index: conditions against plain Python, searches of what they admit, and what is saved."""
+
+import operator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parasphere import Index, ParasphereError, SphericalParagraphModel, datasets
+from parasphere.search.columns import OPERATORS, Column, chosen
+
+TEXTS = datasets.load("docstrings").texts[:400]
+TABLE = pd.DataFrame({
+    "text": TEXTS,
+    "name": [f"doc {i}" for i in range(400)],
+    "library": [["numpy", "scipy", "sklearn"][i % 3] for i in range(400)],
+    "year": [1990 + i % 30 for i in range(400)],
+    "price": [None if i % 7 == 0 else i / 8 for i in range(400)],
+    "free": [i % 2 == 0 for i in range(400)],
+    "day": [date(2020, 1, 1 + i % 28) for i in range(400)],
+})  # fmt: skip
+COLUMNS = ["library", "year", "price", "free", "day"]
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    return SphericalParagraphModel().fit(TEXTS).index(TABLE, "name", columns=COLUMNS)
+
+
+@given(
+    st.one_of(
+        st.lists(st.sampled_from(["a", "b", "ba", "", "ö", None]), max_size=8),
+        st.lists(st.one_of(st.integers(-3, 3), st.none()), max_size=8),
+        st.lists(st.sampled_from([0.5, -1.0, 2.0, None]), max_size=8),
+    ),
+    st.sampled_from(sorted(OPERATORS)),
+    st.data(),
+)
+def test_conditions_are_those_of_python(values: list[Any], sign: str, data: st.DataObject) -> None:
+    column = Column.of("c", values)
+    assert column.tolist() == values
+    texts = any(isinstance(value, str) for value in values)
+    if not any(value is not None for value in values):
+        return
+    other = data.draw(st.sampled_from(["", "a", "aa", "z"]) if texts else st.sampled_from([-1, 0, 0.5, 2]))
+    expected = [
+        sign == "!=" if value is None else OPERATORS[sign](value, other) for value in values
+    ]  # what has no value differs from every value
+    assert column.holds((sign, other)).tolist() == expected
+    assert column.holds(None).tolist() == [value is None for value in values]
+
+
+def test_texts_of_numbers_are_compared_as_numbers() -> None:
+    column = Column.of("price", ["9.5", "10", "", None])  # as CSV has them
+    assert column.holds(("<", 10)).tolist() == [True, False, False, False]
+    with pytest.raises(ParasphereError, match="the column \"name\" is compared with numbers, and 'plum' is none"):
+        Column.of("name", ["plum"]).holds(("<", 10))
+
+
+def test_dates_are_compared_with_what_names_them() -> None:
+    days = Column.of("day", [date(2020, 1, 1), datetime(2021, 6, 1, 12, tzinfo=UTC), None])
+    assert days.tolist() == [date(2020, 1, 1), datetime(2021, 6, 1, 12), None]
+    assert days.holds((">=", "2021")).tolist() == [False, True, False]
+    assert days.holds([(">=", date(2019, 1, 1)), ("<", "2021-01")]).tolist() == [True, False, False]
+    with pytest.raises(ParasphereError, match="'soon' is no date"):
+        days.holds("soon")
+
+
+@pytest.mark.parametrize(
+    ("where", "admitted"),
+    [
+        ({"library": "numpy"}, TABLE.library == "numpy"),
+        ({"library": ["numpy", "scipy"], "year": (">", 2000)}, (TABLE.library != "sklearn") & (TABLE.year > 2000)),
+        ({"price": None}, TABLE.price.isna()),
+        ({"free": True, "day": ("<", "2020-01-05")}, TABLE.free & (TABLE.day < date(2020, 1, 5))),
+        (lambda row: row["year"] == 1999, TABLE.year == 1999),
+        (np.arange(400) < 5, np.arange(400) < 5),
+        ({"year": 3000}, np.zeros(400, bool)),
+    ],
+)
+@pytest.mark.parametrize("weight", [0.0, None, 1.0])
+def test_a_search_ranks_what_is_admitted(index: Index, where: Any, admitted: Any, weight: float | None) -> None:
+    for k in (5, 1000):
+        everything = index.search("sort the elements of an array", 1000, weight=weight)
+        found = index.search("sort the elements of an array", k, where=where, weight=weight)
+        expected = [match for match in everything if np.asarray(admitted)[match.position]][:k]
+        assert found == expected
+    several = index.search(["sort an array", "unheardofword"], 3, where=where)
+    assert several == [index.search("sort an array", 3, where=where), []]
+
+
+def test_a_match_shows_its_columns_and_words(index: Index) -> None:
+    [match] = index.search("sorted arrays", 1, where={"library": "numpy"})
+    assert match.columns == TABLE.iloc[match.position][COLUMNS].to_dict()
+    assert match.words
+    assert all(word.startswith(("sort", "arr")) for word in match.words)
+    frame = index.search("sorted arrays", 3).to_frame()
+    assert list(frame.columns) == ["position", "similarity", "id", "text", "score", "words", *COLUMNS]
+    assert len(frame) == 3
+
+
+def test_columns_are_saved(index: Index, tmp_path: Path) -> None:
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index")
+    for name in COLUMNS:
+        assert loaded.columns[name].tolist() == index.columns[name].tolist()
+        assert loaded.columns[name].kind == index.columns[name].kind
+    where = {"library": "scipy", "price": (">", 10)}
+    assert loaded.search("matrix", where=where) == index.search("matrix", where=where)
+
+
+def test_removing_and_adding_keep_columns() -> None:
+    index = SphericalParagraphModel().fit(TEXTS[:50]).index(TABLE[:20], "name", columns=COLUMNS)
+    index.remove("doc 3")
+    index.add(TABLE[20:30], "name")
+    expected = TABLE[:30].drop(3)
+    for name in ("library", "year", "free", "day"):
+        assert index.columns[name].tolist() == expected[name].tolist()
+    with pytest.raises(ParasphereError, match='"library"'):
+        index.add(["a text without columns"], ["new"])
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"colour": "red"}, 'the index has no column "colour"; its columns: library, year, price, free, day'),
+        ({"year": ("~", 3)}, 'a condition on the column "year" is a value, or a pair'),
+        ({"free": 3}, 'the column "free" holds bool and cannot be compared with 3'),
+        ({"year": "many"}, "the column \"year\" is compared with numbers, and 'many' is none"),
+        ({"library": object()}, 'the column "library" holds .* of type object'),
+        (np.ones(3, bool), r"where is a mask of bool of shape \(3,\); it must be bool, one per document: 400"),
+    ],
+)
+def test_bad_conditions_get_a_sentence(index: Index, where: Any, sentence: str) -> None:
+    with pytest.raises(ParasphereError, match=sentence):
+        index.search("matrix", where=where)
+
+
+def test_values_are_of_one_kind() -> None:
+    with pytest.raises(ParasphereError, match=r'the column "c" has values of several kinds \(bool, text\)'):
+        Column.of("c", ["a", True])
+    with pytest.raises(ParasphereError, match=r'the column "c" holds \[1\], of type list'):
+        Column.of("c", [[1]])
+    assert chosen({}, {}, 3).tolist() == [True] * 3
+    assert operator.gt is OPERATORS[">"]
