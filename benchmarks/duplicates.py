@@ -1,4 +1,4 @@
-"""Which similarity tells near-duplicates from other neighbours, and how long it takes to find all pairs.
+"""Which similarity tells near-duplicates from other neighbours, and how long it takes to find all groups.
 
 Run with ``python -m benchmarks duplicates``. Of 20,000 paragraphs (see ``benchmarks.search``), 1,000 are copied with a
 share of their words changed: half of these deleted, half replaced by random words of the corpus. The similarity of a
@@ -22,10 +22,11 @@ from parasphere.places import GLOVE
 PARAGRAPHS, COPIES = 20_000, 1_000
 SHARES = (0.1, 0.2, 0.4)
 SIZES = (10_000, 100_000)
+IDENTICAL = 100_000
 
 
 def run() -> dict[str, Any]:
-    """Measure the similarities of copies and of neighbours, and the time for all pairs."""
+    """Measure the similarities of copies and of neighbours, and the time to find all groups."""
     rng = np.random.default_rng(0)
     everything = paragraphs(max(SIZES))
     texts = list(dict.fromkeys(rng.choice(everything, PARAGRAPHS, replace=False).tolist()))
@@ -44,8 +45,11 @@ def run() -> dict[str, Any]:
     seconds = {}
     for size in SIZES:
         start = time.perf_counter()
-        count = len(duplicates(everything[:size]))
-        seconds[f"{size:,}"] = [time.perf_counter() - start, count]
+        found = duplicates(everything[:size])
+        seconds[f"{size:,}"] = [time.perf_counter() - start, len(found), len(found.removed)]
+    start = time.perf_counter()
+    found = duplicates([everything[0]] * IDENTICAL)
+    seconds[f"{IDENTICAL:,}, all the same"] = [time.perf_counter() - start, len(found), len(found.removed)]
     return {"similarities": similarities, "seconds": seconds, "threshold": THRESHOLD}
 
 
@@ -87,11 +91,14 @@ def similarity_table(similarities: dict[str, Any]) -> str:
 
 def report(result: dict[str, Any]) -> str:
     """Return the result as Markdown."""
-    times = [[size, f"{count:,}", f"{seconds:.1f}"] for size, (seconds, count) in result["seconds"].items()]
+    times = [
+        [size, *(f"{n:,}" for n in counts), f"{spent:.1f}"] for size, (spent, *counts) in result["seconds"].items()
+    ]
     return (
         f"Copies with changed words, and the nearest other paragraph of each:\n\n"
         f"{similarity_table(result['similarities'])}\n\n"
-        f"All pairs above {result['threshold']}, one core:\n\n{table(['paragraphs', 'pairs', 's'], times)}"
+        f"All groups, threshold {result['threshold']}, one core:\n\n"
+        f"{table(['paragraphs', 'groups', 'texts too many', 's'], times)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Exact search among 100,000 paragraphs: time per query, and to make, save and open the index.
+"""Exact search among 100,000 paragraphs: time per query, and to make, save, open and update the index.
 
 Run with ``python -m benchmarks search``. The paragraphs, of at least 20 words, are those of the file that the variable
 PARASPHERE_BENCH_TEXT names (one per line; ours is the beginning of the English Wikipedia). Queries are the first words
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from parasphere import Index, SphericalParagraphModel
 from parasphere.corpus import blocks
@@ -44,19 +45,23 @@ def run() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     queries = [" ".join(texts[i].split()[:QUERY_WORDS]) for i in rng.choice(len(texts), QUERIES, replace=False)]
     model = SphericalParagraphModel(GLOVE).fit(texts)
-    model.index(texts[:1000]).search(queries)  # what is compiled is loaded before the clock starts
+    table_of = {"number": list(range(len(texts))), "text": texts, "tenth": [i % 10 for i in range(len(texts))]}
     start = time.perf_counter()
-    index = model.index(texts)
+    index = model.index(pd.DataFrame(table_of), "number", columns=["tenth"])
     seconds = {"make the index": time.perf_counter() - start}
     milliseconds = {}
     for name, weight in (("hybrid", None), ("offsets alone", 0.0), ("words alone", 1.0)):
         together = best(lambda weight=weight: index.search(queries, weight=weight))  # type: ignore[misc]
         milliseconds[f"{name}, {QUERIES} at once"] = 1e3 * together / QUERIES
+    filtered = best(lambda: index.search(queries, where={"tenth": 3}))
+    milliseconds[f"hybrid, {QUERIES} at once, among a tenth"] = 1e3 * filtered / QUERIES
     alone = best(lambda: [index.search(query) for query in queries[:20]])
     milliseconds["hybrid, one at a time"] = 1e3 * alone / 20
     milliseconds["hybrid, whole paragraphs as queries"] = 1e3 * best(lambda: index.search(texts[:QUERIES])) / QUERIES
     if find_spec("bm25s"):
         milliseconds[f"bm25s, {QUERIES} at once"] = 1e3 * _bm25s(texts, queries) / QUERIES
+    table_of["text"] = [f"{text} changed" if i % 100 == 7 else text for i, text in enumerate(texts)]
+    changed = pd.DataFrame(table_of)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         index.save(Path(folder, "index"))
@@ -65,6 +70,9 @@ def run() -> dict[str, Any]:
         start = time.perf_counter()
         Index.load(Path(folder, "index"))
         seconds["open for the first time, with all checks"] = time.perf_counter() - start
+        start = time.perf_counter()
+        assert index.update(changed, "number").replaced == len(texts) // 100
+        seconds["update, 1 % changed"] = time.perf_counter() - start
         milliseconds["open"] = 1e3 * best(lambda: Index.load(Path(folder, "index")))
     return {
         "paragraphs": len(texts), "dim": index.offsets.shape[1], "postings": len(index.bm25.documents),

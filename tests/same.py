@@ -216,7 +216,8 @@ def search() -> Outcome:
 def near_duplicates() -> Outcome:
     corpus = texts()[:600]
     edited = [text.replace("array", "matrix", 2) for text in corpus[::5]]
-    return {"pairs": [[*pair[:2], float(pair[2]).hex()] for pair in duplicates([*corpus, *edited], 0.5)]}
+    found = duplicates([*corpus, *edited], 0.5)
+    return {"groups": list(found), "links": [[*link[:2], float(link[2]).hex()] for link in found.links]}
 
 
 @check

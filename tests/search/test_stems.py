@@ -101,7 +101,7 @@ def test_the_first_hits_are_ordered_anew(model: SphericalParagraphModel, reranke
 def test_bad_rerankers_get_a_sentence(model: SphericalParagraphModel) -> None:
     index = model.index(TEXTS)
     for reranker, sentence in (
-        (lambda _query, texts: [1.0], r"must return one finite number per text, \(100,\)"),
+        (lambda _query, _texts: [1.0], r"must return one finite number per text, \(100,\)"),
         (lambda _query, texts: [float("nan")] * len(texts), "not finite"),
         (3, "rerank must be a function of a query and a list of texts, or have encode or predict"),
     ):

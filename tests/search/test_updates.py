@@ -23,14 +23,11 @@ def same_documents(one: Index, other: Index) -> None:
     """Compare searches, which find the same documents though not at the same positions."""
     other.fusion = one.fusion
     for query in ("sort an array", "statistical test of two samples"):
-        found = [
-            [
-                (match.id, match.text, match.columns, len(match.words), round(match.score, 9))
-                for match in index.search(query)
-            ]
-            for index in (one, other)
-        ]
-        assert found[0] == found[1]
+        found, expected = (
+            [(match.id, match.text, match.columns, len(match.words), round(match.score, 9)) for match in matches]
+            for matches in (one.search(query), other.search(query))
+        )
+        assert found == expected
     assert len(one) == len(other)
 
 

@@ -142,7 +142,7 @@ class Explorer:
             "topics": self._topics(place, text),
         }
         try:
-            found: list[Match] = own.index.search(text, max(k, NEAR) + 1)
+            found = own.index.search(text, max(k, NEAR) + 1)
         except ParasphereError:  # no word is known
             spot = None if row is None else own.points[row].tolist()
             return facts | {"place": spot, "matches": [], "topics": [], "information": 0.0}
@@ -170,10 +170,11 @@ class Explorer:
         index = self.landscapes[place].index
         words = index.encoder.explain_match(asked, text).words_b
         marks = marked(text, words, index.encoder.text_reader.tokenizer)
-        assert index.bm25 is not None
-        split = index.bm25.tokenizer
-        shared = set(split(asked))
-        also = [word for word in split(text) if word in shared]
+        bm25 = index.bm25
+        assert bm25 is not None
+        split, shared = bm25.tokenizer, set(bm25.keys(bm25.tokenizer(asked)))
+        found = split(text)
+        also = [word for word, key in zip(found, bm25.keys(found), strict=True) if key in shared]
         taken = {mark.begin for mark in marks}
         marks += [
             Marked(*span, SHARED) for span in located(text, also, split) if span is not None and span[0] not in taken

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..errors import ParasphereError
 from ..printable import visible
 from ..search import BM25
-from ..text import AnyTokenizer
 from ..topics.words import likelihood_ratio
 from .documents import DAY, Documents
 from .highlighting import EXCERPT, Marked, located, pieces
@@ -41,13 +40,14 @@ def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -
     assert bm25 is not None
     words = words_apart(bm25, rows)
     typical = _typical_first(landscapes[0], rows)[:SHOWN]
-    scores = {word["word"]: word["score"] for word in words[:MARKED]}
+    keys = bm25.keys([word["word"] for word in words[:MARKED]])
+    scores = {key: word["score"] for key, word in zip(keys, words, strict=False)}
     return {
         "count": len(rows),
         "words": [word | {"word": visible(word["word"])} for word in words],
         "topics": [_largest(own.topic[rows]) for own in landscapes],
         "labels": _largest(documents.labels[rows]) if documents.label_names else [],
-        "texts": [_listed(documents, bm25.tokenizer, scores, int(row)) for row in typical],
+        "texts": [_listed(documents, bm25, scores, int(row)) for row in typical],
     }
 
 
@@ -72,7 +72,7 @@ def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
     best = np.argsort(-scores, kind="stable")[:k]
     return [
         {
-            "word": bm25.words.word(int(w)),
+            "word": bm25.forms[int(w)],
             "score": float(scores[w] / scores[best[0]]),
             "inside": int(texts_inside[w]),
             "outside": int(texts_outside[w]),
@@ -130,9 +130,10 @@ def _largest(codes: NDArray[np.int32]) -> list[dict[str, int]]:
     return [{"code": int(code), "count": int(counts[code])} for code in best if counts[code]]
 
 
-def _listed(documents: Documents, tokenizer: AnyTokenizer, scores: dict[str, float], row: int) -> dict[str, Any]:
+def _listed(documents: Documents, bm25: BM25, scores: dict[str, float], row: int) -> dict[str, Any]:
     text = documents.texts[row].as_py()
-    words = [word for word in tokenizer(text) if word in scores]
-    spans = located(text, words, tokenizer)
-    marks = [Marked(*span, scores[word]) for span, word in zip(spans, words, strict=True) if span is not None]
+    words = bm25.tokenizer(text)
+    marked = [(word, scores[key]) for word, key in zip(words, bm25.keys(words), strict=True) if key in scores]
+    spans = located(text, [word for word, _ in marked], bm25.tokenizer)
+    marks = [Marked(*span, score) for span, (_, score) in zip(spans, marked, strict=True) if span is not None]
     return {"row": row, "id": visible(documents.ids[row].as_py()), "pieces": pieces(text, marks, EXCERPT)}
