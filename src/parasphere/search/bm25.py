@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._kernels import add_word_scores
@@ -26,11 +25,13 @@ from ..text import (
     AnyTokenizer,
     DividingTokenizer,
     Lookup,
+    Strings,
     Tokenizer,
     Vocabulary,
     WordIds,
     distinct_words,
-    string_buffers,
+    gather,
+    table_of,
 )
 
 K1, B = 1.5, 0.75  # the usual constants
@@ -120,17 +121,15 @@ class BM25:
                                    "lengths": "i4[docs]"}, {"words": len(self.words)})  # fmt: skip
 
     @classmethod
-    def from_texts(cls, texts: pa.Array, tokenizer: AnyTokenizer) -> "BM25":
-        """Count the words of a column of texts or token lists."""
+    def from_texts(cls, texts: list[Any], tokenizer: AnyTokenizer) -> "BM25":
+        """Count the words of texts or token lists."""
         words, tokens = distinct_words(texts, tokenizer)
-        data, offsets = string_buffers(words)
-        vocabulary = Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
         ids, documents = _known(tokens)
         present, counts = _counted(ids * len(tokens.ends) + documents)
         word, document = np.divmod(present, max(len(tokens.ends), 1))
         return cls(
             tokenizer,
-            vocabulary,
+            words,
             _starts(word, len(words)),
             document.astype(np.int32),
             np.minimum(counts, MAX_COUNT).astype(np.uint16),
@@ -142,10 +141,8 @@ class BM25:
         """Join corpora: the documents of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        encoded = pa.concat_arrays([part.words.arrow for part in parts]).dictionary_encode()
-        data, offsets = string_buffers(encoded.dictionary)
-        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-        word_ids = np.split(np.asarray(encoded.indices), np.cumsum([len(part.words) for part in parts])[:-1])
+        vocabulary, rows = _joined([part.words for part in parts])
+        word_ids = np.split(rows, np.cumsum([len(part.words) for part in parts])[:-1])
         sizes = np.zeros(len(vocabulary), np.int64)
         for ids, part in zip(word_ids, parts, strict=True):
             sizes[ids] += np.diff(part.starts)
@@ -190,8 +187,8 @@ class BM25:
         """Finds the words of queries."""
         return Lookup(self.words, self.tokenizer, phrases=False)
 
-    def terms(self, queries: pa.Array) -> QueryTerms:
-        """Return the words of a column of texts or token lists that some document has, with their weights."""
+    def terms(self, queries: list[Any]) -> QueryTerms:
+        """Return the words of texts or token lists that some document has, with their weights."""
         ids, query_of_id = _known(self.lookup.ids(queries))
         n_words = max(len(self.words), 1)
         present, counts = _counted(query_of_id * n_words + ids)
@@ -255,6 +252,19 @@ def bm25_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer
     return replace(tokenizer, digits=True, stop_words=tokenizer.stop_words or "english")
+
+
+def _joined(vocabularies: Sequence[Vocabulary]) -> tuple[Vocabulary, NDArray[np.int64]]:
+    """Return the different words of vocabularies, and the row of each of their words among these."""
+    words = Strings.concatenate([Strings(one.data, one.offsets) for one in vocabularies])
+    _, repeats = table_of(words.data, words.offsets)
+    first = np.flatnonzero(repeats < 0)
+    rows = np.empty(len(words), np.int64)
+    rows[first] = np.arange(len(first))
+    again = repeats >= 0
+    rows[again] = rows[repeats[again]]
+    return Vocabulary.from_buffers(*gather(words.data, words.offsets[:-1][first], words.offsets[1:][first]),
+                                   trusted=True), rows  # fmt: skip
 
 
 def _known(tokens: WordIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

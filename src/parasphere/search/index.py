@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
@@ -15,11 +14,12 @@ from ..errors import ParasphereError, StoreError
 from ..model import Encoder, Match, n_threads
 from ..sphere.rows import unit_rows
 from ..storage import WRONG_FACTS, Arrays, check_layouts, check_types, storable
-from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from ..text import AnyTokenizer, Strings, Tokenizer, Vocabulary
 from ..vectors import WordVectors
 from .approximate import MIN_CANDIDATES, Graph
 from .bm25 import BM25, bm25_tokenizer
 from .fusion import SAMPLE_SIZE, Fusion, find_fusion
+from .ids import Ids
 from .near_duplicates import THRESHOLD, Duplicate, similar_pairs
 from .ranking import Hits, Queries, rank, rank_among
 
@@ -48,9 +48,10 @@ class Index:
         Encodes documents and queries; later fits of the model do not change it.
     offsets : (n_docs, dim) float32 or float16
         Unit vectors of the documents; 0 for documents without known words.
-    ids : (n_docs,) Arrow column of strings
-        The ids of the documents; by default their numbers, in the order in which they were added.
-    texts : (n_docs,) Arrow column of strings, or None
+    ids : (n_docs,) Ids
+        The ids of the documents, strings or integers as they were given; by default their numbers, as strings, in the
+        order in which they were added.
+    texts : (n_docs,) Strings, or None
         The texts, if they are kept.
     bm25 : BM25 or None
         The words of the documents; None if searches use offsets alone.
@@ -77,8 +78,8 @@ class Index:
 
     encoder: Encoder
     offsets: NDArray[Any]
-    ids: pa.LargeStringArray
-    texts: pa.LargeStringArray | None
+    ids: Ids
+    texts: Strings | None
     bm25: BM25 | None
     fusion: Fusion = field(default_factory=Fusion)
     added: int = 0
@@ -89,9 +90,8 @@ class Index:
         """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
-        nothing = pa.array([], pa.large_string())
-        bm25 = BM25.from_texts(nothing, bm25_tokenizer(encoder.text_reader.tokenizer)) if words else None
-        return cls(encoder, np.empty((0, encoder.dim), dtype), nothing, nothing if texts else None, bm25)
+        bm25 = BM25.from_texts([], bm25_tokenizer(encoder.text_reader.tokenizer)) if words else None
+        return cls(encoder, np.empty((0, encoder.dim), dtype), Ids.of([]), Strings.of([]) if texts else None, bm25)
 
     def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
         """Add documents; they come after those that are there.
@@ -105,12 +105,12 @@ class Index:
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
         """
-        offsets, names, texts = [self.offsets], [self.ids], [self.texts]
+        offsets, names, texts = [self.offsets], [self.ids], [] if self.texts is None else [self.texts]
         bm25 = [] if self.bm25 is None else [self.bm25]
         sample, added = _Sample(), self.added
         small = self.bm25 is not None and len(self) < SAMPLE_SIZE
         if small and self.texts is not None:
-            sample.add(self.texts)
+            sample.add(self.texts.tolist())
         for block, posterior in self.encoder.stream(source, **columns, **({} if ids is None else {"id": ids})):
             offsets.append(unit_rows(posterior.offset, np.float64).astype(self.offsets.dtype))
             names.append(_names(block, added))
@@ -118,20 +118,19 @@ class Index:
             if self.texts is not None:
                 if block.tokenised:
                     raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
-                texts.append(block.texts)
+                texts.append(Strings.of(block.texts))
             if self.bm25 is not None:
                 bm25.append(BM25.from_texts(block.texts, self.bm25.tokenizer))
                 sample.add(block.texts)
-        all_names = pa.concat_arrays(names)
-        check_distinct(all_names)
+        all_names = Ids.concatenate(names)
         doubled = len(all_names).bit_length() > len(self).bit_length()
         fusion = self.fusion
         if self.bm25 is not None and small and doubled and sample.seen > len(all_names) // 2:
-            fusion = find_fusion(pa.concat_arrays(sample.parts), self._offsets, self.bm25.tokenizer)
+            fusion = find_fusion(sample.texts, self._offsets, self.bm25.tokenizer)
         self._replace(
             offsets=np.concatenate(offsets),
             ids=all_names,
-            texts=None if self.texts is None else pa.concat_arrays(texts),
+            texts=None if self.texts is None else Strings.concatenate(texts),
             bm25=None if self.bm25 is None else BM25.concatenate(bm25),
             fusion=fusion,
             added=added,
@@ -149,19 +148,12 @@ class Index:
         ids : str or sequence of str
             Numbers are ids too, as in :meth:`add`.
         """
-        names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
-        import pyarrow.compute as pc  # here, as no search needs it, and it takes longer to import than many searches
-
-        positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
-        if positions.null_count:
-            missing = names[pc.index(positions.is_null(), True).as_py()]
-            raise ParasphereError(f"no document of the index has the id {missing!r}; nothing was removed")
         kept = np.ones(len(self), bool)
-        kept[np.asarray(positions)] = False
+        kept[self.ids.positions([ids] if isinstance(ids, str | int | np.integer) else ids)] = False
         self._replace(
             offsets=self.offsets[kept],
-            ids=self.ids.filter(pa.array(kept)),
-            texts=None if self.texts is None else self.texts.filter(pa.array(kept)),
+            ids=self.ids.take(kept),
+            texts=None if self.texts is None else self.texts.take(kept),
             bm25=None if self.bm25 is None else self.bm25.select(kept),
         )
 
@@ -300,9 +292,9 @@ class Index:
         """Return the facts and arrays of a saved index."""
         weight, scale = self.fusion
         facts = {"encoder": self.encoder, "weight": weight, "scale": scale, "added": self.added}
-        arrays = {"offsets": self.offsets} | _string_arrays("ids", self.ids)
+        arrays = {"offsets": self.offsets} | self.ids.to_saved()
         arrays |= {} if self.graph is None else {"graph": self.graph.data}
-        arrays |= {} if self.texts is None else _string_arrays("texts", self.texts)
+        arrays |= {} if self.texts is None else self.texts.to_saved("texts")
         if self.bm25 is not None:
             arrays |= {"words.bytes": self.bm25.words.data, "words.ends": self.bm25.words.offsets}
             arrays |= {f"words.{name}": getattr(self.bm25, name) for name in BM25_ARRAYS}
@@ -325,7 +317,7 @@ class Index:
             raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
         return index
 
-    def _offsets(self, texts: pa.Array) -> NDArray[np.float64]:
+    def _offsets(self, texts: list[Any]) -> NDArray[np.float64]:
         """Return the unit offsets of texts or token lists, (n_docs, dim), without a warning of unknown words."""
         return unit_rows(self.encoder.posterior(self.encoder.text_reader.bags(texts)).offset, np.float64)
 
@@ -339,7 +331,7 @@ class Index:
         # Not by read: a query of words that only the index knows is no reason for a warning.
         bags = self.encoder.text_reader.bags(texts)
         offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
-        terms = None if self.bm25 is None or not weight else self.bm25.terms(_column(texts))
+        terms = None if self.bm25 is None or not weight else self.bm25.terms(texts)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
         if terms is not None:  # words without a vector have an offset, but find nothing unless the index has them
             known &= bags.lengths > bags.unknown * self.encoder.text_reader.unknown_weight * (1 + 1e-9)
@@ -350,7 +342,7 @@ class Index:
         """Return the documents of one query."""
         positions, texts = hits.positions.tolist(), self.texts
         return [
-            Match(i, cosine, self.ids[i].as_py(), None if texts is None else texts[i].as_py(), score)
+            Match(i, cosine, self.ids[i], None if texts is None else texts[i], score)
             for i, cosine, score in zip(positions, hits.cosines.tolist(), hits.scores.tolist(), strict=True)
         ]
 
@@ -362,10 +354,10 @@ def check_arrays(arrays: Arrays) -> None:
         offsets, ids, texts, bm25 = _Columns.of(own, Tokenizer())
         if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
             raise ParasphereError("its offsets are no unit vectors")
-        for column in (ids, texts):
+        for column in (ids.names, texts):
             if column is not None:
-                column.validate(full=True)
-        check_distinct(ids)
+                column.check()
+        ids.check()
         if bm25 is not None:
             bm25.words.check_utf8()
             bm25.words.table  # noqa: B018  (raises if a word is repeated)
@@ -374,22 +366,12 @@ def check_arrays(arrays: Arrays) -> None:
         raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
 
 
-def check_distinct(ids: pa.LargeStringArray) -> None:
-    """Raise if two documents have the same id."""
-    import pyarrow.compute as pc
-
-    if pc.count_distinct(ids).as_py() < len(ids):
-        counts = pc.value_counts(ids)
-        twice = counts.field(0)[pc.index(pc.greater(counts.field(1), 1), True).as_py()].as_py()
-        raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
-
-
 class _Columns(NamedTuple):
     """The documents of an index."""
 
     offsets: NDArray[Any]
-    ids: pa.LargeStringArray
-    texts: pa.LargeStringArray | None
+    ids: Ids
+    texts: Strings | None
     bm25: BM25 | None
 
     @classmethod
@@ -403,37 +385,33 @@ class _Columns(NamedTuple):
             postings: dict[str, Any] = {name: arrays[f"words.{name}"] for name in BM25_ARRAYS}
             bm25 = BM25(tokenizer, words, **postings)
         texts = _strings("texts", arrays) if "texts.ends" in arrays else None
-        return cls(offsets, _strings("ids", arrays), texts, bm25)
+        names = _strings("ids", arrays)
+        whole = arrays.get("ids.whole", np.zeros(len(names), np.uint8))
+        check_layouts({"whole": whole}, {"whole": "u1[docs]"}, {"docs": len(names)})
+        return cls(offsets, Ids(names, whole.astype(bool)), texts, bm25)
 
 
 class _Sample:
     """A systematic sample of a corpus of unknown size: every n-th text, where n doubles as the sample fills up."""
 
     def __init__(self) -> None:
-        self.parts: list[pa.Array] = []
+        self.texts: list[Any] = []
         self.step, self.seen = 1, 0
 
-    def add(self, texts: pa.Array) -> None:
+    def add(self, texts: list[Any]) -> None:
         """Add the next texts of the corpus."""
-        chosen = np.arange(-self.seen % self.step, len(texts), self.step)
+        chosen = texts[-self.seen % self.step :: self.step]
         self.seen += len(texts)
-        self.parts.append(texts.take(pa.array(chosen)))
-        while sum(map(len, self.parts)) > SAMPLE_SIZE:
-            merged = pa.concat_arrays(self.parts)
-            self.parts, self.step = [merged.take(pa.array(np.arange(0, len(merged), 2)))], 2 * self.step
+        self.texts += chosen
+        while len(self.texts) > SAMPLE_SIZE:
+            self.texts, self.step = self.texts[::2], 2 * self.step
 
 
-def _string_arrays(name: str, column: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
-    """Return a column of strings as the arrays of a file."""
-    data, offsets = string_buffers(column)
-    return {f"{name}.bytes": data[offsets[0] : offsets[-1]], f"{name}.ends": offsets - offsets[0]}
-
-
-def _strings(name: str, arrays: Arrays) -> pa.LargeStringArray:
+def _strings(name: str, arrays: Arrays) -> Strings:
     """Return the column of strings of the arrays of a file."""
     data, offsets = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
     check_layouts({"bytes": data, "ends": offsets}, {"bytes": "u1[bytes]", "ends": "i8[docs+1]"})
-    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+    return Strings(data, offsets)
 
 
 def _checked_queries(queries: Any) -> list[str]:
@@ -445,18 +423,6 @@ def _checked_queries(queries: Any) -> list[str]:
     return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
 
 
-def _column(texts: list[str]) -> pa.LargeStringArray:
-    """Return texts as an Arrow column; ``pa.array`` would import pandas, which takes longer than many searches."""
-    data = [text.encode("utf-8", "replace") for text in texts]
-    ends = np.cumsum([0, *map(len, data)])
-    return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
-
-
-def _names(block: Block, first: int) -> pa.LargeStringArray:
-    """Return the ids of a block as strings; the numbers from ``first`` on if it has none."""
-    if block.ids is None:
-        return pa.array(np.arange(first, first + len(block))).cast(pa.large_string())
-    if block.ids.null_count:
-        position = block.start + block.ids.to_pylist().index(None)
-        raise ParasphereError(f"the document at position {position} has no id; each needs one")
-    return block.ids.cast(pa.large_string())
+def _names(block: Block, first: int) -> Ids:
+    """Return the ids of a block; the numbers from ``first`` on, as strings, if it has none."""
+    return Ids.of(map(str, range(first, first + len(block))) if block.ids is None else block.ids, block.start)

@@ -7,17 +7,9 @@ from .lookup import Lookup
 from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
-from .tokens import (
-    AnyTokenizer,
-    Tokenizer,
-    WordCounter,
-    WordIds,
-    holds_lists,
-    is_column,
-    split_texts,
-    string_buffers,
-)
-from .vocabulary import DuplicateWordError, Vocabulary, first_rows
+from .strings import Strings, gather
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts
+from .vocabulary import DuplicateWordError, Vocabulary, first_rows, table_of
 from .word_table import HASHED
 
 __all__ = [
@@ -29,6 +21,7 @@ __all__ = [
     "DuplicateWordError",
     "Lookup",
     "SegmentingTokenizer",
+    "Strings",
     "Tokenizer",
     "Vocabulary",
     "WordCounter",
@@ -39,11 +32,10 @@ __all__ = [
     "distinct_words",
     "find_phrases",
     "first_rows",
-    "holds_lists",
-    "is_column",
+    "gather",
     "phrase_rows",
     "phrase_table",
     "share_without_spaces",
     "split_texts",
-    "string_buffers",
+    "table_of",
 ]

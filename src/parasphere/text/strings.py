@@ -1,0 +1,124 @@
+"""Columns of strings: many strings in one buffer, which may be mapped from a file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus import sound_strings
+from ..errors import ParasphereError
+
+
+class Strings(Sequence[str]):
+    """Strings as their UTF-8 bytes, end to end, and the offsets at which they begin.
+
+    Parameters
+    ----------
+    data : (n_bytes,) uint8
+    offsets : (n + 1,) int64
+
+    Examples
+    --------
+    >>> names = Strings.of(["a", "bé", ""])
+    >>> names[1], names[1:].tolist(), names.take([2, 0]).tolist()
+    ('bé', ['bé', ''], ['', 'a'])
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data, self.offsets = data, offsets
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Make a column of strings; lone surrogates become U+FFFD."""
+        texts, _ = sound_strings(list(texts))
+        joined = "".join(texts)
+        encoded = joined.encode()
+        sizes = map(len, texts) if len(encoded) == len(joined) else (len(text.encode()) for text in texts)
+        ends = np.fromiter(sizes, np.int64, len(texts)).cumsum()
+        return cls(np.frombuffer(encoded, np.uint8), np.concatenate([np.zeros(1, np.int64), ends]))
+
+    @classmethod
+    def concatenate(cls, parts: "Sequence[Strings]") -> Self:
+        """Join columns."""
+        starts = np.cumsum([0, *(len(part._bytes()) for part in parts)], dtype=np.int64)
+        offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
+        data = [np.empty(0, np.uint8), *(part._bytes() for part in parts)]
+        return cls(np.concatenate(data), np.concatenate([np.zeros(1, np.int64), *offsets]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Strings": ...
+
+    def __getitem__(self, at: Any) -> "str | Strings":
+        if isinstance(at, slice):
+            begin, end, step = at.indices(len(self))
+            if step == 1:
+                return Strings(self.data, self.offsets[begin : max(begin, end) + 1])
+            return self.take(range(begin, end, step))
+        at = range(len(self))[at]  # raises if it is outside, and counts from the end if negative
+        return bytes(self.data[self.offsets[at] : self.offsets[at + 1]]).decode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        return f"Strings of {len(self):,}"
+
+    def take(self, rows: Any) -> "Strings":
+        """Return the strings at some positions, or of a mask."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        return Strings(*gather(self.data, self.offsets[:-1][rows], self.offsets[1:][rows]))
+
+    def tolist(self) -> list[str]:
+        """Return all strings."""
+        data, bounds = self._bytes().tobytes(), pairwise((self.offsets - self.offsets[0]).tolist())
+        if data.isascii():
+            text = data.decode()
+            return [text[begin:end] for begin, end in bounds]
+        return [data[begin:end].decode("utf-8", "replace") for begin, end in bounds]
+
+    def check(self) -> None:
+        """Raise unless the offsets lie within the bytes, and every string is UTF-8; both may come from a file."""
+        offsets = self.offsets
+        if offsets[0] < 0 or offsets[-1] > len(self.data) or (offsets[1:] < offsets[:-1]).any():
+            raise ParasphereError(f"a column of {len(self):,} strings reaches beyond its {len(self.data):,} bytes")
+        begins = offsets[:-1][offsets[:-1] < offsets[1:]]
+        try:
+            str(memoryview(np.ascontiguousarray(self._bytes())), "utf-8")
+            sound = not ((self.data[begins] & 0xC0) == 0x80).any()  # none begins within a letter
+        except UnicodeDecodeError:
+            sound = False
+        if not sound:
+            raise ParasphereError("strings are not UTF-8")
+
+    def to_saved(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a file."""
+        return {f"{name}.bytes": self._bytes(), f"{name}.ends": self.offsets - self.offsets[0]}
+
+    def _bytes(self) -> NDArray[np.uint8]:
+        return self.data[self.offsets[0] : self.offsets[-1]]
+
+
+def gather(
+    data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Concatenate stretches of bytes; return them and the (n + 1,) offsets at which they begin.
+
+    Examples
+    --------
+    >>> data, offsets = gather(np.frombuffer(b"seaside", np.uint8), np.array([3, 0]), np.array([7, 3]))
+    >>> bytes(data), offsets
+    (b'sidesea', array([0, 4, 7]))
+    """
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins, dtype=np.int64)])
+    view = memoryview(np.ascontiguousarray(data))
+    pieces = [view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    return np.frombuffer(b"".join(pieces), np.uint8), offsets
