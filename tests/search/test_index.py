@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
-from parasphere.search import Fusion
+from parasphere.search import Fusion, Ids
 from parasphere.sphere import neighbours
 from parasphere.storage import load, save
-from parasphere.text import Strings
 
 RNG = np.random.default_rng(5)
 WORDS = [f"{first}{last}" for first in "bcdfghklmn" for last in ("az", "ez", "iz", "oz", "uz")]
@@ -166,7 +165,7 @@ def test_ids_come_from_columns_and_are_distinct(model: SphericalParagraphModel, 
     ):
         with pytest.raises(ParasphereError, match=sentence):
             model.index(source, ids=ids)
-    with pytest.raises(ParasphereError, match="two documents have the id 5"):
+    with pytest.raises(ParasphereError, match="two documents have the id '5'"):
         index.add(["again"], ids=[5])
     assert len(index) == len(TEXTS)  # nothing was added
     with pytest.raises(ParasphereError, match="no document of the index has the id 'x'; nothing was removed"):
@@ -265,7 +264,7 @@ def overweight(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_index_is_refused(index: Index, tmp_path: Path, damage: Any) -> None:
-    index.contents = replace(index.contents, ids=Strings.of([f"id {i}" for i in range(len(index))]))
+    index.contents = replace(index.contents, ids=Ids.of([f"id {i}" for i in range(len(index))]))
     index.save(tmp_path / "index")
     arrays, facts = load(tmp_path / "index", "index")
     arrays = {name: np.array(array) for name, array in arrays.items()}

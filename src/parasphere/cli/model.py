@@ -30,7 +30,8 @@ def transform(
             "--out",
             "-o",
             metavar="FILE",
-            help="File to write: .parquet, .npy or .csv, one row per document; or - for CSV to standard output.",
+            help="File to write, one row per document: .npy (ids go to .ids.json beside it), .jsonl, .csv or .parquet; "
+            "or - for CSV to standard output.",
         ),
     ],
     text_column: options.TextColumn = "text",

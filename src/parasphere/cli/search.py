@@ -135,7 +135,7 @@ def search(
 def _read_queries(path: Path, **columns: Any) -> list[str]:
     from ..corpus import blocks
 
-    texts = [text for block in blocks(documents(path), **columns) for text in block.texts.to_pylist()]
+    texts = [text for block in blocks(documents(path), **columns) for text in block.texts]
     if not texts:
         raise ParasphereError(f"{path} holds no queries; one per line is needed.")
     return texts
@@ -176,8 +176,8 @@ def duplicates(
                 progress=at,
             )
         )
-    texts = [text for block in held for text in block.texts.to_pylist()]
-    ids = [name for block in held if block.ids is not None for name in map(str, block.ids.to_pylist())]
+    texts = [text for block in held for text in block.texts]
+    ids = [name for block in held if block.ids is not None for name in map(str, block.ids)]
     pairs = find(held, threshold, tokenizer=options.tokenizer_named(tokenizer))
     if as_json:
         named = [{"first_id": ids[pair.first], "second_id": ids[pair.second]} if ids else {} for pair in pairs]

@@ -149,7 +149,7 @@ def _columns(held: list[Any]) -> dict[str, list[str] | None]:
     texts: list[str] = []
     ids: list[str] = []
     for block in held:
-        labels += [] if block.labels is None else ["" if one is None else str(one) for one in block.labels.to_pylist()]
-        texts += [str(text)[:300] for text in block.texts.to_pylist()]
-        ids += [] if block.ids is None else map(str, block.ids.to_pylist())
+        labels += [] if block.labels is None else ["" if one is None else str(one) for one in block.labels]
+        texts += [str(text)[:300] for text in block.texts]
+        ids += [] if block.ids is None else map(str, block.ids)
     return {"labels": labels if any(labels) else None, "ids": ids or None, "texts": texts}

@@ -1,14 +1,15 @@
 """Blocks: consecutive documents of a corpus, of one kind and of about one size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from .columns import Part, byte_offsets, mixture
+from .plain import mixture
+
+ROWS = 1 << 17  # documents of a block at most: a small file may hold millions of empty ones
 
 
 @dataclass(frozen=True)
@@ -17,37 +18,49 @@ class Block:
 
     Attributes
     ----------
-    texts : pa.LargeStringArray or pa.LargeListArray
-        One entry per document, none null: its text, or the list of its tokens.
-    labels, ids : pa.Array or None
+    texts : list of str, or list of list of str
+        The text of each document, or the list of its tokens.
+    labels, ids : list or None
         One entry per document, if there are any.
-    carried : pa.StructArray or None
-        The other columns that were asked for.
     start : int
         Position of the first document in the corpus.
+    carried : dict of lists, or None
+        The other columns that were asked for, by name.
     """
 
-    texts: pa.Array
-    labels: pa.Array | None
-    ids: pa.Array | None
+    texts: list[Any]
+    labels: list[Any] | None
+    ids: list[Any] | None
     start: int
-    carried: pa.Array | None = None
+    carried: dict[str, list[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def part(self, begin: int, end: int) -> Block:
+    def part(self, begin: int, end: int) -> "Block":
         """Return the documents from ``begin`` up to ``end``."""
-        texts, labels, ids, carried = (
-            None if column is None else column[begin:end]
-            for column in (self.texts, self.labels, self.ids, self.carried)
-        )
-        return Block(texts, labels, ids, self.start + begin, carried)
+        return Block(*_rows((self.texts, self.labels, self.ids), begin, end), self.start + begin,
+                     _carried_rows(self.carried, begin, end))  # fmt: skip
 
     @property
     def tokenised(self) -> bool:
         """Whether documents are lists of tokens rather than texts."""
-        return bool(pa.types.is_large_list(self.texts.type))
+        return is_tokenised(self.texts)
+
+
+class Part(NamedTuple):
+    """Some consecutive documents, as many as are read at a time; see :class:`Block`."""
+
+    texts: list[Any]
+    labels: list[Any] | None
+    ids: list[Any] | None
+    consumed: int  # bytes of the source used so far, this part included
+    carried: dict[str, list[Any]] | None = None
+
+
+def is_tokenised(texts: list[Any]) -> bool:
+    """Return whether documents are lists of tokens rather than texts."""
+    return bool(texts) and not isinstance(texts[0], str)
 
 
 def numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
@@ -64,54 +77,66 @@ def of_one_kind(parts: Iterable[Part]) -> Iterator[Part]:
     """Yield the parts that are not empty; either all are texts, or all are lists of tokens."""
     start, kind = 0, None
     for part in parts:
-        if len(part.texts):
-            kind = kind or part.texts.type
-            if part.texts.type != kind:
-                raise mixture(start, tokenised=not pa.types.is_large_list(kind))
+        if part.texts:
+            tokenised = is_tokenised(part.texts)
+            kind = tokenised if kind is None else kind
+            if tokenised != kind:
+                raise mixture(start, tokenised)
             start += len(part.texts)
             yield part
 
 
 def resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
-    """Yield parts of about `block_bytes`: small ones joined, large ones cut."""
+    """Yield parts of about `block_bytes`, and of at most `ROWS` documents: small ones joined, large ones cut."""
     waiting: list[Part] = []
-    size = 0
+    size = rows = 0
     for part in parts:
         waiting.append(part)
-        size += text_bytes(part.texts) + 8 * len(part.texts)
-        if size >= block_bytes / 2:
+        rows += len(part.texts)
+        size += sum(_sizes(part.texts)) + 8 * len(part.texts)
+        if size >= block_bytes / 2 or rows >= ROWS / 2:
             yield from _cut(_concatenated(waiting), block_bytes)
-            waiting, size = [], 0
+            waiting, size, rows = [], 0, 0
     if waiting:
         yield from _cut(_concatenated(waiting), block_bytes)
+
+
+def _sizes(texts: list[Any]) -> Iterable[int]:
+    """Return the characters of each document."""
+    return (sum(map(len, tokens)) for tokens in texts) if is_tokenised(texts) else map(len, texts)
 
 
 def _concatenated(parts: list[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     texts, labels, ids, consumed, carried = zip(*parts, strict=True)
-    joined = [None if column[0] is None else pa.concat_arrays(column) for column in (texts, labels, ids, carried)]
-    return Part(joined[0], joined[1], joined[2], consumed[-1], joined[3])
+    joined = [None if column[0] is None else list(chain.from_iterable(column)) for column in (texts, labels, ids)]
+    others = None
+    if carried[0] is not None:
+        others = {name: list(chain.from_iterable(part[name] for part in carried)) for name in carried[0]}
+    return Part(joined[0] or [], joined[1], joined[2], consumed[-1], others)
 
 
 def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
-    """Yield pieces of at most `block_bytes`, or of one document, without copying."""
+    """Yield pieces of at most `block_bytes`, or of one document."""
     count = len(part.texts)
-    ends = byte_offsets(part.texts) + 8 * np.arange(count + 1)  # 8 for the offset: empty texts take room too
-    if ends[-1] - ends[0] <= 2 * block_bytes:
+    # 8 for each reference: empty texts take room too
+    ends = np.cumsum(np.fromiter(_sizes(part.texts), np.int64, count) + 8)
+    if ends[-1] <= 2 * block_bytes and count <= ROWS:
         yield part
         return
-    first = 0
+    first, before = 0, 0
     while first < count:
-        last = max(int(np.searchsorted(ends, ends[first] + block_bytes, side="right")) - 1, first + 1)
-        texts, labels, ids, carried = (
-            None if column is None else column.slice(first, last - first) for column in (*part[:3], part.carried)
-        )
-        yield Part(texts, labels, ids, part.consumed, carried)
-        first = last
+        last = int(np.searchsorted(ends, before + block_bytes, side="right"))
+        last = min(max(last, first + 1), first + ROWS)
+        columns = _rows((part.texts, part.labels, part.ids), first, last)
+        yield Part(*columns, part.consumed, _carried_rows(part.carried, first, last))
+        first, before = last, int(ends[min(last, count) - 1])
 
 
-def text_bytes(texts: pa.Array) -> int:
-    """Return the bytes of text in a column of documents."""
-    ends = byte_offsets(texts)
-    return int(ends[-1] - ends[0])
+def _rows(columns: Iterable[list[Any] | None], begin: int, end: int) -> tuple[Any, ...]:
+    return tuple(None if column is None else column[begin:end] for column in columns)
+
+
+def _carried_rows(carried: dict[str, list[Any]] | None, begin: int, end: int) -> dict[str, list[Any]] | None:
+    return None if carried is None else {name: column[begin:end] for name, column in carried.items()}

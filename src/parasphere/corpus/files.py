@@ -6,46 +6,26 @@ more row in `FORMATS`.
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
-import re
 import stat
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet
-
-from ..errors import CorpusError, ParasphereWarning
+from ..errors import CorpusError, ParasphereWarning, import_extra
 from ..storage import PACKINGS, ByteReader
-from .columns import (
-    LONGEST,
-    SLICE,
-    Null,
-    Part,
-    bundled,
-    choose_column,
-    foldings,
-    from_arrow,
-    is_list,
-    longest_entry,
-    plain,
-    strings,
-    without_nulls,
-)
-from .lines import JsonLines, check_encoding, json_items, json_objects, split_lines, whole_lines, whole_rows, whole_text
+from . import plain
+from .block import Part
+from .lines import check_encoding, csv_rows, json_columns, json_items, json_objects, whole_lines, whole_text
+from .plain import Null, choose_column, sound_strings
 
-_BLANK = re.compile(rb"[\r\n]*")
+MOST_ROWS = 1 << 14  # of a table that are converted at a time
 
 
 class SkippedFilesWarning(ParasphereWarning):
@@ -56,7 +36,7 @@ class SkippedFilesWarning(ParasphereWarning):
 class Request:
     """What to read, and how: the same for every format."""
 
-    path: Path | None  # None is standard input
+    path: Path | None  # None is standard input, or what `name` says
     text: str
     label: str | None
     id: str | None
@@ -65,11 +45,12 @@ class Request:
     packing: str | None = None  # how it is compressed, if it is
     null: Null = "error"
     carry: tuple[str, ...] = ()
+    name: str = "standard input"
 
     @property
     def where(self) -> str:
         """How messages name it."""
-        return "standard input" if self.path is None else str(self.path)
+        return self.name if self.path is None else str(self.path)
 
     @property
     def columns(self) -> list[str]:
@@ -86,18 +67,17 @@ class Request:
             choose_column(names, name, self.where)
         return replace(self, text=choose_column(names, self.text, self.where))
 
-    def part(self, columns: list[pa.Array], consumed: int) -> Part:
+    def part(self, columns: list[list[Any]], consumed: int) -> Part:
         """Make a part of columns in the order of `self.columns`; the first holds texts."""
         texts, *others = columns
-        labels, ids = (None if name is None else plain(others.pop(0)) for name in (self.label, self.id))
-        carried = dict(zip(self.carry, map(plain, others), strict=True))
-        return Part(texts, labels, ids, consumed, bundled(carried))
+        labels, ids = (None if name is None else others.pop(0) for name in (self.label, self.id))
+        return Part(texts, labels, ids, consumed, dict(zip(self.carry, others, strict=True)) if self.carry else None)
 
 
 def read(request: Request, format: str | None) -> Iterator[Part]:
     """Read the documents of a file or folder, part by part; a format of None goes by the extension."""
     check_encoding(request.encoding)
-    path, request = request.path, replace(request, block_bytes=min(request.block_bytes, LONGEST // 2))
+    path, request = request.path, replace(request, block_bytes=min(request.block_bytes, plain.LONGEST // 2))
     if path is not None:
         mode = _mode(path)
         if stat.S_ISDIR(mode):
@@ -130,12 +110,12 @@ def _mode(path: Path) -> int:
 
 
 def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
-    """Yield the parts; errors of the system or of Arrow are raised as a CorpusError."""
+    """Yield the parts; errors of the system are raised as a CorpusError."""
     try:
         yield from parts
     except CorpusError:
         raise
-    except (OSError, MemoryError, OverflowError, RecursionError, UnicodeError, pa.ArrowException) as error:
+    except (OSError, MemoryError, OverflowError, RecursionError, UnicodeError) as error:
         raise CorpusError(f"{where}: cannot be read ({error or type(error).__name__})") from error
 
 
@@ -161,59 +141,69 @@ def _text(request: Request) -> Iterator[Part]:
             "so label, id and carry cannot name one; pass the labels or ids themselves"
         )
     with request.open() as reader:
-        for lines in whole_lines(reader, request.encoding, request.block_bytes):
-            yield Part(split_lines(lines), None, None, reader.consumed)
+        for _, lines in whole_lines(reader, request.encoding, request.block_bytes):
+            yield Part(lines, None, None, reader.consumed)
 
 
 def _json(request: Request) -> Iterator[Part]:
     """Read one JSON object per line; blank lines are skipped."""
     with request.open() as reader:
-        parse: JsonLines | None = None
-        for lines in whole_lines(reader, request.encoding, request.block_bytes):
-            if parse is None and (first := next(json_objects(lines, request.where), None)):
-                request = request.choose(list(first[1]))
-                parse = JsonLines(request.columns, request.where, request.null)
-            if parse is not None:
-                yield request.part(parse(lines), reader.consumed)
+        chosen: Request | None = None
+        for number, lines in whole_lines(reader, request.encoding, request.block_bytes):
+            records = json_objects(lines, number, request.where)
+            if chosen is None:
+                first = next(records, None)
+                if first is None:
+                    continue
+                chosen, records = request.choose(list(first[1])), chain([first], records)
+            yield chosen.part(_json_columns(chosen, records, "line"), reader.consumed)
 
 
 def _json_array(request: Request) -> Iterator[Part]:
-    """Read an array of objects, or of texts, which is held in memory; its items are told of as lines."""
+    """Read an array of objects, or of texts, which is held in memory."""
     with request.open() as reader:
-        text, consumed = whole_text(reader, request.encoding), reader.consumed
-    rows = json_items(text, request.where)
-    if not rows.ends.size:
-        return
-    _, first = next(json_objects(rows, request.where))
-    request = request.choose(list(first))
-    yield request.part(JsonLines(request.columns, request.where, request.null)(rows), consumed)
+        items, consumed = json_items(whole_text(reader, request.encoding), request.where), reader.consumed
+    if items:
+        request = request.choose(list(items[0]))
+        yield request.part(_json_columns(request, enumerate(items, 1), "item"), consumed)
+
+
+def _json_columns(request: Request, records: Iterable[tuple[int, dict[str, Any]]], kind: str) -> list[list[Any]]:
+    text, *others = request.columns
+    columns = json_columns(records, text, others, request.id, request.null, f"{request.where}, {kind}")
+    documents = columns[0]
+    if documents and isinstance(documents[0], list):
+        columns[0] = [sound_strings(tokens)[0] for tokens in documents]
+    else:
+        columns[0] = sound_strings(documents)[0]
+    return columns
 
 
 def _csv(request: Request, delimiter: str = ",") -> Iterator[Part]:
     """Read a table whose first row names its columns; every cell is text, and an empty one is empty text."""
-    names: list[str] | None = None
-    done = 0
     with request.open() as reader:
-        for data in whole_rows(reader, request.encoding, request.block_bytes, delimiter):
-            if _BLANK.fullmatch(data):
-                continue
-            fresh = names is None
-            if names is None:
-                names = _csv_header(data, request.where, delimiter)
-                _check_only_column(names, request)
-                request = request.choose(names)
-            table = _csv_rows(data, request, delimiter, None if fresh else names, done)
-            done += len(table)
-            for batch in table.to_batches():  # one: all was parsed as one block
-                yield request.part([batch.column(name) for name in request.columns], reader.consumed)
-
-
-def _csv_header(data: bytes, where: str, delimiter: str) -> list[str]:
-    try:
-        rows = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=delimiter)
-        return next(row for row in rows if row)
-    except csv.Error as error:
-        raise CorpusError(f"{where}: the first row names no columns ({error})") from None
+        rows = csv_rows(reader, request.encoding, request.block_bytes, delimiter)
+        _, names = next(rows, (0, None))
+        if names is None:
+            return
+        _check_only_column(names, request)
+        request = request.choose(names)
+        at = [names.index(name) for name in request.columns]
+        some: list[list[str]] = []
+        size = 0
+        for line, row in rows:
+            if len(row) != len(names):
+                raise CorpusError(
+                    f"{request.where}, line {line}: the row has {len(row)} fields for {len(names)} names; "
+                    "a text that contains a comma, tab or newline must be in quotation marks"
+                )
+            some.append(row)
+            size += len(row[at[0]])
+            if size >= request.block_bytes or len(some) == MOST_ROWS:
+                yield request.part([[row[i] for row in some] for i in at], reader.consumed)
+                some, size = [], 0
+        if some:
+            yield request.part([[row[i] for row in some] for i in at], reader.consumed)
 
 
 def _check_only_column(names: list[str], request: Request) -> None:
@@ -232,88 +222,13 @@ def _check_only_column(names: list[str], request: Request) -> None:
         )
 
 
-def _csv_rows(data: bytes, request: Request, delimiter: str, names: list[str] | None, done: int) -> pa.Table:
-    """Read whole rows; if `names` is None, the first row names the columns."""
-    try:
-        return pa.csv.read_csv(
-            pa.BufferReader(data),
-            # Arrow tells the number of a bad row only without threads.
-            read_options=pa.csv.ReadOptions(block_size=len(data) + 1, use_threads=False, column_names=names),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                include_columns=list(dict.fromkeys(request.columns)),
-                column_types=dict.fromkeys(request.columns, pa.large_string()),
-                strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowException as error:
-        match = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        if match is None:
-            raise CorpusError(f"{request.where}: {error}") from None
-        row, expected, got = map(int, match.groups())
-        row += 0 if names is None else done + 1
-        raise CorpusError(
-            f"{request.where}: row {row} (the names are row 1) has {got} fields for {expected} names; "
-            "a text that contains a comma, tab or newline must be in quotation marks"
-        ) from None
-
-
 def _parquet(request: Request) -> Iterator[Part]:
     """Read Parquet, about a block of rows at a time."""
+    import_extra("pyarrow", "arrow", f"Reading {request.where}")
+    from .arrow import read_parquet
+
     with _on_disk(request) as path:
-        size = (request.path or path).stat().st_size
-        try:
-            with pa.parquet.ParquetFile(path, memory_map=True) as file:
-                request = request.choose(file.schema_arrow.names)
-                done = 0
-                for batch in _batches(path, file, request):
-                    columns = [batch.column(name) for name in request.columns]
-                    for first, count in foldings(columns, request.block_bytes, done, f"{request.where}: "):
-                        some = [column.slice(first, count) for column in columns]
-                        texts, *others = without_nulls(some, request.null)
-                        texts = from_arrow(texts, done, f"{request.where}: ")
-                        done += count
-                        yield request.part([texts, *others], size * done // file.metadata.num_rows)
-        except (pa.ArrowException, OSError, UnicodeError, KeyError) as error:
-            raise CorpusError(f"{request.where}: not a sound Parquet file, perhaps truncated ({error})") from None
-
-
-def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch]:
-    """Yield batches of about a block.
-
-    A dictionary may hold one long text for a million rows. Row groups in which that is possible are read as
-    dictionaries; that takes Arrow twice as long, and so is not done with others.
-    """
-    names = list(dict.fromkeys(request.columns))
-    fields = [file.schema.column(i) for i in range(len(file.schema))]
-    asked = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
-    leaves = [fields[i].path for i in asked if fields[i].physical_type == "BYTE_ARRAY"]
-    if pa.types.is_struct(file.schema_arrow.field(request.text).type):
-        leaves = []  # it will be refused, with the type that it has in the file
-    with pa.parquet.ParquetFile(path, memory_map=True, read_dictionary=leaves) as folded:
-        for number in range(file.num_row_groups):
-            group = file.metadata.row_group(number)
-            chunks = [group.column(i) for i in asked]
-            size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
-            rows = min(max(request.block_bytes * group.num_rows // size, 1), SLICE)
-            source = file
-            if any("DELTA" in encoding for chunk in chunks for encoding in chunk.encodings):
-                # Arrow makes no dictionaries of these. A text may repeat the one before it, and so be as long as all.
-                rows = min(rows, max(LONGEST // size, 1))
-            elif _unfolds_to(folded, number, names, rows) > 8 * request.block_bytes:
-                source = folded
-            yield from source.iter_batches(rows, row_groups=[number], columns=names)
-
-
-def _unfolds_to(folded: Any, number: int, names: list[str], rows: int) -> float:
-    """Return an upper bound of the bytes of so many rows of a group, by the longest entry of its dictionaries."""
-    first = next(folded.iter_batches(1, row_groups=[number], columns=names), None)  # with the whole dictionaries
-    if first is None:
-        return 0
-    if any(map(is_list, first.schema.types)):
-        group = folded.metadata.row_group(number)
-        rows = max(group.column(i).num_values for i in range(group.num_columns))
-    return rows * (longest_entry(first.columns) or math.inf)  # without a dictionary nothing is known
+        yield from read_parquet(path, request)
 
 
 def _folder(request: Request) -> Iterator[Part]:
@@ -328,7 +243,7 @@ def _folder(request: Request) -> Iterator[Part]:
     if request.carry:
         raise CorpusError(f"{request.where}: files of a folder have no columns but text, label and id to carry along")
     consumed, size = 0, 0
-    texts: list[bytes] = []
+    texts: list[str] = []
     names: list[str] = []
     files = _files_below(root)
     _warn_of_tables(files, root)
@@ -358,7 +273,7 @@ def _warn_of_tables(names: list[str], root: Path) -> None:
 
 def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:
     labels = [PurePosixPath(name).parent.name or None for name in names]
-    return Part(pa.array(texts, pa.large_string()), strings(labels), strings(names), consumed)
+    return Part(texts, labels, sound_strings(names)[0], consumed)
 
 
 def _files_below(root: Path) -> list[str]:

@@ -1,176 +1,71 @@
-"""Bytes to lines, and lines to columns, one block at a time; Python objects are made of lines only to locate faults."""
-
-from __future__ import annotations
+"""The text of files, a piece at a time: decoded, and divided into lines, rows of CSV and JSON objects."""
 
 import codecs
-import itertools
+import csv
+import io
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.json
+import orjson
 
 from ..errors import CorpusError
 from ..storage import ByteReader
-from . import columns
-from .columns import Null, from_arrow, from_python, strings, too_long, without_nulls
+from . import plain
+from .plain import Null, too_long, without_surrogates
 
+PIECE = 1 << 20  # bytes that are decoded at a time, at most
 # Letters with a zero byte each: UTF-16, though it is valid UTF-8 too. At the beginning a few are enough.
 _WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
-_MOST_SCHEMAS = 16  # types of columns that are tried, before Python's json reads the rest
 
 
-class Lines(NamedTuple):
-    r"""Whole lines of UTF-8: each ends with ``\n``, also a file's last."""
-
-    data: bytes
-    ends: npt.NDArray[np.int64]  # where the newlines are
-    first: int  # number of the first line, from 1
-
-
-def whole_lines(reader: ByteReader, encoding: str, size: int) -> Iterator[Lines]:
-    """Yield whole lines of checked UTF-8, about `size` bytes at a time; a longer line is kept, up to `LONGEST`."""
-    first = 1
-    pieces: list[bytes] = []  # of an unfinished line, joined once: a long line must not take quadratic time
-    waiting = 0  # the bytes of these
-    for data in _utf8(reader, encoding, size):
-        end = data.rfind(b"\n") + 1
-        if end:
-            lines = _lines(b"".join([*pieces, memoryview(data)[:end]]), first, reader.where)
-            yield lines
-            first += len(lines.ends)
-            pieces, waiting = [], 0
-        pieces.append(data[end:])
-        waiting += len(data) - end
-        if waiting > columns.LONGEST:
-            raise too_long(f"{reader.where}, line {first}")
-    if last := b"".join(pieces):
-        yield _lines(last + b"\n", first, reader.where)
-
-
-def _lines(data: bytes, first: int, where: str) -> Lines:
-    _check_utf8(data, first, where)
-    return Lines(data, np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), first)
-
-
-def whole_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[bytes]:
-    """Yield whole rows of CSV in checked UTF-8, as :func:`whole_lines` does; newlines in quotation marks end no row."""
-    pieces: list[bytes] = []
-    line, waiting, tried = 1, 0, 0
-    for data in _utf8(reader, encoding, size):
-        pieces.append(data)
-        waiting += len(data)
-        if waiting < 2 * tried and waiting <= columns.LONGEST:  # searching each time would take quadratic time
-            continue
-        data = b"".join(pieces)
-        end = _end_of_rows(data, delimiter.encode())
-        if end:
-            rows = data[:end]
-            _check_utf8(rows, line, reader.where)
-            yield rows
-            line += rows.count(b"\n")
-        pieces = [data[end:]]
-        waiting = tried = len(data) - end
-        if waiting > columns.LONGEST:
-            raise too_long(f"{reader.where}, the row at line {line}", "; perhaps a quotation mark is never closed")
-    if last := b"".join(pieces):
-        _check_utf8(last, line, reader.where)
-        yield last
-
-
-def _end_of_rows(data: bytes, delimiter: bytes) -> int:
-    """Return where the last whole row ends: after the last newline outside quoted fields."""
-    marks = _quotation_marks(data, delimiter) if b'"' in data else np.empty(0, np.int64)
-    end = len(data)
+def decoded(reader: ByteReader, encoding: str, size: int = PIECE) -> Iterator[str]:
+    """Yield the text of a file, decoded in pieces of at most `size` bytes."""
+    utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    decoder = codecs.getincrementaldecoder("utf-8" if utf8 else encoding)()
+    size, line, column = min(size, PIECE), 1, 0  # the bytes before this piece that belong to its first line
+    data = reader.read(max(size, 64))
+    if utf8:
+        _check_not_wide(data, reader.where, encoding)
+        data = data.removeprefix(codecs.BOM_UTF8)
     while True:
-        end = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, min(end, len(data) - 1)))
-        before = int(np.searchsorted(marks, end))
-        if end < 0 or before % 2 == 0:
-            return end + 1
-        end = int(marks[before - 1])
-
-
-def _quotation_marks(data: bytes, delimiter: bytes) -> npt.NDArray[np.int64]:
-    """Return where quoted fields begin and end, alternately; at a doubled mark one ends and one begins."""
-    codes = np.frombuffer(data, np.uint8)
-    marks = np.flatnonzero(codes == ord('"'))
-    begins = marks[::2]
-    before = codes[begins - 1]
-    known = np.isin(before, np.frombuffer(b'"\r\n' + delimiter, np.uint8)) | (begins == 0)
-    if known.all():
-        return marks
-    # Some marks are ordinary characters: in a field that does not begin with one, or after it was closed.
-    quoted = re.compile(rb'(?:\A|(?<=[%b\r\n]))"(?:[^"]++|"")*+(?:(")|\Z)' % re.escape(delimiter))
-    spans = [place for field in quoted.finditer(data) for place in (field.start(), field.end() - bool(field[1]))]
-    return np.array(spans, np.int64)
-
-
-def whole_text(reader: ByteReader, encoding: str) -> bytes:
-    """Return a whole file as one text in checked UTF-8."""
-    pieces: list[bytes] = []
-    waiting = 0
-    for data in _utf8(reader, encoding, 1 << 20):
-        pieces.append(data)
-        waiting += len(data)
-        if waiting > columns.LONGEST:
-            raise too_long(reader.where)
-    text = b"".join(pieces)
-    _check_utf8(text, 1, reader.where)
-    return text
-
-
-def _utf8(reader: ByteReader, encoding: str, size: int) -> Iterator[bytes]:
-    """Yield the bytes of the reader as UTF-8: unchecked, if that is their encoding already."""
-    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-        first = reader.read(max(size, 64))
-        if wide := _WIDE.search(first, 0, 4096):
-            order = "be" if first[wide.start()] == 0 or wide.start() % 2 else "le"
-            raise CorpusError(
-                f"{reader.where}: these bytes are UTF-16 without a byte order mark, not {encoding}; use "
-                f'encoding="utf-16-{order}"'
-            )
-        yield first.removeprefix(codecs.BOM_UTF8)
-        while data := reader.read(size):
-            yield data
-        return
-    decoder = codecs.getincrementaldecoder(encoding)()
-    line = 1
-    while True:
-        data = reader.read(size)
         try:
             text = decoder.decode(data, final=not data)
-        except UnicodeError as error:
-            if isinstance(error, UnicodeDecodeError) and "BOM" not in error.reason:
-                line += error.object[: error.start].decode(encoding, "ignore").count("\n")
+        except UnicodeDecodeError as error:
+            if "BOM" in error.reason:
+                raise _without_order(error.reason, reader.where, encoding) from None
+            before = error.object[: error.start]
+            if not utf8:
+                line += before.decode(encoding, "ignore").count("\n")
                 raise _undecodable(error, f"{reader.where}, line {line}", encoding) from None
-            # "utf-16" and "utf-32" need a byte order mark; only since Python 3.13 is it an error of decoding.
-            raise CorpusError(
-                f"{reader.where}: not {encoding} ({getattr(error, 'reason', error)}); give the byte order too, as in "
-                'encoding="utf-16-le" or "utf-16-be"'
-            ) from None
-        line += text.count("\n")
-        yield text.encode("utf-8", "replace")
+            line += before.count(b"\n")
+            held = len(error.object) - len(data)  # bytes of a letter that the piece before began
+            byte = error.start - before.rfind(b"\n") + (0 if b"\n" in before else column - held)
+            raise _undecodable(error, f"{reader.where}, line {line}, byte {byte}", encoding) from None
+        except UnicodeError as error:  # before Python 3.13, of a missing byte order mark
+            raise _without_order(str(error), reader.where, encoding) from None
+        if text:
+            yield text if utf8 else without_surrogates(text)
         if not data:
             return
+        column = len(data) - 1 - data.rfind(b"\n") if b"\n" in data else column + len(data)
+        line += data.count(b"\n") if utf8 else text.count("\n")
+        data = reader.read(size)
 
 
-def _check_utf8(data: bytes, line: int, where: str) -> None:
-    # Arrow checks the bytes several times faster than Python decodes them.
-    whole = pa.py_buffer(np.array([0, len(data)], np.int64))
-    try:
-        pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(data)).validate(full=True)
-    except pa.ArrowInvalid:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line += data.count(b"\n", 0, error.start)
-            byte = error.start - data.rfind(b"\n", 0, error.start)  # counted in the line, from 1
-            raise _undecodable(error, f"{where}, line {line}, byte {byte}", "utf-8") from None
-        raise
+def _check_not_wide(data: bytes, where: str, encoding: str) -> None:
+    if wide := _WIDE.search(data, 0, 4096):
+        order = "be" if data[wide.start()] == 0 or wide.start() % 2 else "le"
+        raise CorpusError(
+            f'{where}: these bytes are UTF-16 without a byte order mark, not {encoding}; use encoding="utf-16-{order}"'
+        )
+
+
+def _without_order(reason: str, where: str, encoding: str) -> CorpusError:
+    return CorpusError(
+        f'{where}: not {encoding} ({reason}); give the byte order too, as in encoding="utf-16-le" or "utf-16-be"'
+    )
 
 
 def _undecodable(error: UnicodeDecodeError, place: str, encoding: str) -> CorpusError:
@@ -196,97 +91,118 @@ def check_encoding(encoding: str) -> None:
         raise CorpusError(f'"{encoding}" is not a text encoding; try "utf-8" or "latin-1"') from None
 
 
-def split_lines(lines: Lines) -> pa.Array:
-    """Turn lines into an array of texts."""
-    data, ends, _ = lines
-    if b"\r" in data:  # much faster to search for than both
-        data = data.replace(b"\r\n", b"\n")
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    offsets = np.zeros(len(ends) + 1, np.int64)
-    np.subtract(ends, np.arange(len(ends)), out=offsets[1:])  # less the newlines before, which are removed
-    text = data.replace(b"\n", b"")
-    return pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+def whole_text(reader: ByteReader, encoding: str) -> str:
+    """Return a whole file as one text."""
+    pieces: list[str] = []
+    waiting = 0
+    for text in decoded(reader, encoding):
+        pieces.append(text)
+        waiting += len(text)
+        if waiting > plain.LONGEST:
+            raise too_long(reader.where)
+    return "".join(pieces)
 
 
-class JsonLines:
-    r"""Parse blocks of lines with Arrow; what it refuses is parsed by Python's json, which locates faults.
+def whole_lines(reader: ByteReader, encoding: str, size: int) -> Iterator[tuple[int, list[str]]]:
+    r"""Yield lines, some at a time, with the number of the first, from 1; they end with ``\n`` or ``\r\n``."""
+    number, waiting = 1, 0
+    pieces: list[str] = []  # of an unfinished line, joined once: a long line must not take quadratic time
+    for text in decoded(reader, encoding, size):
+        head, newline, tail = text.rpartition("\n")
+        if newline:
+            lines = _split("".join([*pieces, head]))
+            yield number, lines
+            number += len(lines)
+            pieces, waiting = [], 0
+        pieces.append(tail)
+        waiting += len(tail)
+        if waiting > plain.LONGEST:
+            raise too_long(f"{reader.where}, line {number}")
+    if last := "".join(pieces):
+        yield number, _split(last)
 
-    Labels and ids become strings, as in CSV, so that their type is the same in every block. The columns are the key of
-    the document, then those of the label and id, if requested.
 
-    Examples
-    --------
-    >>> parse = JsonLines(["text", "label"], "x.jsonl")
-    >>> line = b'{"text": "a", "label": 1}\n'
-    >>> [column.to_pylist() for column in parse(Lines(line, np.array([len(line) - 1]), 1))]
-    [['a'], ['1']]
-    """
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
-    def __init__(self, columns: Sequence[str], where: str, null: Null = "error") -> None:
-        self.columns = columns
-        self.where, self.null = where, null
-        # Arrow reads numbers only where the schema has them. The schema that fitted last is tried first.
-        texts = [pa.large_string(), pa.list_(pa.large_string())]
-        kinds = [texts, *[[pa.large_string(), pa.int64()] for _ in columns[1:]]]
-        products = itertools.islice(itertools.product(*kinds), _MOST_SCHEMAS)
-        self.schemas = [pa.schema(list(zip(columns, types, strict=True))) for types in products]
 
-    def __call__(self, lines: Lines) -> list[pa.Array]:
-        """Return the columns of some whole lines."""
-        for schema in self.schemas:
-            columns = self._by_arrow(lines, schema)
-            if columns is not None:
-                self.schemas.remove(schema)
-                self.schemas.insert(0, schema)
-                return columns
-        return self._by_python(lines)
+# ------------------------------------------------------------------------------------------- CSV
 
-    def _by_arrow(self, lines: Lines, schema: pa.Schema) -> list[pa.Array] | None:
-        one_block = pa.json.ReadOptions(block_size=min(len(lines.data) + 1, 2**31 - 1), use_threads=False)
-        options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+
+def csv_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with the number of its first line, from 1."""
+    # The limit of Python's csv, 128 KiB, is one of the process.
+    csv.field_size_limit(max(csv.field_size_limit(), plain.LONGEST))
+    held: list[str] = []  # the lines of a row
+    begin, waiting = 1, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal waiting
+        for line in _lines_with_ends(reader, encoding, size):
+            held.append(line)
+            waiting += len(line)
+            if waiting > plain.LONGEST:
+                raise too_long(f"{reader.where}, the row at line {begin}", "; perhaps a quotation mark is never closed")
+            yield line
+
+    rows = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
         try:
-            table = pa.json.read_json(pa.BufferReader(lines.data), one_block, options)
-            texts, *others = [table.column(name).combine_chunks() for name in self.columns]
-            n_rows = len(texts)
-            texts, *others = without_nulls([texts, *others], self.null)
-            columns = [from_arrow(texts, 0), *[column.cast(pa.large_string()) for column in others]]
-        except (pa.ArrowException, CorpusError):
-            return None
-        # Arrow lets an object span lines, and a line hold two; the result would then depend on the blocks.
-        if n_rows != len(lines.ends) and n_rows != sum(map(bool, map(bytes.strip, lines.data.split(b"\n")))):
-            return None
-        return columns
-
-    def _by_python(self, lines: Lines) -> list[pa.Array]:
-        text, *others = self.columns
-        documents: list[Any] = []
-        values: list[list[str | None]] = [[] for _ in others]
-        for number, record in json_objects(lines, self.where):
-            place = f"{self.where}, line {number}"
-            if self.null != "error" and record.get(text) is None:
-                if self.null == "skip":
-                    continue
-                record = {**record, text: [] if documents and isinstance(documents[0], list) else ""}
-            document = _json_document(record, text, place)
-            if documents and isinstance(document, list) != isinstance(documents[0], list):
-                raise CorpusError(f"{place}: texts and lists of tokens are mixed; make them all one kind")
-            documents.append(document)
-            for name, column in zip(others, values, strict=True):
-                column.append(_json_label(record.get(name), name, place))
-        return [from_python(documents, 0), *map(strings, values)]
+            row = next(rows, None)
+        except csv.Error as error:
+            raise _quotation_error(error, "".join(held), delimiter, begin, reader.where) from None
+        if row is None:
+            return
+        if row:
+            yield begin, row
+        held.clear()
+        begin, waiting = rows.line_num + 1, 0
 
 
-def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) with Python's json, which is slow but locates faults exactly."""
-    for number, row in enumerate(lines.data.split(b"\n"), lines.first):
-        if not row.strip():
+def _lines_with_ends(reader: ByteReader, encoding: str, size: int) -> Iterator[str]:
+    r"""Yield lines with their ends, ``\n``, ``\r\n`` or ``\r``, and what is longer than a document in pieces."""
+    pieces: list[str] = []
+    waiting = 0
+    for text in decoded(reader, encoding, size):
+        pieces.append(text)
+        waiting += len(text)
+        if "\n" in text or "\r" in text or waiting > plain.LONGEST:
+            lines = list(io.StringIO("".join(pieces), newline=""))
+            # After "\r" a "\n" may follow.
+            pieces = [] if lines[-1].endswith("\n") or waiting > plain.LONGEST else [lines.pop()]
+            waiting = sum(map(len, pieces))
+            yield from lines
+    yield from io.StringIO("".join(pieces), newline="")
+
+
+def _quotation_error(error: csv.Error, text: str, delimiter: str, line: int, where: str) -> CorpusError:
+    """Return the error for the quoted field of a row that is not closed, or that more text follows."""
+    quoted = re.compile(rf'(?:\A|(?<=[{re.escape(delimiter)}\r\n]))"(?:[^"]++|"")*+("?)')
+    for field in quoted.finditer(text):
+        rest = text[field.end() : field.end() + 1]
+        if field[1] and rest in ("", "\r", "\n", delimiter):
+            continue
+        what = "text follows where it is closed" if field[1] else "it is never closed"
+        return CorpusError(
+            f"{where}, line {line + text.count(chr(10), 0, field.start())}: a text begins with a quotation mark, but "
+            f"{what}; marks within a text that is in quotation marks must be doubled"
+        )
+    return CorpusError(f"{where}, line {line}: not CSV ({error})")
+
+
+# ------------------------------------------------------------------------------------------ JSON
+
+
+def json_objects(lines: list[str], first: int, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for the lines that are not blank."""
+    for number, line in enumerate(lines, first):
+        if not line.strip():
             continue
         try:
-            record = json.loads(row.decode("utf-8"))
-        except json.JSONDecodeError as error:
-            raise CorpusError(f"{where}, line {number}: not JSON ({error.msg}, column {error.colno})") from None
-        except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{where}, line {number}: JSON that cannot be read ({error})") from None
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            record = _json_value(line, f"{where}, line {number}")
         if not isinstance(record, dict):
             raise CorpusError(
                 f'{where}, line {number}: {_json_kind(record)}; every line must be an object, as in {{"text": "..."}}'
@@ -294,26 +210,64 @@ def json_objects(lines: Lines, where: str) -> Iterator[tuple[int, dict[str, Any]
         yield number, record
 
 
-def json_items(text: bytes, where: str) -> Lines:
-    """Return the items of an array, one per line; a text stands for an object with that text."""
+def _json_value(text: str, place: str) -> Any:
+    """Return what Python's json reads: also lone surrogates and NaN; its messages locate faults."""
     try:
-        items = json.loads(text)
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"{place}: not JSON ({error.msg}, column {error.colno})") from None
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); one object per line is the format jsonl") from None
+        raise CorpusError(f"{place}: JSON that cannot be read ({error})") from None
+
+
+def json_items(text: str, where: str) -> list[dict[str, Any]]:
+    """Return the items of an array; a text stands for an object with that text."""
+    try:
+        items = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            items = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(f"{where}: not JSON ({error}); one object per line is the format jsonl") from None
     if not isinstance(items, list):
         raise CorpusError(f"{where}: {_json_kind(items)}; an array of objects or of texts is needed")
-    rows = [json.dumps({"text": item} if isinstance(item, str) else item).encode() + b"\n" for item in items]
-    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)[1:] - 1
-    return Lines(b"".join(rows), ends, 1)
+    for number, item in enumerate(items, 1):
+        if isinstance(item, str):
+            items[number - 1] = {"text": item}
+        elif not isinstance(item, dict):
+            raise CorpusError(f"{where}, item {number}: {_json_kind(item)}; it must be an object or a text")
+    return items
 
 
-def _json_document(record: dict[str, Any], name: str, place: str) -> str | list[str]:
-    if name not in record:
+def json_columns(
+    records: Iterable[tuple[int, dict[str, Any]]], text: str, others: list[str], id: str | None, null: Null, where: str
+) -> list[list[Any]]:
+    """Return the documents of numbered objects, and other columns as strings; integers stay so in the column `id`."""
+    documents: list[Any] = []
+    columns: list[list[Any]] = [[] for _ in others]
+    for number, record in records:
+        document = record.get(text)
+        if document is None and null != "error":
+            if null == "skip":
+                continue
+            document = [] if documents and isinstance(documents[0], list) else ""
+        if not isinstance(document, str):
+            document = _json_document(document, record, text, f"{where} {number}")
+        if documents and type(document) is not type(documents[0]):
+            raise CorpusError(f"{where} {number}: texts and lists of tokens are mixed; make them all one kind")
+        documents.append(document)
+        for name, column in zip(others, columns, strict=True):
+            value = record.get(name)
+            if not (type(value) is str and value.isascii()):
+                value = _json_label(value, name, f"{where} {number}", whole=name == id)
+            column.append(value)
+    return [documents, *columns]
+
+
+def _json_document(document: Any, record: dict[str, Any], name: str, place: str) -> list[str]:
+    if document is None and name not in record:
         keys = ", ".join(f'"{key}"' for key in record) or "none"
         raise CorpusError(f'{place}: there is no "{name}"; the keys are {keys}')
-    document = record[name]
-    if isinstance(document, str):
-        return document
     if not isinstance(document, list):
         raise CorpusError(
             f'{place}: "{name}" is {_json_kind(document)}; it must be a string, or a list of tokens (strings)'
@@ -324,8 +278,12 @@ def _json_document(record: dict[str, Any], name: str, place: str) -> str | list[
     return document
 
 
-def _json_label(value: Any, name: str, place: str) -> str | None:
-    if value is None or isinstance(value, str):
+def _json_label(value: Any, name: str, place: str, *, whole: bool) -> str | int | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if type(value) is int and whole:
         return value
     if isinstance(value, (int, float)):
         return json.dumps(value)

@@ -1,21 +1,18 @@
-"""The documents of a corpus, in memory or on disk, as a stream of Arrow blocks."""
-
-from __future__ import annotations
+"""The documents of a corpus, in memory or on disk, as a stream of blocks."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
-import pyarrow as pa
 
-from ..errors import CorpusError
+from ..errors import CorpusError, import_extra
 from . import files
-from .block import Block, numbered, of_one_kind, resized, text_bytes
-from .columns import Null, Part, bundled, choose_column, foldings, from_arrow, from_python, plain
-from .plain import describe
+from .block import Block, Part, numbered, of_one_kind, resized
+from .plain import TOKEN_LIST, Null, describe, mixture, ordinal, sound_strings
 
 _BATCH = 1024  # Python objects that are converted at a time
 
@@ -54,11 +51,11 @@ def blocks(
         - An iterable of `str`, or of lists of tokens: lists, generators, numpy arrays, Series of pandas and polars,
           Arrow arrays (strings, dictionaries of strings, lists of strings).
         - A table: a DataFrame of pandas or polars, an Arrow Table, RecordBatch or RecordBatchReader, or anything with
-          ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+          ``__arrow_c_stream__`` or ``__arrow_c_array__``. Arrow needs the extra ``arrow``; pandas and polars do not.
         - A `pathlib.Path` of a file: ``.txt`` (one document per line), ``.jsonl`` or ``.ndjson``, ``.json`` (an array
           of objects or of texts, which is held in memory), ``.csv`` or ``.tsv`` (the first row names the columns),
-          ``.parquet``, or any of these followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` (of one file). Named pipes,
-          such as a shell makes of ``<(command)``, are read like standard input.
+          ``.parquet`` (extra ``arrow``), or any of these followed by ``.gz``, ``.bz2``, ``.xz``, ``.zst`` or ``.zip``
+          (of one file). Named pipes, such as a shell makes of ``<(command)``, are read like standard input.
         - A `pathlib.Path` of a folder: one document per file, in the order of their names, without hidden files. What
           is not a file (pipes, devices, links to folders) is skipped with a warning. Ids are the paths within the
           folder, and labels the names of the folders that the files are in (null for files at the top).
@@ -69,7 +66,7 @@ def blocks(
         only if its name is one word, since the first row may be a text.
     label, id : str or sequence, default=None
         The name of a column; or, for any source, the values themselves, one per document. Columns of CSV and JSON are
-        read as strings, others keep their type.
+        read as strings, except for ids in JSON that are integers; others keep their type.
     encoding : str, default="utf-8"
         The encoding of text files. A UTF-8 byte order mark is ignored.
     format : {"txt", "jsonl", "json", "csv", "tsv", "parquet"}, default=None
@@ -80,8 +77,8 @@ def blocks(
     carry : sequence of str, default=()
         Names of further columns that blocks keep in ``carried``.
     block_bytes : int, default=16777216
-        Approximate bytes of text per block, and of a file in memory at a time, however well it is compressed. One
-        document may be longer, up to 1 GiB; longer documents are refused.
+        Approximate size of the text of a block, and of a file in memory at a time, however well it is compressed. One
+        document may be longer, up to 1 GiB; longer documents are refused. A block has at most 131,072 documents.
     progress : callable, default=None
         Called before each block with the bytes consumed so far: of the file on disk, or of text if the source is in
         memory.
@@ -104,11 +101,12 @@ def blocks(
     Examples
     --------
     >>> [block] = blocks(["a text", "another"], label=["x", "y"])
-    >>> block.texts.to_pylist(), block.labels.to_pylist(), block.start
+    >>> block.texts, block.labels, block.start
     (['a text', 'another'], ['x', 'y'], 0)
 
-    >>> table = pa.table({"title": ["i", "ii"], "body": ["a text", "another"]})
-    >>> [block.ids.to_pylist() for block in blocks(table, text="body", id="title", block_bytes=1)]
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"title": ["i", "ii"], "body": ["a text", "another"]})
+    >>> [block.ids for block in blocks(table, text="body", id="title", block_bytes=1)]
     [['i'], ['ii']]
 
     >>> blocks("a text")
@@ -131,21 +129,20 @@ def blocks(
                 raise CorpusError("blocks have labels and ids already; name the columns where the blocks are made")
             return _only_blocks(source)
 
-    label_name, id_name = (column if isinstance(column, str) else None for column in (label, id))
-    carry = tuple(carry)
     if null not in get_args(Null):
         raise CorpusError(f"null must be 'error', 'skip' or 'empty', not {null!r}")
+    path = Path(source).expanduser() if on_disk and source is not STANDARD_INPUT else None
+    label_name, id_name = (column if isinstance(column, str) else None for column in (label, id))
+    request = files.Request(path, text, label_name, id_name, encoding, block_bytes, null=null, carry=tuple(carry))
     if on_disk:
-        path = None if source is STANDARD_INPUT else Path(source).expanduser()
-        request = files.Request(path, text, label_name, id_name, encoding, block_bytes, null=null, carry=carry)
         parts = files.read(request, format)
     elif null != "error":
         raise CorpusError(f"null={null!r} is for files; drop or fill the nulls of documents in memory")
     else:
-        parts = _in_memory(source, text, label_name, id_name, carry)
+        parts = _in_memory(source, replace(request, name="the table"))
     for values, what in ((label, "labels"), (id, "ids")):
         if values is not None and not isinstance(values, str):
-            parts = _attached(parts, _column_of_values(values, what), what)
+            parts = _attached(parts, _values(values), what)
     return numbered(resized(of_one_kind(parts), block_bytes), progress)
 
 
@@ -165,18 +162,10 @@ class _Peeked:
 
 def _imported(source: Any) -> Any:
     """Return Arrow data as Arrow, columns and tables unchanged, and everything else as `_Peeked`."""
-    if isinstance(source, (pa.Array, pa.ChunkedArray, pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
-        return source
     if (isinstance(source, np.ndarray) and source.ndim) or _is_a(source, "DataFrame") or _is_a(source, "Series"):
         return source
-    if hasattr(source, "__arrow_c_stream__"):
-        try:
-            return pa.RecordBatchReader.from_stream(source)
-        except pa.ArrowInvalid:  # a stream of one column, not of a table
-            return pa.chunked_array(source)
-    if hasattr(source, "__arrow_c_array__"):
-        column = pa.array(source)
-        return pa.RecordBatch.from_struct_array(column) if pa.types.is_struct(column.type) else column
+    if _is_arrow(source):
+        return _arrow().imported(source)
     if isinstance(source, Block):
         return _Peeked(iter([source]))
     if not isinstance(source, Iterable) or isinstance(source, (bytes, bytearray, Mapping, Set, np.ndarray)):
@@ -187,6 +176,18 @@ def _imported(source: Any) -> Any:
     return _Peeked(iter(source))
 
 
+def _is_arrow(source: Any) -> bool:
+    """Return whether something hands over Arrow data."""
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
+
+
+def _arrow() -> Any:
+    import_extra("pyarrow", "arrow", "Reading Arrow columns and tables")
+    from . import arrow
+
+    return arrow
+
+
 def _only_blocks(source: Iterable[Any]) -> Iterator[Block]:
     for item in source:
         if not isinstance(item, Block):
@@ -195,108 +196,126 @@ def _only_blocks(source: Iterable[Any]) -> Iterator[Block]:
 
 
 def _is_a(source: Any, name: str) -> bool:
-    """Tell whether the source is a `name` of pandas, polars or a similar library, without importing it."""
+    """Return whether the source is a `name` of pandas, polars or a similar library, without importing it."""
     return any(kind.__name__ == name for kind in type(source).__mro__)
 
 
-def _in_memory(source: Any, text: str, label: str | None, id: str | None, carry: tuple[str, ...]) -> Iterator[Part]:
-    """Yield the documents of a table or column as parts."""
-    if isinstance(source, (pa.Table, pa.RecordBatch)) or _is_a(source, "DataFrame"):
-        names = source.column_names if isinstance(source, (pa.Table, pa.RecordBatch)) else list(source.columns)
-        parts = _documents(source[choose_column(names, text, "the table")])
-        for name, what in ((label, "labels"), (id, "ids")):
+def _in_memory(source: Any, request: files.Request) -> Iterator[Part]:
+    """Return the documents of a table or column as parts."""
+    if _is_a(source, "DataFrame"):
+        request = request.choose(list(source.columns))
+        parts = _documents(source[request.text])
+        for name, what in ((request.label, "labels"), (request.id, "ids")):
             if name is not None:
-                column = source[choose_column(names, name, "the table")]
-                parts = _attached(parts, _column_of_values(column, what), what)
-        if carry:
-            columns = [_column_of_values(source[choose_column(names, name, "the table")], name) for name in carry]
-            parts = _attached(parts, pa.StructArray.from_arrays(columns, list(carry)), "carried")
-        return parts
-    if isinstance(source, pa.RecordBatchReader):
-        return _batches(source, text, label, id, carry)
-    for name in (label, id, *carry):
-        if name is not None:
+                parts = _attached(parts, _values(source[name]), what)
+        return _carrying(parts, {name: _values(source[name]) for name in request.carry}) if request.carry else parts
+    for name in (request.label, request.id, *request.carry):
+        if name is not None and not hasattr(source, "schema"):
             raise CorpusError(
                 f'"{name}" would name a column, but the documents come without columns; '
                 "pass the labels or ids themselves, one per document"
             )
-    return _documents(source)
-
-
-def _batches(reader: Any, text: str, label: str | None, id: str | None, carry: tuple[str, ...]) -> Iterator[Part]:
-    names = reader.schema.names
-    text = choose_column(names, text, "the table")
-    for name in filter(None, (label, id, *carry)):
-        choose_column(names, name, "the table")
-    start, consumed = 0, 0
-    for batch in reader:
-        for at, count in foldings([batch[name] for name in (text, label, id) if name is not None], start=start):
-            piece = batch.slice(at, count)
-            texts = from_arrow(piece[text], start)
-            labels, ids = (None if name is None else plain(piece[name]) for name in (label, id))
-            start += len(texts)
-            consumed += text_bytes(texts)
-            yield Part(texts, labels, ids, consumed, bundled({name: plain(piece[name]) for name in carry}))
+    return _arrow().read(source, request) if _is_arrow(source) else _documents(source)  # type: ignore[no-any-return]
 
 
 def _documents(column: Any) -> Iterator[Part]:
-    consumed = 0
-    for texts in _arrays(column):
-        consumed += text_bytes(texts)
-        yield Part(texts, None, None, consumed)
-
-
-def _arrays(column: Any) -> Iterator[pa.Array]:
-    """Yield the documents of one column of any library."""
-    # A Series of objects may hold anything; it is read as Python objects, so that faults can be located.
-    if _is_a(column, "Series") and not str(column.dtype).lower().startswith("object"):
-        column = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
-    start = 0
-    if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        for chunk in getattr(column, "chunks", [column]):
-            for at, count in foldings([chunk], start=start):
-                yield from_arrow(chunk.slice(at, count), start)
-                start += count
-        return
+    start, consumed = 0, 0
     for batch in _lists(column):
-        yield from_python(batch, start)
-        start += len(batch)
+        texts, size = from_python(batch, start)
+        start += len(texts)
+        consumed += size
+        yield Part(texts, None, None, consumed)
 
 
 def _lists(column: Any) -> Iterator[list[Any]]:
     """Yield the items of any iterable in batches."""
-    if isinstance(column, np.ndarray):
+    if isinstance(column, np.ndarray) or _is_a(column, "Series"):
+        rows = getattr(column, "iloc", column)  # of pandas: others are sliced by position
         for at in range(0, len(column), _BATCH):
-            yield column[at : at + _BATCH].tolist()
+            yield rows[at : at + _BATCH].tolist() if hasattr(column, "tolist") else rows[at : at + _BATCH].to_list()
         return
     items = iter(column)
     while batch := list(islice(items, _BATCH)):
         yield batch
 
 
-# ---------------------------------------------------------------------- labels, ids, and block sizes
+def from_python(documents: list[Any], start: int) -> tuple[list[Any], int]:
+    """Return strings, or lists, tuples or arrays of tokens, as strings or lists of these, and their bytes of text.
+
+    Examples
+    --------
+    >>> from_python([("a", "b"), []], 0)
+    ([['a', 'b'], []], 2)
+    """
+    kinds = set(map(type, documents))
+    if all(issubclass(kind, str) for kind in kinds):
+        return sound_strings(documents)
+    if all(issubclass(kind, TOKEN_LIST) for kind in kinds):
+        return _token_lists(documents, start)
+    tokenised = isinstance(documents[0], TOKEN_LIST)
+    for position, document in enumerate(documents, start):
+        if not isinstance(document, (str, *TOKEN_LIST)):
+            raise CorpusError(
+                f"{ordinal(position)} is {describe(document)}; "
+                "every document must be a str, or every one a list of tokens (str)"
+            )
+        if isinstance(document, TOKEN_LIST) != tokenised:
+            raise mixture(position, not tokenised)
+    raise AssertionError("unreachable: a type was at fault, but no document of it")
 
 
-def _column_of_values(values: Any, what: str) -> pa.Array:
-    try:
-        if hasattr(values, "__arrow_c_stream__") and not _is_a(values, "Series"):
-            values = pa.chunked_array(values)
-        elif not hasattr(values, "__len__"):
-            values = list(values)
-        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
-    except (pa.ArrowException, TypeError) as error:
-        raise CorpusError(f"the {what} are not a column of one type ({error})") from None
-    return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+def _token_lists(documents: list[Any], start: int) -> tuple[list[Any], int]:
+    lists = [np.atleast_1d(d).tolist() if isinstance(d, np.ndarray) else list(d) for d in documents]
+    tokens = list(chain.from_iterable(lists))
+    if not all(issubclass(kind, str) for kind in set(map(type, tokens))):
+        for position, document in enumerate(lists, start):
+            for token in document:
+                if not isinstance(token, str):
+                    raise CorpusError(
+                        f"{ordinal(position)} has a token that is {describe(token)}; every token must be a str"
+                    )
+    sound, size = sound_strings(tokens)
+    if sound is not tokens:
+        lists = [sound_strings(document)[0] for document in lists]
+    return lists, size
 
 
-def _attached(parts: Iterable[Part], values: pa.Array, what: str) -> Iterator[Part]:
+# ---------------------------------------------------------------------- labels, ids, and other columns
+
+
+def _values(values: Any) -> list[Any]:
+    """Return a column of any library as a list; what is missing in pandas is None."""
+    if _is_a(values, "Series") or _is_a(values, "Index"):
+        if hasattr(values, "notna"):
+            values = values.astype(object)
+            values = values.where(values.notna(), None)
+        return list(values.to_list())
+    if isinstance(values, np.ndarray):
+        return list((values.astype("datetime64[us]") if values.dtype.kind == "M" else values).tolist())
+    if _is_arrow(values):
+        arrow = _arrow()
+        column = arrow.imported(values)
+        return [value for chunk in getattr(column, "chunks", [column]) for value in arrow.values(chunk)]
+    return list(values)
+
+
+def _attached(parts: Iterable[Part], values: list[Any], what: str) -> Iterator[Part]:
     """Yield the parts with `values` as their labels or ids; there must be one per document."""
     start = 0
     for part in parts:
-        mine = values.slice(start, len(part.texts))
+        mine = values[start : start + len(part.texts)]
         start += len(part.texts)
         if start > len(values):
             raise CorpusError(f"there are {len(values)} {what}, but more documents; give one per document")
         yield part._replace(**{what: mine})
     if start < len(values):
         raise CorpusError(f"there are {len(values)} {what}, but {start} documents; give one per document")
+
+
+def _carrying(parts: Iterable[Part], columns: dict[str, list[Any]]) -> Iterator[Part]:
+    """Yield the parts with their rows of other columns."""
+    start = 0
+    for part in parts:
+        end = start + len(part.texts)
+        yield part._replace(carried={name: column[start:end] for name, column in columns.items()})
+        start = end

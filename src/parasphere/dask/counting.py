@@ -111,6 +111,6 @@ def _draw(material: Path | Any, number: int, columns: dict[str, Any], n_texts: i
         numbers = rng.random(len(block))
         chosen = np.argsort(numbers, kind="stable")[:n_texts]
         drawn = drawn + _Lots(
-            n_texts, [(float(numbers[i]), number, block.start + int(i), block.texts[int(i)].as_py()) for i in chosen]
+            n_texts, [(float(numbers[i]), number, block.start + int(i), block.texts[int(i)]) for i in chosen]
         )
     return drawn

@@ -8,12 +8,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
 
-import pyarrow as pa
-
 from .. import storage
 from ..errors import StoreError
 from ..model import Encoder, Match
-from ..search import Index
+from ..search import Ids, Index
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
 from .partitions import sources_of
@@ -152,7 +150,7 @@ def _make(
             made = Index.empty(received(sent), texts=options["texts"], words=options["words"])
             made.add(material, options["ids"], **options["columns"])
             if options["ids"] is None:
-                made.ids = pa.array([f"{number}:{each}" for each in made.ids.to_pylist()], pa.large_string())
+                made.ids = Ids.of(f"{number}:{each}" for each in made.ids)
             made.save(path)
         return int(storage.read_manifest(path)["meta"].get("added", 0)), None
 

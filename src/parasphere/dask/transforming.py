@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
+import pyarrow.parquet as pq  # which comes with dask.dataframe
 
 from .. import storage
 from ..errors import ParasphereError, StoreError

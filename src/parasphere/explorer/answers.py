@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import strings
+from ..corpus import without_surrogates
 from ..errors import CoverageWarning, ParasphereError
 from ..model import Match
 from ..plots import place_among
@@ -76,7 +76,7 @@ class Explorer:
         """Return where a text belongs on each map, what is near to it and why, and its topics."""
         if not text.strip():
             raise ParasphereError("there is nothing to search for; type a few words")
-        text = str(strings([text])[0])  # without lone surrogates, which JSON may hold
+        text = without_surrogates(text)  # without lone surrogates, which JSON may hold
         if len(text) > LONGEST:
             raise ParasphereError(f"a text of {len(text):,} characters is too long; the limit is {LONGEST:,}")
         with _unknown_words_allowed():
@@ -88,7 +88,7 @@ class Explorer:
     def document(self, row: int, k: int = 12, asked: str = "") -> dict[str, Any]:
         """Return all that is known of a document, and what is near to it; ``asked`` marks its part in a match."""
         text = self._text(row)
-        asked = str(strings([asked[:LONGEST]])[0])
+        asked = without_surrogates(asked[:LONGEST])
         with _unknown_words_allowed():
             models = [
                 self._seen(place, text, k, row) | {"pieces": self._marked(place, asked, text, None)}
@@ -206,7 +206,7 @@ class Explorer:
         label = int(documents.labels[row])
         return {
             "row": row,
-            "id": visible(documents.ids[row].as_py()),
+            "id": visible(documents.ids[row]),
             "label": None if label < 0 else visible(documents.label_names[label]),
             "date": None if documents.dates is None else iso_date(float(documents.dates[row])),
         }

@@ -1,5 +1,6 @@
 """The web application behind the page: its files, the arrays of points, and the answers as JSON."""
 
+import csv
 import io
 import json
 from collections.abc import Callable
@@ -8,8 +9,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import pyarrow.csv
-import pyarrow.parquet
 
 from ..errors import ParasphereError, import_extra
 from .answers import Explorer
@@ -147,10 +146,14 @@ def _rows(body: bytes) -> Any:
     return np.frombuffer(body, "<u4").astype(np.int64)
 
 
-def _written(table: Any, format: str) -> bytes:
-    file = io.BytesIO()
+def _written(columns: dict[str, list[Any]], format: str) -> bytes:
     if format == "csv":
-        pyarrow.csv.write_csv(table, file)
-    else:
-        pyarrow.parquet.write_table(table, file)
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow(columns)
+        rows.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue().encode()
+    parquet = import_extra("pyarrow.parquet", "arrow", "Exporting Parquet")
+    file = io.BytesIO()
+    parquet.write_table(import_extra("pyarrow", "arrow", "Exporting Parquet").table(columns), file)
     return file.getvalue()

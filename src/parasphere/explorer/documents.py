@@ -1,19 +1,18 @@
 """The texts that are explored, with what is known of each: its id, label and date."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError, ParasphereError
 from ..search import Index
+from ..text import Strings
 
 DAY = 86_400.0  # seconds
 
@@ -24,7 +23,7 @@ class Documents:
 
     Attributes
     ----------
-    texts, ids : (n_docs,) Arrow columns of strings
+    texts, ids : (n_docs,) Strings
     label_names : list of str
         The different labels, the most frequent first; empty if there are no labels.
     labels : (n_docs,) int32
@@ -33,8 +32,8 @@ class Documents:
         Days since 1970, with fractions; NaN for a text without a date.
     """
 
-    texts: pa.LargeStringArray
-    ids: pa.LargeStringArray
+    texts: Strings
+    ids: Strings
     label_names: list[str]
     labels: NDArray[np.int32]
     dates: NDArray[np.float64] | None
@@ -44,7 +43,7 @@ class Documents:
 
     def block(self) -> Block:
         """Return the texts as one block, which models and topics read."""
-        return Block(self.texts, None, self.ids, 0)
+        return Block(self.texts.tolist(), None, self.ids.tolist(), 0)
 
 
 def read_documents(
@@ -70,21 +69,20 @@ def read_documents(
 
     Examples
     --------
-    >>> table = pa.table({"text": ["a", "b"], "about": ["x", "y"], "when": ["1999", "2001-02-03"]})
-    >>> documents = read_documents(table, label="about", date="when")
-    >>> documents.label_names, documents.ids.to_pylist(), documents.dates.tolist()
+    >>> documents = read_documents(["a", "b"], label=["x", "y"], date=["1999", "2001-02-03"])
+    >>> documents.label_names, documents.ids.tolist(), documents.dates.tolist()
     (['x', 'y'], ['1', '2'], [10592.0, 11356.0])
     """
     held = list(blocks(source, label=label, id=id, progress=progress, **columns))
     if not held:
         raise CorpusError("there are no texts to explore; give a corpus with at least two")
-    texts = pa.concat_arrays([_plain(block) for block in held])
+    texts = Strings.concatenate([Strings.of(_plain(block)) for block in held])
     numbered = held[0].ids is None
-    names = _numbers(len(texts)) if numbered else pa.concat_arrays([_strings(block.ids) for block in held])
-    label_names, labels = _labelled(None if held[0].labels is None else [block.labels for block in held], len(texts))
+    names = Strings.of(map(str, _all_of(held, "ids"))) if not numbered else _numbers(len(texts))
+    label_names, labels = _labelled(None if held[0].labels is None else _all_of(held, "labels"), len(texts))
     when = None
     if isinstance(date, str):
-        when = days_of([value for block in blocks(source, label=date, **columns) for value in _values(block)], date)
+        when = days_of(_all_of(blocks(source, label=date, **columns), "labels"), date)
     elif date is not None:
         when = days_of(list(date))
         if len(when) != len(texts):
@@ -99,7 +97,7 @@ def read_index(folder: str | Path, *, vectors: Any = None) -> tuple[Index, Docum
         kept = "--no-texts" if index.texts is None else "--no-words"
         raise ParasphereError(f"{folder} was made with {kept}; the explorer shows texts and words: make it without.")
     n = len(index)
-    return index, Documents(index.texts, index.ids, [], np.full(n, -1, np.int32), None)
+    return index, Documents(index.texts, index.ids.names, [], np.full(n, -1, np.int32), None)
 
 
 def days_of(values: list[Any], name: str = "date") -> NDArray[np.float64]:
@@ -152,31 +150,27 @@ def _days(value: Any) -> float:
     return when.timestamp() / DAY
 
 
-def _values(block: Block) -> list[Any]:
-    assert block.labels is not None
-    return list(block.labels.to_pylist())
+def _all_of(held: Iterable[Block], name: str) -> list[Any]:
+    """Return a column of all blocks."""
+    return [value for block in held for value in getattr(block, name)]
 
 
-def _plain(block: Block) -> pa.LargeStringArray:
+def _plain(block: Block) -> list[str]:
     """Return the texts of a block; tokens are joined by spaces."""
-    return pc.binary_join(block.texts, pa.scalar(" ", pa.large_string())) if block.tokenised else block.texts
+    return list(map(" ".join, block.texts)) if block.tokenised else block.texts
 
 
-def _strings(column: pa.Array) -> pa.LargeStringArray:
-    return column.cast(pa.large_string())
+def _numbers(n: int) -> Strings:
+    return Strings.of(map(str, range(1, n + 1)))
 
 
-def _numbers(n: int) -> pa.LargeStringArray:
-    return pa.array(np.arange(1, n + 1)).cast(pa.large_string())
-
-
-def _labelled(columns: list[pa.Array] | None, n: int) -> tuple[list[str], NDArray[np.int32]]:
+def _labelled(labels: list[Any] | None, n: int) -> tuple[list[str], NDArray[np.int32]]:
     """Return the names of labels, the most frequent first, and the place of that of each text; -1 for no label."""
-    if columns is None:
+    if labels is None:
         return [], np.full(n, -1, np.int32)
-    values = [None if value is None or value == "" else str(value) for part in columns for value in part.to_pylist()]
+    values = [None if value is None or value == "" else str(value) for value in labels]
     names, codes = np.unique([value for value in values if value is not None], return_inverse=True)
     order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
-    labels = np.full(n, -1, np.int32)
-    labels[[value is not None for value in values]] = np.argsort(order)[codes]
-    return [str(names[place]) for place in order], labels
+    places = np.full(n, -1, np.int32)
+    places[[value is not None for value in values]] = np.argsort(order)[codes]
+    return [str(names[place]) for place in order], places

@@ -4,9 +4,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from ..printable import visible
 from ..text import AnyTokenizer, Tokenizer
 
@@ -40,9 +37,9 @@ def located(text: str, units: Iterable[str], tokenizer: AnyTokenizer) -> list[Sp
     [(4, 7), (13, 21), (22, 25)]
     """
     rules = tokenizer if isinstance(tokenizer, Tokenizer) else None
-    # Arrow lower-cases one code point at a time, as the tokenizer does, so that places stay the same.
+    # One letter at a time, as the tokenizer does, so that places stay the same.
     lower = rules is not None and rules.lowercase
-    folded = pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py() if lower else text
+    folded = "".join(letter.lower()[0] for letter in text) if lower else text
     digits = rules is not None and rules.digits
     at, spans = 0, list[Span | None]()
     for unit in units:

@@ -1,10 +1,10 @@
 """Some of the documents: what sets them apart, which of them are typical, and a table to take away."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError
@@ -84,8 +84,8 @@ def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
 
 def export_table(
     documents: Documents, landscapes: Sequence[Landscape], names: Sequence[Sequence[Sequence[str]]], rows: Rows
-) -> pa.Table:
-    """Return documents as a table, as they are, with their places, topics and certainties by each model.
+) -> dict[str, list[Any]]:
+    """Return the columns of documents, as they are, with their places, topics and certainties by each model.
 
     Parameters
     ----------
@@ -95,26 +95,30 @@ def export_table(
     rows : (n,) int64
     """
     check_rows(rows, len(documents))
-    places = pa.array(rows)
-    columns: dict[str, Any] = {"row": places, "id": documents.ids.take(places), "text": documents.texts.take(places)}
+    columns: dict[str, list[Any]] = {
+        "row": rows.tolist(),
+        "id": documents.ids.take(rows).tolist(),
+        "text": documents.texts.take(rows).tolist(),
+    }
     if documents.label_names:
-        labels = [documents.label_names[label] if label >= 0 else None for label in documents.labels[rows].tolist()]
-        columns["label"] = pa.array(labels, pa.string())
+        named = [*documents.label_names, None]  # -1 is none
+        columns["label"] = [named[label] for label in documents.labels[rows].tolist()]
     if documents.dates is not None:
-        days = documents.dates[rows]
-        seconds = pa.array(np.nan_to_num(days * DAY).astype(np.int64), mask=np.isnan(days))
-        columns["date"] = seconds.cast(pa.timestamp("s"))
+        columns["date"] = [
+            None if np.isnan(days) else datetime.fromtimestamp(days * DAY, UTC).replace(tzinfo=None)
+            for days in documents.dates[rows].tolist()
+        ]
     for number, (own, words) in enumerate(zip(landscapes, names, strict=True), 1):
         after = f"_{number}" if len(landscapes) > 1 else ""
         topics = own.topic[rows]
         columns |= {
-            f"x{after}": own.points[rows, 0],
-            f"y{after}": own.points[rows, 1],
-            f"certainty{after}": own.certainty[rows],
-            f"topic{after}": pa.array(topics, mask=topics < 0),
-            f"topic_words{after}": pa.array([" ".join(words[t]) if t >= 0 else None for t in topics], pa.string()),
+            f"x{after}": own.points[rows, 0].tolist(),
+            f"y{after}": own.points[rows, 1].tolist(),
+            f"certainty{after}": own.certainty[rows].tolist(),
+            f"topic{after}": [t if t >= 0 else None for t in topics.tolist()],
+            f"topic_words{after}": [" ".join(words[t]) if t >= 0 else None for t in topics.tolist()],
         }
-    return pa.table(columns)
+    return columns
 
 
 def _typical_first(own: Landscape, rows: Rows) -> Rows:
@@ -131,9 +135,9 @@ def _largest(codes: NDArray[np.int32]) -> list[dict[str, int]]:
 
 
 def _listed(documents: Documents, bm25: BM25, scores: dict[str, float], row: int) -> dict[str, Any]:
-    text = documents.texts[row].as_py()
+    text = documents.texts[row]
     words = bm25.tokenizer(text)
     marked = [(word, scores[key]) for word, key in zip(words, bm25.keys(words), strict=True) if key in scores]
     spans = located(text, [word for word, _ in marked], bm25.tokenizer)
     marks = [Marked(*span, score) for span, (_, score) in zip(spans, marked, strict=True) if span is not None]
-    return {"row": row, "id": visible(documents.ids[row].as_py()), "pieces": pieces(text, marks, EXCERPT)}
+    return {"row": row, "id": visible(documents.ids[row]), "pieces": pieces(text, marks, EXCERPT)}

@@ -1,19 +1,20 @@
-"""Document vectors in files for other programs: Parquet, .npy and .csv, written block by block."""
+"""Document vectors in files for other programs: .npy, .jsonl, .csv and Parquet, written block by block."""
 
+import csv
+import io
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
+import orjson
+from numpy.typing import NDArray
 
 from ..corpus import Block
-from ..errors import ParasphereError
+from ..errors import ParasphereError, import_extra
 from ..storage import replacing
 from .posterior import Posterior, Space
 
@@ -29,119 +30,173 @@ def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Writ
     Parameters
     ----------
     path : path
-        ``.parquet`` and ``.csv`` files have one row per document with its id, label and carried columns (if any),
-        ``information`` (how much it says, in nats), ``concentration``, ``length`` and ``unknown``, and its vector: one
-        list column in Parquet, columns ``v0``, ``v1``, ... in CSV. ``.npy`` files have the (n_docs, dim) vectors alone.
-        "-" is CSV to standard output.
+        ``.jsonl``, ``.csv`` and ``.parquet`` (extra ``arrow``) files have one row per document with its id, label and
+        carried columns (if any), ``information`` (how much it says, in nats), ``concentration``, ``length`` and
+        ``unknown``, and its vector: one list, or in CSV columns ``v0``, ``v1``, ... ``.npy`` files have the (n_docs,
+        dim) vectors alone; ids are written beside them as a JSON list, ``v.ids.json`` for ``v.npy``. "-" is CSV to
+        standard output.
     dim : int
         Dimension of the vectors.
     space : {"offset", "direction"}, default="offset"
         Which vectors are written (:meth:`SphericalParagraphModel.transform`).
     """
     if str(path) == "-":
-        with _csv(sys.stdout.buffer, dim, space) as write:
-            yield write
+        yield _csv(sys.stdout.buffer, dim, space)
         return
     path = Path(path)
-    openers = {".parquet": _parquet, ".npy": _npy, ".csv": _csv}
     kind = path.suffix.lower()
-    if kind not in openers:
+    if kind not in _OPENERS:
         raise ParasphereError(
-            f"{path} must end in {', '.join(openers)}: these are the formats that vectors are written in."
+            f"{path} must end in {', '.join(_OPENERS)}: these are the formats that vectors are written in."
         )
-    with replacing(path) as part, openers[kind](part, dim, space) as write:
+    if kind == ".parquet":
+        import_extra("pyarrow", "arrow", f"Writing {path}")
+    with _OPENERS[kind](path, dim, space) as write:
         yield write
 
 
-def _table(block: Block, posterior: Posterior, vectors: dict[str, pa.Array]) -> pa.Table:
+def ids_beside(path: str | Path) -> Path:
+    """Return the file of the ids of an .npy file."""
+    return Path(path).with_suffix(".ids.json")
+
+
+def _columns(block: Block, posterior: Posterior) -> dict[str, Any]:
+    """Return the columns of a block, as lists and arrays, but for the vectors."""
     columns: dict[str, Any] = {}
     if block.ids is not None:
         columns["id"] = block.ids
     if block.labels is not None:
         columns["label"] = block.labels
     if block.carried is not None:
-        columns |= dict(zip(_carried_names(block), block.carried.flatten(), strict=True))
+        _check_names(block)
+        columns |= block.carried
     columns["information"] = posterior.information
     columns["concentration"] = posterior.concentration
     columns["length"] = posterior.length
     columns["unknown"] = posterior.unknown
-    return pa.table({**columns, **vectors})
+    return columns
 
 
-def _carried_names(block: Block) -> list[str]:
-    names = [field.name for field in block.carried.type]  # type: ignore[union-attr]
+def _check_names(block: Block) -> None:
+    names = block.carried or {}
     absent = {name for name, column in (("id", block.ids), ("label", block.labels)) if column is None}
     taken = (_OWN - absent) & set(names) or {name for name in names if re.fullmatch(r"v\d+", name)}
     if taken:
         raise ParasphereError(
             f"the column {sorted(taken)[0]!r} cannot be carried along: what is written has one of its own. Rename it."
         )
-    return names
+
+
+def _vectors(posterior: Posterior, space: Space) -> NDArray[Any]:
+    return np.ascontiguousarray(posterior.vectors(space))
 
 
 @contextmanager
-def _parquet(part: Path, dim: int, space: Space) -> Iterator[Write]:
-    opened: list[pq.ParquetWriter] = []
-
-    def write(block: Block, posterior: Posterior) -> None:
-        flat = pa.array(np.ascontiguousarray(posterior.vectors(space)).reshape(-1))
-        table = _table(block, posterior, {"vector": pa.FixedSizeListArray.from_arrays(flat, dim)})
-        if not opened:
-            opened.append(pq.ParquetWriter(part, table.schema))
-        opened[0].write_table(table)
-
-    try:
-        yield write
-        if not opened:  # an empty corpus still has columns
-            kind = pa.list_(pa.float32(), dim)
-            pq.write_table(pa.table({"vector": pa.array([], kind)}), part)
-    finally:
-        for file in opened:
-            file.close()
-
-
-@contextmanager
-def _csv(part: Path | BinaryIO, dim: int, space: Space) -> Iterator[Write]:
-    opened: list[pa_csv.CSVWriter] = []
-
-    def write(block: Block, posterior: Posterior) -> None:
-        names = [f"v{i}" for i in range(dim)]
-        table = _table(block, posterior, dict(zip(names, posterior.vectors(space).T, strict=True)))
-        if not opened:
-            opened.append(pa_csv.CSVWriter(str(part) if isinstance(part, Path) else part, table.schema))
-        opened[0].write_table(table)
-
-    try:
-        yield write
-        if not opened:
-            header = (",".join(f"v{i}" for i in range(dim)) + "\n").encode()
-            part.write_bytes(header) if isinstance(part, Path) else part.write(header)
-    finally:
-        for file in opened:
-            file.close()
-
-
-@contextmanager
-def _npy(part: Path, dim: int, space: Space) -> Iterator[Write]:
-    count = 0
-    dtype = np.dtype(np.float32)
-    with part.open("wb") as file:
-        file.write(b" " * _NPY_HEADER)
+def _jsonl(path: Path, _dim: int, space: Space) -> Iterator[Write]:
+    with replacing(path) as part, part.open("wb") as file:
 
         def write(block: Block, posterior: Posterior) -> None:
-            nonlocal count, dtype
-            if block.carried is not None:
-                raise ParasphereError("an .npy file holds vectors alone: carry columns along to .parquet or .csv.")
-            dtype = posterior.direction.dtype
-            count += len(posterior)
-            file.write(np.ascontiguousarray(posterior.vectors(space)).data)
+            columns = {name: _plain(column) for name, column in _columns(block, posterior).items()}
+            columns["vector"] = list(_vectors(posterior, space))
+            for row in zip(*columns.values(), strict=True):
+                option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+                file.write(orjson.dumps(dict(zip(columns, row, strict=True)), default=str, option=option))
 
         yield write
-        file.seek(0)
-        _write_npy_header(file, (count, dim), dtype)
+
+
+@contextmanager
+def _csv_file(path: Path, dim: int, space: Space) -> Iterator[Write]:
+    with replacing(path) as part, part.open("wb") as file:
+        yield _csv(file, dim, space)
+        if not file.tell():  # an empty corpus still has columns
+            file.write(",".join(f"v{i}" for i in range(dim)).encode() + b"\n")
+
+
+def _csv(file: BinaryIO, dim: int, space: Space) -> Write:
+    begun = False
+
+    def write(block: Block, posterior: Posterior) -> None:
+        nonlocal begun
+        columns = {name: _plain(column) for name, column in _columns(block, posterior).items()}
+        text = io.StringIO(newline="")
+        rows = csv.writer(text, lineterminator="\n")
+        if not begun:
+            rows.writerow([*columns, *(f"v{i}" for i in range(dim))])
+            begun = True
+        for *cells, vector in zip(*columns.values(), _vectors(posterior, space), strict=True):
+            rows.writerow(cells + orjson.loads(orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY)))
+        file.write(text.getvalue().encode())
+
+    return write
+
+
+def _plain(column: Any) -> list[Any]:
+    values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column
+    return values
+
+
+@contextmanager
+def _parquet(path: Path, dim: int, space: Space) -> Iterator[Write]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    opened: list[Any] = []
+    with replacing(path) as part, ExitStack() as stack:
+
+        def write(block: Block, posterior: Posterior) -> None:
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(_vectors(posterior, space).reshape(-1)), dim)
+            columns = _columns(block, posterior) | {"vector": vectors}
+            try:
+                table = pa.table(columns, opened[0].schema if opened else None)
+            except (pa.ArrowException, TypeError) as error:
+                at = f"the documents from position {block.start} on"
+                raise ParasphereError(f"a column is not of one type in {at} ({error}); write .jsonl instead") from None
+            if not opened:
+                opened.append(stack.enter_context(pq.ParquetWriter(part, table.schema)))
+            opened[0].write_table(table)
+
+        yield write
+        if not opened:  # an empty corpus still has columns
+            pq.write_table(pa.table({"vector": pa.array([], pa.list_(pa.float32(), dim))}), part)
+
+
+@contextmanager
+def _npy(path: Path, dim: int, space: Space) -> Iterator[Write]:
+    count = 0
+    dtype = np.dtype(np.float32)
+    ids: list[bytes] = []
+    with replacing(path) as part:
+        with part.open("wb") as file:
+            file.write(b" " * _NPY_HEADER)
+
+            def write(block: Block, posterior: Posterior) -> None:
+                nonlocal count, dtype
+                if block.carried is not None or block.labels is not None:
+                    raise ParasphereError(
+                        "an .npy file holds vectors, and a list beside it ids: write labels and other columns to "
+                        ".jsonl, .csv or .parquet."
+                    )
+                if block.ids is not None:
+                    ids.append(orjson.dumps(block.ids, default=str)[1:-1])
+                dtype = posterior.direction.dtype
+                count += len(posterior)
+                file.write(_vectors(posterior, space).data)
+
+            yield write
+            file.seek(0)
+            _write_npy_header(file, (count, dim), dtype)
+        if ids:
+            with replacing(ids_beside(path)) as beside:
+                beside.write_bytes(b"[" + b",".join(ids) + b"]\n")
+        else:
+            ids_beside(path).unlink(missing_ok=True)  # those of an earlier file
 
 
 def _write_npy_header(file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
     facts = repr({"descr": dtype.str, "fortran_order": False, "shape": shape}).encode()
     size = _NPY_HEADER - 10
     file.write(b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + facts.ljust(size - 1) + b"\n")
+
+
+_OPENERS = {".npy": _npy, ".jsonl": _jsonl, ".csv": _csv_file, ".parquet": _parquet}

@@ -26,10 +26,7 @@ from ..text import (
     SegmentingTokenizer,
     Tokenizer,
     WordCounter,
-    holds_lists,
-    is_column,
     share_without_spaces,
-    string_buffers,
 )
 from ..vectors import WordVectors
 from ..vectors.stored import checked_weight
@@ -76,10 +73,8 @@ class Reader:
     >>> vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     >>> Reader(vectors).bags(["north", "east"]).lengths
     array([1., 1.])
-    >>> import pyarrow as pa
-    >>> corpus = pa.table({"text": ["north", "east"], "label": ["n", "e"]})
-    >>> for block, bags in Reader(vectors).stream(corpus, label="label"):
-    ...     print(block.labels.to_pylist(), bags.lengths)
+    >>> for block, bags in Reader(vectors).stream(["north", "east"], label=["n", "e"]):
+    ...     print(block.labels, bags.lengths)
     ['n', 'e'] [1. 1.]
     """
 
@@ -167,8 +162,8 @@ class Reader:
 
         Parameters
         ----------
-        texts : list of str or pa.Array
-            Texts, or an Arrow column of texts or of token lists.
+        texts : list of str, or list of list of str
+            Texts, or token lists.
         n_jobs : int, default=None
             Number of threads; None is 1, -1 is one per core.
         counts : (n_words,) float64 array, default=None
@@ -257,18 +252,11 @@ def n_threads(n_jobs: int | None) -> int:
 
 def _steps(texts: Any) -> list[int]:
     """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
-    if not is_column(texts):
-        if sum(map(len, texts)) <= STEP_BYTES:
-            return [0, len(texts)]
-        offsets = np.cumsum([0, *map(len, texts)])
-    elif texts.nbytes <= STEP_BYTES:
+    letters = 8 if corpus.is_tokenised(texts) else 1  # about the bytes of a token
+    sizes = [letters * len(text) for text in texts]
+    if sum(sizes) <= STEP_BYTES:
         return [0, len(texts)]
-    elif holds_lists(texts):
-        offsets = np.asarray(texts.offsets) * 8  # about the bytes of a token
-    else:
-        _, offsets = string_buffers(texts)
-    if offsets[-1] - offsets[0] <= STEP_BYTES:
-        return [0, len(texts)]
+    offsets = np.cumsum([0, *sizes])
     goals = np.arange(offsets[0], offsets[-1], STEP_BYTES)
     cuts = np.unique(np.searchsorted(offsets, goals))
     return [0, *cuts[(cuts > 0) & (cuts < len(texts))].tolist(), len(texts)]
@@ -362,7 +350,7 @@ def as_texts(x: Any) -> Any:
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
+    """Return texts that can be read twice: a stream is held in memory, as blocks."""
     return x if isinstance(x, str | os.PathLike | Bags) else list(corpus.blocks(as_texts(x)))
 
 
@@ -382,7 +370,7 @@ def _is_list_of_texts(x: Any) -> bool:
 
 
 def _sample(block: Block) -> list[str]:
-    return [] if block.tokenised else list(block.texts[:SAMPLE].to_pylist())
+    return [] if block.tokenised else block.texts[:SAMPLE]
 
 
 def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:

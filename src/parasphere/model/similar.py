@@ -25,8 +25,9 @@ class Match(NamedTuple):
     similarity : float
         Cosine of the offsets of document and query.
     id : str, int or None
+        Id of the document, if it is known.
     text : str or None
-        Id and text of the document, if they are known.
+        Its text, if it is known.
     score : float
         What documents are ranked by: the similarity, or in the search of an index the similarity and the shared words
         together. Scores of different queries cannot be compared.
@@ -74,8 +75,8 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
     return best
 
 
-def _item(column: Any, i: Any) -> str | None:
+def _item(column: Any, i: Any) -> Any:
     if column is None:
         return None
-    value = column[int(i)].as_py()
-    return None if value is None else str(value)
+    value = column[int(i)]
+    return value if value is None or isinstance(value, int) else str(value)

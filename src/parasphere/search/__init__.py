@@ -1,8 +1,14 @@
 """Searching documents: the index, BM25, its fusion with the cosines of vectors, and near-duplicates."""
 
 from .bm25 import BM25
+from .columns import Column
 from .fusion import Fusion
-from .index import Index
+from .ids import Ids
+from .index import Index, Update
+from .matches import Matches
 from .near_duplicates import THRESHOLD, Duplicate, Duplicates, Keep, duplicates
 
-__all__ = ["BM25", "THRESHOLD", "Duplicate", "Duplicates", "Fusion", "Index", "Keep", "duplicates"]
+__all__ = [
+    "BM25", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches", "Update",
+    "duplicates",
+]  # fmt: skip

@@ -132,22 +132,21 @@ class BM25:
             raise ParasphereError(f"there are {len(self.forms):,} forms of {len(self.words):,} words")
 
     @classmethod
-    def from_texts(cls, texts: Any, tokenizer: AnyTokenizer, language: str | None = None) -> "BM25":
-        """Count the words of a column of texts or token lists."""
+    def from_texts(cls, texts: list[Any], tokenizer: AnyTokenizer, language: str | None = None) -> "BM25":
+        """Count the words of texts or token lists."""
         check_language(language)
-        spelled, tokens = distinct_words(texts, tokenizer)
-        words = Strings.of(spelled)
+        words, tokens = distinct_words(texts, tokenizer)
         ids, documents = _known(tokens)
-        forms = words
+        forms = Strings(words.data, words.offsets)
         if language is not None:
-            rows, words, forms = _by_stem(words.tolist(), language)
+            rows, words, forms = _by_stem(words.words, language)
             ids = rows[ids]
         present, counts = _counted(ids * len(tokens.ends) + documents)
         word, document = np.divmod(present, max(len(tokens.ends), 1))
         return cls(
             tokenizer,
             language,
-            _vocabulary(words),
+            words,
             forms,
             _starts(word, len(words)),
             document.astype(np.int32),
@@ -173,7 +172,7 @@ class BM25:
                     forms[row] = min(form, forms[row], key=_by_length)
             word_ids.append(own)
         words = Strings.of(rows)
-        vocabulary = _vocabulary(words)
+        vocabulary = Vocabulary.from_buffers(words.data, words.offsets, trusted=True)
         sizes = np.zeros(len(vocabulary), np.int64)
         for ids, part in zip(word_ids, parts, strict=True):
             sizes[ids] += np.diff(part.starts)
@@ -222,7 +221,7 @@ class BM25:
     def terms(self, queries: Any) -> QueryTerms:
         """Return the words of texts or token lists that some document has, with their weights."""
         spelled, tokens = distinct_words(queries, self.tokenizer)
-        rows = self.words.get_many(self.keys(Strings.of(spelled).tolist()))
+        rows = self.words.get_many(self.keys(spelled.words))
         rows = np.append(rows, np.int32(-1))  # for what is no word
         ids, query_of_id = _known(WordIds(rows[tokens.ids], tokens.ends))
         n_words = max(len(self.words), 1)
@@ -306,22 +305,18 @@ def default_language(tokenizer: AnyTokenizer) -> str | None:
     return "english" if english else None
 
 
-def _vocabulary(words: Strings) -> Vocabulary:
-    return Vocabulary.from_buffers(words.data, words.offsets, trusted=True)
-
-
 def _by_length(word: str) -> tuple[int, str]:
     return len(word), word
 
 
-def _by_stem(words: list[str], language: str) -> tuple[NDArray[np.int64], Strings, Strings]:
+def _by_stem(words: list[str], language: str) -> tuple[NDArray[np.int64], Vocabulary, Strings]:
     """Return the row of each word, the different stems, and the shortest word with each."""
     forms: dict[str, str] = {}
     found = stems(words, language)
     for stem, word in zip(found, words, strict=True):
         forms[stem] = min(forms.get(stem, word), word, key=_by_length)
     rows = {stem: row for row, stem in enumerate(forms)}
-    return np.array([rows[stem] for stem in found], np.int64), Strings.of(forms), Strings.of(forms.values())
+    return np.array([rows[stem] for stem in found], np.int64), Vocabulary(forms), Strings.of(forms.values())
 
 
 def _known(tokens: WordIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -163,10 +163,9 @@ class Column:
 
     def to_saved(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
         """Return what a saved index keeps of a column."""
-        categories = Strings.of(self.categories)
         arrays: dict[str, NDArray[Any]] = {"values": self.values}
         if self.kind == "text":
-            arrays |= {"categories.bytes": categories.data, "categories.ends": categories.offsets}
+            arrays |= Strings.of(self.categories).to_saved("categories")
         return {"name": self.name, "kind": self.kind}, arrays
 
     @classmethod
@@ -179,7 +178,7 @@ class Column:
         check_layouts({"values": values}, {"values": KINDS[kind]})
         categories: tuple[str, ...] = ()
         if kind == "text":
-            strings = Strings(arrays["categories.bytes"], arrays["categories.ends"])
+            strings = Strings.from_saved(arrays, "categories")
             strings.check()
             categories = tuple(strings)
         if kind == "text" and len(values) and not -1 <= values.min() <= values.max() < len(categories):

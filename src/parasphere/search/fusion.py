@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..corpus import is_tokenised
 from ..text import AnyTokenizer, split_texts
 from .bm25 import BM25
 
@@ -37,31 +37,34 @@ class Fusion(NamedTuple):
 
 
 def find_fusion(
-    texts: pa.Array, offsets: Callable[[pa.Array], NDArray[Any]], tokenizer: AnyTokenizer, language: str | None = None
+    texts: list[Any],
+    offsets: Callable[[list[Any]], NDArray[Any]],
+    tokenizer: AnyTokenizer,
+    language: str | None = None,
 ) -> Fusion:
     """Return the fusion for a sample of the texts or token lists of a corpus.
 
     Parameters
     ----------
-    texts : Arrow column
+    texts : list of str, or list of list of str
     offsets : callable
-        Returns the unit offsets of a column of token lists, (n_docs, dim).
+        Returns the unit offsets of token lists, (n_docs, dim).
     tokenizer : Tokenizer or callable
         Splits the texts.
     language : str, default=None
         The language of the stems by which words are compared.
     """
-    lists = texts if pa.types.is_large_list(texts.type) else split_texts(texts, tokenizer)
+    lists = texts if is_tokenised(texts) else split_texts(texts, tokenizer)
     rng = np.random.default_rng(0)
-    first_halves, second_halves = [], []
-    for words in lists.to_pylist():
+    queries: list[list[str]] = []
+    documents: list[list[str]] = []
+    for words in lists:
         middle = len(words) // 2
         if len(words) >= MIN_WORDS:
-            first_halves.append([words[i] for i in rng.permutation(middle)[:QUERY_WORDS]])
-            second_halves.append(words[middle:])
-    if len(second_halves) < MIN_TEXTS:
+            queries.append([words[i] for i in rng.permutation(middle)[:QUERY_WORDS]])
+            documents.append(words[middle:])
+    if len(documents) < MIN_TEXTS:
         return Fusion()
-    queries, documents = (pa.array(each, pa.large_list(pa.large_string())) for each in (first_halves, second_halves))
     bm25 = BM25.from_texts(documents, tokenizer, language)
     by_words = bm25.scores(bm25.terms(queries))
     by_offsets = offsets(queries) @ offsets(documents).T

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
@@ -20,8 +19,9 @@ from ..vectors import WordVectors
 from .approximate import MIN_CANDIDATES, Graph
 from .bm25 import BM25, bm25_tokenizer, default_language
 from .columns import Column, Where, chosen
-from .contents import DTYPES, Contents, Ids, hash_of, ids_of
+from .contents import DTYPES, Contents, hash_of
 from .fusion import SAMPLE_SIZE, Fusion, find_fusion
+from .ids import Ids
 from .matches import Matches
 from .near_duplicates import THRESHOLD, Duplicates, Keep, grouped
 from .ranking import Hits, Queries, rank, rank_among
@@ -72,8 +72,8 @@ class Index:
         Encodes documents and queries; later fits of the model do not change it.
     offsets : (n_docs, dim) float32 or float16
         Unit vectors of the documents; 0 for documents without known words.
-    ids : (n_docs,) int64 array, or sequence of strings
-        The ids of the documents; by default their numbers, in the order in which they were added.
+    ids : Ids
+        The ids of the documents, a sequence; by default their numbers, in the order in which they were added.
     texts : (n_docs,) sequence of strings, or None
         The texts, if they are kept.
     bm25 : BM25 or None
@@ -126,11 +126,11 @@ class Index:
         tokenizer = encoder.text_reader.tokenizer
         language = default_language(tokenizer) if language == "auto" else language
         check_language(language)
-        bm25 = BM25.from_texts(_column([]), bm25_tokenizer(tokenizer), language) if words else None
+        bm25 = BM25.from_texts([], bm25_tokenizer(tokenizer), language) if words else None
         held = {name: Column.of(name, []) for name in columns}
         nothing = np.empty(0, np.uint64)
         offsets, kept = np.empty((0, encoder.dim), dtype), Strings.of([]) if texts else None
-        return cls(encoder, Contents(offsets, np.empty(0, np.int64), nothing, kept, bm25, held))
+        return cls(encoder, Contents(offsets, Ids.of([]), nothing, kept, bm25, held))
 
     @property
     def offsets(self) -> NDArray[Any]:
@@ -208,7 +208,7 @@ class Index:
         if ids is None:
             raise ParasphereError("an update needs ids, which tell which documents are new and which have changed")
         before = self.contents
-        there, kept = before.positions, np.ones(len(before), bool)
+        there, kept = before.ids.places, np.ones(len(before), bool)
         seen = np.zeros(len(before), bool)
         same: list[int] = []  # the positions of documents whose texts are the same, and what their columns are now
         values: dict[str, list[Any]] = {name: [] for name in before.columns}
@@ -217,9 +217,7 @@ class Index:
         def changed() -> Iterator[Block]:
             for block in self._blocks(source, ids, columns):
                 rows, alike = [], []
-                for row, (name, text) in enumerate(
-                    zip(_plain(ids_of(_listed(block.ids))), _listed(block.texts), strict=True)
-                ):
+                for row, (name, text) in enumerate(zip(Ids.of(block.ids or ()).names, block.texts, strict=True)):
                     position = there.get(name)
                     if position is None:
                         counts["added"] += 1
@@ -236,8 +234,7 @@ class Index:
                         kept[position] = False
                         rows.append(row)
                 for column, found in values.items():
-                    carried = _carried(block, column)
-                    found += [carried[row] for row in alike]
+                    found += [_carried(block, column)[row] for row in alike]
                 if rows:
                     yield _some_of(block, rows)
 
@@ -264,13 +261,9 @@ class Index:
         ----------
         ids : str, int, or sequence of these
         """
-        names = [ids] if isinstance(ids, str | int | np.integer) else list(ids)
-        there, kept = self.contents.positions, np.ones(len(self), bool)
-        for name in names:
-            position = there.get(name)
-            if position is None:
-                raise ParasphereError(f"no document of the index has the id {name!r}; nothing was removed")
-            kept[position] = False
+        names = [ids] if isinstance(ids, str | int | np.integer) else ids
+        kept = np.ones(len(self), bool)
+        kept[self.ids.positions(names)] = False
         self._replace(self.contents.take(kept))
 
     @overload
@@ -494,19 +487,12 @@ class Index:
         contents = self.contents
         if contents.texts is not None and block.tokenised:
             raise ParasphereError("lists of tokens have no texts to keep; make the index with texts=False")
-        texts = _listed(block.texts)
-        ids: Ids
-        if block.ids is None:
-            ids = np.arange(first, first + len(block))
-            if len(contents) and isinstance(contents.ids, Strings):
-                ids = Strings.of([str(number) for number in ids.tolist()])
-        else:
-            ids = ids_of(_listed(block.ids))
+        ids = Ids.of(range(first, first + len(block)) if block.ids is None else block.ids, block.start)
         bm25 = contents.bm25
         return Contents(
             unit_rows(posterior.offset, np.float64).astype(contents.offsets.dtype),
             ids,
-            np.array([hash_of(text) for text in texts], np.uint64),
+            np.array([hash_of(text) for text in block.texts], np.uint64),
             None if contents.texts is None else Strings.of(block.texts),
             None if bm25 is None else BM25.from_texts(block.texts, bm25.tokenizer, bm25.language),
             {name: Column.of(name, _carried(block, name)) for name in contents.columns},
@@ -518,13 +504,13 @@ class Index:
         if sample is not None and bm25 is not None and len(contents).bit_length() > len(self).bit_length():
             if contents.texts is not None:  # of all documents, otherwise of the new ones
                 sample = _Sample()
-                sample.add(_column(contents.texts.tolist()))
+                sample.add(contents.texts.tolist())
             if sample.seen > len(contents) // 2:
-                fusion = find_fusion(pa.concat_arrays(sample.parts), self._offsets, bm25.tokenizer, bm25.language)
+                fusion = find_fusion(sample.texts, self._offsets, bm25.tokenizer, bm25.language)
         changes = {"contents": contents, "fusion": fusion, "added": self.added if added is None else added}
         self.__dict__.update(changes, graph=None)
 
-    def _offsets(self, texts: pa.Array) -> NDArray[np.float64]:
+    def _offsets(self, texts: list[Any]) -> NDArray[np.float64]:
         """Return the unit offsets of texts or token lists, (n_docs, dim), without a warning of unknown words."""
         return unit_rows(self.encoder.posterior(self.encoder.text_reader.bags(texts)).offset, np.float64)
 
@@ -538,7 +524,7 @@ class Index:
         # Not by read: a query of words that only the index knows is no reason for a warning.
         bags = self.encoder.text_reader.bags(texts)
         offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
-        terms = None if self.bm25 is None else self.bm25.terms(_column(texts))
+        terms = None if self.bm25 is None else self.bm25.terms(texts)
         known = offsets.any(axis=1) if weight < 1 else np.zeros(len(texts), bool)
         if (
             terms is not None and weight
@@ -552,17 +538,15 @@ class _Sample:
     """A systematic sample of a corpus of unknown size: every n-th text, where n doubles as the sample fills up."""
 
     def __init__(self) -> None:
-        self.parts: list[pa.Array] = []
+        self.texts: list[Any] = []
         self.step, self.seen = 1, 0
 
-    def add(self, texts: pa.Array) -> None:
+    def add(self, texts: list[Any]) -> None:
         """Add the next texts of the corpus."""
-        chosen = np.arange(-self.seen % self.step, len(texts), self.step)
+        self.texts += texts[-self.seen % self.step :: self.step]
         self.seen += len(texts)
-        self.parts.append(texts.take(pa.array(chosen)))
-        while sum(map(len, self.parts)) > SAMPLE_SIZE:
-            merged = pa.concat_arrays(self.parts)
-            self.parts, self.step = [merged.take(pa.array(np.arange(0, len(merged), 2)))], 2 * self.step
+        while len(self.texts) > SAMPLE_SIZE:
+            self.texts, self.step = self.texts[::2], 2 * self.step
 
 
 def _reranked(hits: Hits, reranker: Reranker, query: str, texts: Strings, k: int) -> Hits:
@@ -571,25 +555,18 @@ def _reranked(hits: Hits, reranker: Reranker, query: str, texts: Strings, k: int
     return Hits(hits.positions[order], hits.cosines[order], scores[order])
 
 
-def _listed(column: Any) -> list[Any]:
-    return list(column.to_pylist())
-
-
-def _plain(ids: Ids) -> list[Any]:
-    return list(ids) if isinstance(ids, Strings) else ids.tolist()
-
-
 def _carried(block: Block, name: str) -> list[Any]:
     """Return the values of a further column of a block."""
     assert block.carried is not None
-    return list(block.carried.field(name).to_pylist())
+    return block.carried[name]
 
 
 def _some_of(block: Block, rows: list[int]) -> Block:
     """Return some documents of a block."""
-    texts, ids, carried = (
-        None if column is None else column.take(pa.array(rows)) for column in (block.texts, block.ids, block.carried)
-    )
+    carried = None if block.carried is None else {
+        name: [column[row] for row in rows] for name, column in block.carried.items()
+    }  # fmt: skip
+    texts, ids = ([column[row] for row in rows] for column in (block.texts, block.ids or []))
     return replace(block, texts=texts, ids=ids, labels=None, carried=carried)
 
 
@@ -610,10 +587,3 @@ def _checked_queries(queries: Any) -> list[str]:
         kind = type(queries).__name__
         raise ValueError(f"queries must be a string or a list of strings that is not empty, not {kind}")
     return [one_text(text, f"the query at position {i}") for i, text in enumerate(queries)]
-
-
-def _column(texts: list[str]) -> pa.LargeStringArray:
-    """Return texts as an Arrow column; ``pa.array`` would import pandas, which takes longer than many searches."""
-    data = [text.encode("utf-8", "replace") for text in texts]
-    ends = np.cumsum([0, *map(len, data)])
-    return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))

@@ -39,9 +39,9 @@ class Matches(Sequence[Match]):
         self.positions, self.similarities, self.scores = hits
 
     @property
-    def ids(self) -> list[Any]:
+    def ids(self) -> list[str | int]:
         """The ids of the documents."""
-        return [self._id(position) for position in self.positions.tolist()]
+        return self._contents.ids.take(self.positions).tolist()
 
     def to_frame(self) -> Any:
         """Return a pandas.DataFrame with a row per match and the columns of the index; pandas must be installed."""
@@ -67,16 +67,12 @@ class Matches(Sequence[Match]):
         return Match(
             position,
             float(self.similarities[item]),
-            self._id(position),
+            contents.ids[position],
             None if contents.texts is None else contents.texts[position],
             float(self.scores[item]),
             () if bm25 is None else tuple(bm25.forms[word] for word in bm25.has(self._words, position)),
             {name: column[position] for name, column in contents.columns.items()},
         )
-
-    def _id(self, position: int) -> str | int:
-        name = self._contents.ids[position]
-        return name if isinstance(name, str) else int(name)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Sequence) and not isinstance(other, str):

@@ -248,7 +248,7 @@ def _counted(source: Any, text: str | Sequence[str], tokenizer: AnyTokenizer, co
     for block in blocks(source, text=names[0], carry=names[1:], **columns):
         texts = block.texts
         if block.carried is not None:
-            rows = zip(texts.to_pylist(), *(block.carried.field(name).to_pylist() for name in names[1:]), strict=True)
+            rows = zip(texts, *(block.carried[name] for name in names[1:]), strict=True)
             texts = ["\n".join("" if part is None else str(part) for part in row) for row in rows]
         parts.append(BM25.from_texts(texts, tokenizer))
     return BM25.concatenate(parts) if parts else None

@@ -21,19 +21,26 @@ from typing import Any, BinaryIO
 
 from ..errors import CorpusError, ParasphereError
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 # By extension; word vectors are recognised by their first bytes instead.
-PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
+PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _MAGIC = (
     ("gzip", re.compile(rb"\x1f\x8b\x08")),
     ("bzip2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")),  # "BZh" alone could be a word
     ("xz", re.compile(rb"\xfd7zXZ\0")),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd")),
     ("zip", re.compile(rb"PK(\x03\x04|\x05\x06)")),
 )
 Draw = Callable[[int], bytes]  # returns at most so many bytes, none at the end
 _PIECE = 1 << 16  # compressed bytes read at a time
 _XZ_MEMORY = 1 << 29  # a header may ask for 4 GiB; the highest preset of xz needs 65 MiB
 _DAMAGE = (
-    zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error, RuntimeError, ValueError, OverflowError, MemoryError,
+    zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile, struct.error, RuntimeError, ValueError,
+    OverflowError, MemoryError,
 )  # fmt: skip
 
 
@@ -63,6 +70,7 @@ _DECODERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: _Inflate(31),
     "bzip2": bz2.BZ2Decompressor,
     "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
+    "zstd": zstd.ZstdDecompressor,  # frames that ask for a window of over 128 MiB are refused
 }
 _ZIP_DECODERS: dict[int, Callable[[], Any] | None] = {
     zipfile.ZIP_STORED: None,
@@ -141,7 +149,7 @@ class ByteReader:
         The file; None is standard input.
     where : str
         The name of the file in messages.
-    packing : {None, "gzip", "bzip2", "xz", "zip"}, default=None
+    packing : {None, "gzip", "bzip2", "xz", "zstd", "zip"}, default=None
         How it is compressed.
     member : str, default=None
         The file of a zip to read, if there are several.

@@ -8,18 +8,9 @@ from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
 from .stemming import check_language, stems
-from .strings import Strings
-from .tokens import (
-    AnyTokenizer,
-    Tokenizer,
-    WordCounter,
-    WordIds,
-    holds_lists,
-    is_column,
-    split_texts,
-    string_buffers,
-)
-from .vocabulary import DuplicateWordError, Vocabulary, first_rows
+from .strings import Strings, gather
+from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts
+from .vocabulary import DuplicateWordError, Vocabulary, first_rows, table_of
 from .word_table import HASHED
 
 __all__ = [
@@ -43,12 +34,11 @@ __all__ = [
     "distinct_words",
     "find_phrases",
     "first_rows",
-    "holds_lists",
-    "is_column",
+    "gather",
     "phrase_rows",
     "phrase_table",
     "share_without_spaces",
     "split_texts",
     "stems",
-    "string_buffers",
+    "table_of",
 ]

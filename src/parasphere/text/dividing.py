@@ -1,5 +1,6 @@
 """Words of texts, and pieces of words that a vocabulary lacks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -37,8 +38,8 @@ class DividingTokenizer:
         """Return the words of one text, undivided."""
         return self.words(text)
 
-    def split_column(self, texts: Any) -> Any:
-        """Return the words of each text as lists, undivided, as :meth:`Tokenizer.split` does."""
+    def split_column(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of each text, undivided, as :meth:`Tokenizer.split` does."""
         return self.words.split(texts)
 
     def divided(self, words: list[str]) -> list[list[str]]:

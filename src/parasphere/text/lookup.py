@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..corpus import is_tokenised
 from .dividing import PIECE, DividingTokenizer
 from .phrases import phrase_table
 from .scanning import STOP, Folding, ids_of_texts
-from .tokens import (
-    AnyTokenizer,
-    Tokenizer,
-    WordIds,
-    composed,
-    holds_lists,
-    is_column,
-    most_words,
-    readable,
-    split_texts,
-)
+from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, most_words, split_texts
 from .vocabulary import Vocabulary, utf8
 from .word_table import WordTable, ids_of_words
 
@@ -72,10 +63,10 @@ class Lookup:
 
         Parameters
         ----------
-        texts : list of str or pa.Array
-            Texts, or an Arrow column of texts or of token lists, which are looked up as they are.
+        texts : list of str, or list of list of str
+            Texts, or token lists, which are looked up as they are.
         """
-        if holds_lists(texts):
+        if is_tokenised(texts):
             return self._with_pieces(texts, self._ids_of_lists(texts))
         if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
@@ -109,8 +100,8 @@ class Lookup:
         if self._divides is None or not len(lacking):
             return found
         rows = np.unique(np.searchsorted(found.ends, lacking, side="right")).tolist()
-        some = texts.take(rows).to_pylist() if is_column(texts) else [texts[row] for row in rows]
-        lists = some if holds_lists(texts) else self._divides.split_column(some)
+        some = [texts[row] for row in rows]
+        lists = some if is_tokenised(texts) else self._divides.split_column(some)
         pieces = self._pieces_of(set(chain.from_iterable(lists)))
         kept, growth, at = [], np.zeros(len(found.ends), np.int64), 0
         for row, words in zip(rows, lists, strict=True):
@@ -138,18 +129,13 @@ class Lookup:
         ]
 
     def _ids(self, texts: Any, folding: Folding) -> WordIds:
-        texts = composed(readable(texts))
+        texts = composed(texts)
         ids, ends = np.empty(most_words(texts), np.int32), np.empty(len(texts), np.int64)
         count = ids_of_texts(texts, folding, self._table, self.hashing, ids, ends)
         return WordIds(ids[:count], ends)
 
-    def _ids_of_lists(self, lists: Any) -> WordIds:
-        """Return the ids of token lists: a list of lists, or an Arrow column."""
-        if is_column(lists):
-            tokens, begins = readable(lists.flatten()), np.asarray(lists.offsets)
-            ends = begins[1:] - begins[0]
-        else:
-            tokens, ends = list(chain.from_iterable(lists)), np.cumsum(list(map(len, lists)), dtype=np.int64)
+    def _ids_of_lists(self, lists: list[list[str]]) -> WordIds:
+        tokens, ends = list(chain.from_iterable(lists)), np.cumsum(list(map(len, lists)), dtype=np.int64)
         ids = np.empty(len(tokens), np.int32)
         # Tokens are taken as they are: a stop word among them stays.
         ids_of_words(tokens, self.vocabulary.table, self.hashing, ids)

@@ -7,7 +7,7 @@ otherwise. The pieces are put between spaces, and :class:`Tokenizer` does the re
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..corpus import one_text
 from ..errors import ParasphereError, import_extra
 from ..storage import check_types, storable
-from .tokens import Tokenizer, is_column
+from .tokens import Tokenizer
 
 Language = Literal["chinese", "japanese", "thai"]
 PAIRS = "pairs"  # of characters, with no library at all
@@ -78,12 +78,8 @@ class SegmentingTokenizer:
         """Return the words of one text."""
         return self.words(self.spaced(one_text(text, "what a SegmentingTokenizer splits")))
 
-    def split_column(self, texts: Any) -> Any:
-        """Return the words of each text as lists, as :meth:`Tokenizer.split` does."""
-        if is_column(texts):
-            import pyarrow as pa
-
-            return self.words.split(pa.array(map(self.spaced, texts.to_pylist()), pa.large_string()))
+    def split_column(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of each text, as :meth:`Tokenizer.split` does."""
         return self.words.split([self.spaced(text) for text in texts])
 
     def spaced(self, text: str) -> str:

@@ -1,113 +1,138 @@
-"""Columns of strings: the bytes of all of them in one array."""
+"""Columns of strings: many strings in one buffer, which may be mapped from a file."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..corpus import sound_strings
 from ..errors import ParasphereError
 from ..storage import check_layouts
-from .tokens import is_column, string_buffers
-from .vocabulary import utf8
 
 
 class Strings(Sequence[str]):
-    """Strings that take the room of their bytes, and can be mapped from a file.
+    """Strings as their UTF-8 bytes, end to end, and the offsets at which they begin.
 
     Parameters
     ----------
     data : (n_bytes,) uint8
-        The strings in UTF-8, end to end.
     offsets : (n + 1,) int64
-        Where each begins; the last one is where they end.
 
     Examples
     --------
-    >>> some = Strings.of(["a", "äö", ""])
-    >>> len(some), some[1], list(some.take([2, 0])), some == ["a", "äö", ""]
-    (3, 'äö', ['', 'a'], True)
+    >>> names = Strings.of(["a", "bé", ""])
+    >>> names[1], names[1:].tolist(), names.take([2, 0]).tolist()
+    ('bé', ['bé', ''], ['', 'a'])
     """
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        check_layouts({"data": data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[strings+1]"})
         self.data, self.offsets = data, offsets
 
     @classmethod
-    def of(cls, strings: Iterable[str] | Any) -> Self:
-        """Make a column of strings, or of an Arrow column; surrogates become U+FFFD."""
-        if isinstance(strings, cls):
-            return strings
-        if is_column(strings):
-            data, offsets = string_buffers(strings)
-            return cls(data[offsets[0] : offsets[-1]], offsets - offsets[0])
-        return cls(*utf8(list(strings)))
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Make a column of strings; lone surrogates become U+FFFD."""
+        texts, _ = sound_strings(list(texts))
+        joined = "".join(texts)
+        encoded = joined.encode()
+        sizes = map(len, texts) if len(encoded) == len(joined) else (len(text.encode()) for text in texts)
+        ends = np.fromiter(sizes, np.int64, len(texts)).cumsum()
+        return cls(np.frombuffer(encoded, np.uint8), np.concatenate([np.zeros(1, np.int64), ends]))
 
     @classmethod
-    def concatenate(cls, parts: Sequence["Strings"]) -> Self:
-        """Join columns, in order."""
-        starts = np.cumsum([0, *(len(part.data) for part in parts)])
-        offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=False)]
-        return cls(np.concatenate([part.data for part in parts]), np.concatenate([[0], *offsets]))
-
-    def take(self, rows: Any) -> Self:
-        """Return some of the strings: a mask, or positions."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
-        sizes = self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], sizes)
-        return type(self)(self.data[places], offsets)
-
-    def tolist(self) -> list[str]:
-        """Return the strings."""
-        data, bounds = bytes(self.data), pairwise(self.offsets.tolist())
-        if data.isascii():
-            text = data.decode()
-            return [text[begin:end] for begin, end in bounds]
-        return [data[begin:end].decode() for begin, end in bounds]
-
-    def check_ranges(self) -> None:
-        """Raise unless the strings are within the bytes: they may come from a file."""
-        offsets = self.offsets
-        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(self.data) or (offsets[1:] < offsets[:-1]).any():
-            raise ParasphereError(f"its strings do not fit their {len(self.data):,} bytes")
-
-    def check(self) -> None:
-        """Raise unless the strings are within the bytes, and UTF-8."""
-        self.check_ranges()
-        begins = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
-        try:
-            bytes(self.data).decode()
-            within = ((self.data[begins] & 0xC0) == 0x80).any()
-        except UnicodeDecodeError:
-            within = True
-        if within:
-            raise ParasphereError("its strings are not UTF-8")
+    def concatenate(cls, parts: "Sequence[Strings]") -> Self:
+        """Join columns."""
+        starts = np.cumsum([0, *(len(part._bytes()) for part in parts)], dtype=np.int64)
+        offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
+        data = [np.empty(0, np.uint8), *(part._bytes() for part in parts)]
+        return cls(np.concatenate(data), np.concatenate([np.zeros(1, np.int64), *offsets]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @overload
-    def __getitem__(self, item: int) -> str: ...
+    def __getitem__(self, at: int) -> str: ...
 
     @overload
-    def __getitem__(self, item: slice) -> list[str]: ...
+    def __getitem__(self, at: slice) -> "Strings": ...
 
-    def __getitem__(self, item: int | slice) -> str | list[str]:
-        if isinstance(item, slice):
-            return [self[i] for i in range(len(self))[item]]
-        row = range(len(self))[item]
-        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8", "replace")
+    def __getitem__(self, at: Any) -> "str | Strings":
+        if isinstance(at, slice):
+            begin, end, step = at.indices(len(self))
+            if step == 1:
+                return Strings(self.data, self.offsets[begin : max(begin, end) + 1])
+            return self.take(range(begin, end, step))
+        at = range(len(self))[at]  # raises if it is outside, and counts from the end if negative
+        return bytes(self.data[self.offsets[at] : self.offsets[at + 1]]).decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tolist())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
-        return f"Strings of {len(self):,} entries"
+        return f"Strings of {len(self):,}"
+
+    def take(self, rows: Any) -> "Strings":
+        """Return the strings at some positions, or of a mask."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        return Strings(*gather(self.data, self.offsets[:-1][rows], self.offsets[1:][rows]))
+
+    def tolist(self) -> list[str]:
+        """Return all strings."""
+        data, bounds = self._bytes().tobytes(), pairwise((self.offsets - self.offsets[0]).tolist())
+        if data.isascii():
+            text = data.decode()
+            return [text[begin:end] for begin, end in bounds]
+        return [data[begin:end].decode("utf-8", "replace") for begin, end in bounds]
+
+    def check_ranges(self) -> None:
+        """Raise unless the offsets lie within the bytes: they may come from a file."""
+        offsets = self.offsets
+        check_layouts({"data": self.data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[strings+1]"})
+        if offsets[0] < 0 or offsets[-1] > len(self.data) or (offsets[1:] < offsets[:-1]).any():
+            raise ParasphereError(f"a column of {len(self):,} strings reaches beyond its {len(self.data):,} bytes")
+
+    def check(self) -> None:
+        """Raise unless the offsets lie within the bytes, and every string is UTF-8."""
+        self.check_ranges()
+        offsets = self.offsets
+        begins = offsets[:-1][offsets[:-1] < offsets[1:]]
+        try:
+            str(memoryview(np.ascontiguousarray(self._bytes())), "utf-8")
+            sound = not ((self.data[begins] & 0xC0) == 0x80).any()  # none begins within a letter
+        except UnicodeDecodeError:
+            sound = False
+        if not sound:
+            raise ParasphereError("strings are not UTF-8")
+
+    @classmethod
+    def from_saved(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """Make a column of the arrays of a file, whose offsets are checked."""
+        strings = cls(arrays[f"{name}.bytes"], arrays[f"{name}.ends"])
+        strings.check_ranges()
+        return strings
+
+    def to_saved(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a file."""
+        return {f"{name}.bytes": self._bytes(), f"{name}.ends": self.offsets - self.offsets[0]}
+
+    def _bytes(self) -> NDArray[np.uint8]:
+        return self.data[self.offsets[0] : self.offsets[-1]]
+
+
+def gather(
+    data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Concatenate stretches of bytes; return them and the (n + 1,) offsets at which they begin.
+
+    Examples
+    --------
+    >>> data, offsets = gather(np.frombuffer(b"seaside", np.uint8), np.array([3, 0]), np.array([7, 3]))
+    >>> bytes(data), offsets
+    (b'sidesea', array([0, 4, 7]))
+    """
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins, dtype=np.int64)])
+    view = memoryview(np.ascontiguousarray(data))
+    pieces = [view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    return np.frombuffer(b"".join(pieces), np.uint8), offsets

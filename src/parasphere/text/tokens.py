@@ -1,10 +1,8 @@
-"""Tokenizers: what counts as a word, compiled, over the UTF-8 bytes of Python strings and of Arrow columns.
+"""Tokenizers: what counts as a word, compiled, over the UTF-8 bytes of Python strings.
 
 A word is a run of letters (Unicode's, with the combining marks that continue them), lower-cased one code point at a
-time exactly as Arrow's ``utf8_lower`` does it. Everything else separates words. The loop itself is
-:func:`parasphere.text.scanning.ids_of_texts`; this module prepares its tables.
-
-Texts are a list of strings, or an Arrow column of them. pyarrow is imported only where it is needed for such a column.
+time. Everything else separates words. The loop itself is :func:`parasphere.text.scanning.ids_of_texts`; this module
+prepares its tables.
 """
 
 from __future__ import annotations
@@ -15,20 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import one_text, without_surrogates
-from ..errors import CorpusError
+from ..corpus import is_tokenised, one_text, without_surrogates
 from ..storage import check_types, storable
 from .scanning import CODE_POINTS, MARK, STOP, Folding, WordCounts, find_beginnings
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @storable("tokenizer")
@@ -76,23 +70,17 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        words: list[str] = self.split([one_text(text, "what a Tokenizer splits")])[0]
-        return words
+        return self.split([one_text(text, "what a Tokenizer splits")])[0]
 
-    def split(self, texts: Any) -> Any:
-        """Return the words of each text: a list of lists, or an Arrow column of lists if the texts are a column."""
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of each text."""
         counter = WordCounter(self)
         ids, ends = counter.add(texts)
         kept = ids >= 0  # neither stop words nor runs that are too long
         offsets = np.concatenate([[0], np.cumsum(kept)])[np.concatenate([[0], ends])]
-        if not is_column(texts):
-            spelled = counter.vocabulary().words
-            each = [spelled[one] for one in ids[kept].tolist()]
-            return [each[begin:end] for begin, end in pairwise(offsets.tolist())]
-        import pyarrow as pa
-
-        words = counter.vocabulary().arrow.take(pa.array(ids[kept]))
-        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), words)
+        spelled = counter.vocabulary().words
+        words = [spelled[one] for one in ids[kept].tolist()]
+        return [words[begin:end] for begin, end in pairwise(offsets.tolist())]
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the parameters, as a saved estimator keeps them."""
@@ -160,20 +148,16 @@ class WordCounter:
         self._counts = WordCounts()
 
     def add(self, texts: Any) -> WordIds:
-        """Count the words of texts, or of a column of token lists; return their ids in the counter's vocabulary.
+        """Count the words of texts, or token lists; return their ids in the counter's vocabulary.
 
         The id of a stop word is ``STOP`` (-2), that of a run of over 1,024 bytes -1. The ids of token lists are not
         returned: there the result is empty.
         """
-        if holds_lists(texts) or not isinstance(self.tokenizer, Tokenizer):
-            lists = texts if holds_lists(texts) else split_texts(texts, self.tokenizer)
-            if is_column(lists):
-                counts = lists.flatten().value_counts()
-                self._listed.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
-            else:
-                self._listed.update(chain.from_iterable(lists))
+        if is_tokenised(texts) or not isinstance(self.tokenizer, Tokenizer):
+            lists = texts if is_tokenised(texts) else split_texts(texts, self.tokenizer)
+            self._listed.update(chain.from_iterable(lists))
             return WordIds(np.empty(0, np.int32), np.zeros(len(texts), np.int64))
-        texts = composed(readable(texts))
+        texts = composed(texts)
         ids, ends = np.empty(most_words(texts), np.int32), np.empty(len(texts), np.int64)
         ids = ids[: self._counts.add(texts, self.tokenizer.folding, ids, ends)]
         if self.tokenizer.stop_words:
@@ -209,16 +193,14 @@ class WordCounter:
         return Vocabulary.from_buffers(data, offsets, trusted=True), counts
 
 
-def split_texts(texts: Any, tokenizer: Any) -> Any:
-    """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words.
-
-    Returns a list of lists of words, or an Arrow column of such lists if the texts are a column.
-    """
+def split_texts(texts: Sequence[str], tokenizer: Any) -> list[list[str]]:
+    """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer.split(texts)
     if hasattr(tokenizer, "split_column"):  # ours too: a SegmentingTokenizer
-        return tokenizer.split_column(texts)
-    plain = texts.to_pylist() if is_column(texts) else list(map(without_surrogates, texts))
+        lists: list[list[str]] = tokenizer.split_column(texts)
+        return lists
+    plain = list(map(without_surrogates, texts))
     if hasattr(tokenizer, "encode_batch"):  # Hugging Face tokenizers
         found = [encoding.tokens for encoding in tokenizer.encode_batch(plain, add_special_tokens=False)]
     elif hasattr(tokenizer, "tokenize"):  # Hugging Face transformers
@@ -231,15 +213,7 @@ def split_texts(texts: Any, tokenizer: Any) -> Any:
     for word in chain.from_iterable(found):
         if not isinstance(word, str):
             raise TypeError(f"the tokenizer must return strings, not {word!r}, which is of type {type(word).__name__}")
-    if not is_column(texts):
-        return [list(map(without_surrogates, words)) for words in found]
-    import pyarrow as pa
-
-    from ..corpus import strings
-
-    words = strings(list(chain.from_iterable(found)))
-    offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
-    return pa.LargeListArray.from_arrays(pa.array(offsets), words)
+    return [list(map(without_surrogates, words)) for words in found]
 
 
 def _words_by(tokenizer: Callable[[str], Sequence[str]], text: str) -> list[str]:
@@ -252,38 +226,12 @@ def _words_by(tokenizer: Callable[[str], Sequence[str]], text: str) -> list[str]
         ) from None
 
 
-def is_column(texts: Any) -> bool:
-    """Tell whether texts, or token lists, are an Arrow column rather than a list."""
-    return hasattr(texts, "__arrow_c_array__")
+def most_words(texts: Sequence[str]) -> int:
+    """Return how many words some texts can have at most: every other character may be a word."""
+    return (sum(map(len, texts)) + len(texts)) // 2 + 1
 
 
-def holds_lists(texts: Any) -> bool:
-    """Tell whether a column is one of token lists."""
-    if not is_column(texts):
-        return False
-    import pyarrow as pa
-
-    return bool(pa.types.is_large_list(texts.type))
-
-
-def readable(texts: Any) -> Any:
-    """Return texts that compiled code can read: a column as large strings, whose bytes are checked to be there."""
-    if not is_column(texts):
-        return texts
-    import pyarrow as pa
-
-    texts = texts if pa.types.is_large_string(texts.type) else texts.cast(pa.large_string())
-    string_buffers(texts)
-    return texts
-
-
-def most_words(texts: Any) -> int:
-    """Return how many words some texts can have at most: every other byte may be a word."""
-    size = texts.nbytes if is_column(texts) else sum(map(len, texts))
-    return (int(size) + len(texts)) // 2 + 1
-
-
-def composed(texts: Any) -> Any:
+def composed(texts: Sequence[str]) -> Sequence[str]:
     r"""Return texts in Unicode's composed form (NFC), in which vocabularies are written.
 
     "é" may also be written as "e" and an accent, as in files of macOS or text from PDF. Only texts with a letter or
@@ -294,24 +242,12 @@ def composed(texts: Any) -> Any:
     >>> composed(["cafe\u0301"]) == ["caf\u00e9"]
     True
     """
-    listed = not is_column(texts)
-    if listed and all(map(str.isascii, texts)):
+    if all(map(str.isascii, texts)):
         return texts
     found = np.empty(len(texts), np.uint8)
     if not find_beginnings(texts, _may_change(), found):
         return texts
-    if listed:
-        return [unicodedata.normalize("NFC", text) if may else text for text, may in zip(texts, found, strict=True)]
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    mask = pa.array(found.astype(bool))
-    try:
-        given = texts.filter(mask).to_pylist()
-    except UnicodeDecodeError:  # a column of another library that is no UTF-8
-        return texts
-    normal = [unicodedata.normalize("NFC", text) for text in given]
-    return texts if normal == given else pc.replace_with_mask(texts, mask, pa.array(normal, texts.type))
+    return [unicodedata.normalize("NFC", text) if may else text for text, may in zip(texts, found, strict=True)]
 
 
 @lru_cache
@@ -326,23 +262,6 @@ def _may_change() -> NDArray[np.uint8]:
     table[0xEF, 0xA4:0xAE] = 1  # Chinese characters and Hebrew letters that others replaced
     table[0xF0, [0x91, 0xAF]] = 1  # further Indian scripts; Chinese characters that others replaced
     return table.ravel()
-
-
-def string_buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return a string column's bytes and its (n + 1,) offsets into them, without a copy where Arrow allows it."""
-    import pyarrow as pa
-
-    if not pa.types.is_large_string(column.type):
-        column = column.cast(pa.large_string())
-    _, offsets, data = column.buffers()
-    if len(column) == 0 or offsets is None:
-        return np.empty(0, np.uint8), np.zeros(1, np.int64)
-    begins = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    # Arrow does not check columns that other libraries hand over, and compiled code relies on them.
-    if begins[0] < 0 or begins[-1] > len(text) or (begins[1:] < begins[:-1]).any():
-        raise CorpusError(f"a column of {len(column):,} texts reaches beyond its {len(text):,} bytes: it is damaged")
-    return text, begins
 
 
 @lru_cache
@@ -364,7 +283,7 @@ def _fold_table(lowercase: bool, digits: bool, english: bool) -> NDArray[np.uint
 
 @lru_cache
 def _code_points() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return every code point, its lower case as Arrow has it, and the two letters of its general category."""
+    """Return every code point, its lower case, and the two letters of its general category."""
     codes = np.arange(CODE_POINTS, dtype=np.uint32)
     # Surrogates have no UTF-8 form; they are replaced by NUL, which is not a letter either.
     assigned = np.where((codes >= 0xD800) & (codes <= 0xDFFF), np.uint32(0), codes)
@@ -372,6 +291,6 @@ def _code_points() -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.u
     lowered = codes.copy()
     categories = np.frombuffer("".join(map(unicodedata.category, text)).encode(), np.uint8).reshape(-1, 2)
     capital = (categories[:, 0] == ord("L")) & ((categories[:, 1] == ord("u")) | (categories[:, 1] == ord("t")))
-    # One code point each: Arrow leaves out the dot that Python adds to the small letter of U+0130.
+    # One code point each, without the dot that Python adds to the small letter of U+0130.
     lowered[capital] = [ord(text[code].lower()[0]) for code in np.flatnonzero(capital).tolist()]
     return codes, lowered, categories[:, 0], categories[:, 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from ..corpus import one_text, without_surrogates
 from ..errors import VectorsError
 from ..storage import check_layouts, storable
 from .word_table import WordTable, ids_of_words
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class DuplicateWordError(VectorsError):
@@ -54,7 +51,7 @@ class Vocabulary:
 
     @classmethod
     def from_buffers(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, trusted: bool = False) -> Self:
-        """Make a vocabulary of words that are concatenated in one buffer (Arrow's layout).
+        """Make a vocabulary of words that are concatenated in one buffer.
 
         Parameters
         ----------
@@ -115,13 +112,6 @@ class Vocabulary:
             text = data.decode()
             return [text[begin:end] for begin, end in bounds]
         return [data[begin:end].decode() for begin, end in bounds]
-
-    @property
-    def arrow(self) -> pa.LargeStringArray:
-        """All words as an Arrow column that shares the memory of this vocabulary."""
-        import pyarrow as pa
-
-        return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self.data))
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes that the layouts of a saved estimator may refer to."""

@@ -6,10 +6,10 @@ each of unit length, are joined with weights ``sqrt(1 - a)`` and ``sqrt(a)``, so
 ``1 - a`` and ``a``.
 """
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
@@ -113,9 +113,9 @@ def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows,
 
 def texts_at(blocks: list[Block], indices: NDArray[Any]) -> list[str]:
     """Return the texts at some indices of a corpus; token lists are joined by spaces."""
-    column = pa.chunked_array([block.texts for block in blocks])
-    texts = column.take(pa.array(np.asarray(indices, np.int64))).to_pylist()
-    return [text if isinstance(text, str) else " ".join(text) for text in texts]
+    texts = list(chain.from_iterable(block.texts for block in blocks))
+    chosen = [texts[index] for index in indices.tolist()]
+    return [text if isinstance(text, str) else " ".join(text) for text in chosen]
 
 
 def _reciprocal_rank(scores: NDArray[Any]) -> float:

@@ -30,7 +30,7 @@ def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Tab
 
 def _plain(column: Any) -> list[Any]:
     """Return the values of a column as Python's own."""
-    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)  # of Arrow
 
 
 def _missing(value: Any) -> bool:

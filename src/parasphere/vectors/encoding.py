@@ -125,6 +125,5 @@ def plain_texts(held: list[Block]) -> list[str]:
     """Return the texts of blocks; tokens are joined by spaces."""
     texts: list[str] = []
     for block in held:
-        items = block.texts.to_pylist()
-        texts += [" ".join(tokens) for tokens in items] if block.tokenised else items
+        texts += map(" ".join, block.texts) if block.tokenised else block.texts
     return texts

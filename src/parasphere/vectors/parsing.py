@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import text
 from .._kernels import scan_binary as scan_binary
 from .._kernels import scan_text as scan_text
 
@@ -102,13 +103,7 @@ def gather(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> tuple[NDArray[
         return codes[:0], np.zeros(1, np.int64)
     if (spans[1:, 0] == spans[:-1, 1]).all():  # they are contiguous already
         return codes[spans[0, 0] : spans[-1, 1]], np.append(spans[:, 0], spans[-1, 1]) - spans[0, 0]
-    import pyarrow as pa
-
-    ends = spans[:, :2].ravel()  # of words, at even indices, and of what lies between them
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes)]
-    pieces = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
-    _, offsets, data = pieces.take(pa.array(np.arange(0, len(ends), 2))).buffers()
-    return np.frombuffer(data or b"", np.uint8), np.frombuffer(offsets, np.int64)
+    return text.gather(codes, spans[:, 0], spans[:, 1])
 
 
 def most_rows(size: int, dim: int) -> int:

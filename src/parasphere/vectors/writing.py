@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import orjson
 from numpy.typing import NDArray
 
 from ..errors import VectorsError
@@ -27,14 +26,14 @@ def write(
     >>> path = Path(tempfile.mkdtemp(), "tiny.vec")
     >>> write(path, Vocabulary(["sea", "lake"]), np.array([[0.6, 0.8], [0, 1]], np.float32), np.array([5.0, 0.1]))
     >>> path.read_text()
-    '2 2\nsea 3 4\nlake 0 0.1\n'
+    '2 2\nsea 3.0 4.0\nlake 0.0 0.1\n'
     """
     formatted = _FORMATS.get(path.suffix.lower())
     if formatted is None:
         raise VectorsError(f"{path}: the name must end in .txt or .vec (word2vec text) or .bin (word2vec binary).")
     _check_words(vocabulary, path)
     n, dim = matrix.shape
-    step = max(1, _NUMBERS // dim)
+    step, words = max(1, _NUMBERS // dim), vocabulary.words
     with (
         replacing(path) as part,
         part.open("wb") as file,
@@ -45,8 +44,8 @@ def write(
             rows = slice(begin, begin + step)
             # Rounding must not make the largest float32 infinite.
             values = np.clip(matrix[rows] * norms[rows, None], -_LARGEST, _LARGEST).astype(np.float32)
-            file.write(_lines(vocabulary.arrow[rows], formatted(values)))
-            file.write(b"\n")  # after binary rows too, as the first word2vec did
+            for word, row in zip(words[rows], values, strict=True):
+                file.write(b"%b %b\n" % (word.encode(), formatted(row)))  # binary rows end so too, as in word2vec's
             advance(len(values))
 
 
@@ -61,35 +60,17 @@ def _check_words(vocabulary: Vocabulary, path: Path) -> None:
         )
 
 
-def _text(values: NDArray[np.float32]) -> pa.LargeBinaryArray:
-    """Format the numbers of each row (n, dim) with the fewest digits that give the same float32 again."""
-    flat = values.ravel()
-    numbers = pa.array(flat).cast(pa.large_string())
+def _text(row: NDArray[np.float32]) -> bytes:
+    """Format numbers, (dim,), with the fewest digits that give the same float32 again."""
+    numbers = orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)
     # Most programs read a double and round it to float32; rounding twice can, very rarely, give another number.
-    same = numbers.cast(pa.float64()).to_numpy().astype(np.float32) == flat
-    if not same.all():
-        numbers = pc.if_else(same, numbers, pa.array(flat.astype(np.float64)).cast(pa.large_string()))
-    return _join(numbers, np.arange(0, len(flat) + 1, values.shape[1]), " ").cast(pa.large_binary())
+    if (np.array(orjson.loads(numbers), np.float64).astype(np.float32) != row).any():
+        numbers = orjson.dumps(row.astype(np.float64), option=orjson.OPT_SERIALIZE_NUMPY)
+    return numbers[1:-1].replace(b",", b" ")
 
 
-def _binary(values: NDArray[np.float32]) -> pa.LargeBinaryArray:
-    """Return the bytes of each row (n, dim)."""
-    raw = pa.py_buffer(np.ascontiguousarray(values, "<f4"))
-    rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(4 * values.shape[1]), len(values), [None, raw])
-    return rows.cast(pa.large_binary())
-
-
-def _lines(words: pa.LargeStringArray, numbers: pa.LargeBinaryArray) -> pa.Buffer:
-    """Put each word before its numbers, and newlines between the rows."""
-    space = pa.scalar(b" ", pa.large_binary())
-    lines = pc.binary_join_element_wise(words.cast(pa.large_binary()), numbers, space)
-    return _join(lines, np.array([0, len(lines)]), b"\n")[0].as_buffer()
-
-
-def _join(pieces: pa.Array, offsets: NDArray[np.int64], between: str | bytes) -> pa.Array:
-    """Join the pieces from each offset to the next."""
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pieces)
-    return pc.binary_join(lists, pa.scalar(between, pieces.type))
+def _binary(row: NDArray[np.float32]) -> bytes:
+    return row.astype("<f4").tobytes()
 
 
 _FORMATS = {".txt": _text, ".vec": _text, ".bin": _binary}
