@@ -231,15 +231,18 @@ class BM25:
         norms = np.sqrt(np.bincount(query, counts * idf**2, minlength=len(queries)))
         return QueryTerms(_starts(query, len(queries))[1:], words.astype(np.int32), counts * idf / norms[query])
 
-    def has(self, words: NDArray[np.int32], position: int) -> list[int]:
-        """Return which of some words a document has."""
-        found = []
+    def shared(self, words: NDArray[np.int32], positions: NDArray[np.int64]) -> list[tuple[str, ...]]:
+        """Return which of some words each of some documents has, in the forms to be shown."""
+        found: list[list[str]] = [[] for _ in positions]
         for word in words.tolist():
             own = self.documents[self.starts[word] : self.starts[word + 1]]
-            place = int(np.searchsorted(own, position))
-            if place < len(own) and own[place] == position:
-                found.append(word)
-        return found
+            places = np.searchsorted(own, positions)
+            has = places < len(own)
+            has[has] = own[places[has]] == positions[has]
+            form = self.forms[word]
+            for place in np.flatnonzero(has).tolist():
+                found[place].append(form)
+        return list(map(tuple, found))
 
     def scores(self, terms: QueryTerms) -> NDArray[np.float32]:
         """Return the scores of all documents, (n_queries, n_docs)."""

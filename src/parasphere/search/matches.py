@@ -1,6 +1,6 @@
 """The hits of a search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -61,18 +61,29 @@ class Matches(Sequence[Match]):
 
     def __getitem__(self, item: int | slice) -> Match | list[Match]:
         if isinstance(item, slice):
-            return [self[i] for i in range(len(self))[item]]
-        position = int(self.positions[item])
-        contents, bm25 = self._contents, self._contents.bm25
-        return Match(
-            position,
-            float(self.similarities[item]),
-            contents.ids[position],
-            None if contents.texts is None else contents.texts[position],
-            float(self.scores[item]),
-            () if bm25 is None else tuple(bm25.forms[word] for word in bm25.has(self._words, position)),
-            {name: column[position] for name, column in contents.columns.items()},
+            return self._made(item)
+        place = range(len(self))[item]  # raises if it is outside, and counts from the end if negative
+        return self._made(slice(place, place + 1))[0]
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self._made(slice(None)))
+
+    def _made(self, some: slice) -> list[Match]:
+        positions, contents = self.positions[some], self._contents
+        texts, bm25 = contents.texts, contents.bm25
+        names = list(contents.columns)
+        values = zip(*(contents.columns[name].take(positions).tolist() for name in names), strict=True)
+        rows = zip(
+            positions.tolist(),
+            self.similarities[some].tolist(),
+            contents.ids.take(positions).tolist(),
+            [None] * len(positions) if texts is None else texts.take(positions).tolist(),
+            self.scores[some].tolist(),
+            [()] * len(positions) if bm25 is None else bm25.shared(self._words, positions),
+            (dict(zip(names, row, strict=True)) for row in values) if names else ({} for _ in positions),
+            strict=True,
         )
+        return [Match(*row) for row in rows]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Sequence) and not isinstance(other, str):
