@@ -53,7 +53,7 @@ def blocks() -> list[tuple[str, str, str]]:
         ("docs/index.md", "choice", _choice()),
         ("docs/index.md", "speed", _speeds(_result("text"))),
         ("docs/classify.md", "accuracy", _accuracies()),
-        ("docs/search.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
+        ("docs/deduplicate.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
         ("docs/topics.md", "topics", _topics(_result("topics"))),
     ]
 
