@@ -68,7 +68,6 @@ def _summary(ranks: np.ndarray) -> dict[str, float]:
 def report(result: dict[str, Any]) -> str:
     """Return the result as Markdown."""
     rows = [[name, f"{each['mrr']:.3f}", f"{each['error']:.3f}"] for name, each in result["rows"].items()]
-    return (
-        f"{result['packages']:,} descriptions of packages, found by their titles: mean reciprocal rank.\n\n"
-        + table(["", "mean reciprocal rank", "standard error"], rows)
+    return f"{result['packages']:,} descriptions of packages, found by their titles: mean reciprocal rank.\n\n" + table(
+        ["", "mean reciprocal rank", "standard error"], rows
     )
