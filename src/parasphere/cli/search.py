@@ -1,96 +1,78 @@
 """The commands of search: index, search, duplicates."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.table import Table
-from typer import Argument, Option
+import click
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, out, print_json, reading, say, styled
+from .common import BOLD, DIM, documents, load_encoder, print_json, read_blocks, reading, say, show, show_table
 
 if TYPE_CHECKING:
     from ..model import Match
 
-SHOWN = 160  # characters of a text in a table
+SHOWN = 200  # characters of a text in a table that is not cut at the width of a terminal
 PAIRS = 100  # pairs of duplicates in a table
 
 
-def add_search_commands(app: typer.Typer) -> None:
-    """Register every command of this module."""
-    for command in (index, search, duplicates):
-        app.command()(command)
-
-
+@click.command()
+@options.model
+@options.corpus
+@options.out("INDEX", "Folder to write.")
+@options.reading(options.id)
+@options.threads
+@options.moved_vectors
+@options.as_json
 def index(
-    model: options.Model,
-    corpus: options.Corpus,
-    folder: Annotated[Path, Option("--out", "-o", metavar="INDEX", help="Folder to write.")],
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    no_texts: Annotated[bool, Option("--no-texts", help="Do not keep the texts: results have ids alone.")] = False,
-    no_words: Annotated[bool, Option("--no-words", help="Do not keep the words: search by vectors alone.")] = False,
-    half: Annotated[bool, Option("--half", help="Keep vectors in half precision: less room, three digits.")] = False,
-    graph: Annotated[
-        bool, Option("--graph", help="Also prepare 'parasphere search --approximate': minutes per million texts.")
-    ] = False,
-    threads: options.Threads = 1,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
+    model: Path, corpus: Path, out: Path, id: str | None, threads: int, vectors: str | None, as_json: bool,
+    **columns: Any,
+) -> None:  # fmt: skip
     """Read a corpus once, so that 'parasphere search' finds its texts at once.
 
     \b
     Examples:
         parasphere index model texts.txt --out index
         parasphere index model news.csv --text-column body --id-column id --out index
+
+    Smaller indexes, and graphs for --approximate, are made in Python: SphericalParagraphModel.index.
     """
-    from ..estimator import SphericalParagraphModel
+    from ..search import Index
     from ..storage import check_target
 
-    check_target(folder, "index")  # before the work rather than after it
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
-    estimator.n_jobs = threads
+    check_target(out, "index")  # before the work rather than after it
+    made = Index.empty(load_encoder(model, vectors, threads))
     with reading("reading", corpus) as at:
-        made = estimator.index(
-            documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
-            words=not no_words, text=text_column, encoding=encoding, format=format, null=null, progress=at,
-        )  # fmt: skip
-    if graph:
-        made.make_graph()
-    made.save(folder)
-    facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(folder)}
-    say(facts, as_json, f"{len(made):,} documents written to {folder}")
+        made.add(documents(corpus), id, progress=at, **columns)
+    made.save(out)
+    facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(out)}
+    say(facts, as_json, f"{len(made):,} documents written to {out}")
 
 
+@click.command()
+@click.argument("index", type=options.PATH, help="The folder of an index, written by 'parasphere index'.")
+@click.argument("query", required=False, help="The text to search for.")
+@click.option(
+    "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), ..."
+)
+@click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Number of documents.")
+@click.option(
+    "--weight",
+    type=click.FloatRange(0, 1),
+    help="Weight of words: 0 for vectors alone, 1 for words alone.  [default: found]",
+)
+@options.flag("--approximate", help="Look at some candidates only: for indexes with a graph (Index.make_graph).")
+@options.text
+@options.threads
+@options.moved_vectors
+@options.as_json
 def search(
-    folder: Annotated[Path, Argument(metavar="INDEX", help="The folder of an index, written by 'parasphere index'.")],
-    query: Annotated[str | None, Argument(help="The text to search for.")] = None,
-    queries: Annotated[
-        Path | None, Option("--queries", metavar="FILE", help="A file of queries instead: .txt (one per line), ...")
-    ] = None,
-    k: Annotated[int, Option("-k", min=1, help="Number of documents.")] = 10,
-    weight: Annotated[
-        float | None,
-        Option(min=0.0, max=1.0, help="Weight of words: 0 for vectors alone, 1 for words alone. (default: found)"),
-    ] = None,
-    approximate: Annotated[
-        bool, Option("--approximate", help="Look at some candidates only: for indexes made with --graph.")
-    ] = False,
-    text_column: options.TextColumn = "text",
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    threads: options.Threads = 1,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
+    index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, approximate: bool, text: str,
+    threads: int, vectors: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """List the documents of an index that answer a query best, by meaning and by words.
+
+    The similarity is the cosine of meanings, 1 for the same; the score puts similarity and words together.
 
     \b
     Examples:
@@ -102,58 +84,56 @@ def search(
 
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
-    loaded = Index.load(folder, vectors=vectors)
+    loaded = Index.load(index, vectors=vectors)
     if approximate and loaded.graph is None:
         raise ParasphereError(
-            f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
-            "option, or make the index with 'parasphere index ... --graph'."
+            f"{index} has no graph for --approximate, and making one takes longer than an exact search: omit the "
+            "option, or make one in Python (Index.make_graph) and save the index."
         )
-    if query is not None:
-        matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
-        if as_json:
-            print_json([match._asdict() for match in matches])
-        elif not matches:
-            out.print("nothing: no word of the query is known")
-        else:
-            out.print(_table(matches))
-            out.print(
-                "similarity: cosine of meanings, 1 for the same; score: similarity and words together", style="dim"
-            )
-    elif queries is not None:
-        texts = _read_queries(queries, text=text_column, encoding=encoding, format=format, null=null)
-        results = zip(texts, loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads), strict=True)
-        if as_json:
-            print_json([
-                {"query": text, "matches": [match._asdict() for match in matches]} for text, matches in results
-            ])  # fmt: skip
-            return
-        for text, matches in results:
-            out.print(styled((text[:SHOWN], "bold")))
-            out.print(_table(matches) if matches else "nothing: no word of it is known")
+    texts = [query] if query is not None else _read_queries(queries, text)
+    found = loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads)
+    if as_json:
+        hits = [[match._asdict() for match in matches] for matches in found]
+        several = [{"query": asked, "matches": matches} for asked, matches in zip(texts, hits, strict=True)]
+        print_json(several if queries is not None else hits[0])
+        return
+    for asked, matches in zip(texts, found, strict=True):
+        if queries is not None:
+            show((asked[:SHOWN], BOLD))
+        _print_matches(matches)
 
 
-def _read_queries(path: Path, **columns: Any) -> list[str]:
-    from ..corpus import blocks
-
-    texts = [text for block in blocks(documents(path), **columns) for text in block.texts.to_pylist()]
+def _read_queries(path: Path | None, column: str) -> list[str]:
+    assert path is not None
+    texts = [text for block in read_blocks(path, text=column) for text in block.texts.to_pylist()]
     if not texts:
         raise ParasphereError(f"{path} holds no queries; one per line is needed.")
     return texts
 
 
-def duplicates(
-    corpus: options.Corpus,
-    threshold: Annotated[
-        float, Option(help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.")
-    ] = 0.6,
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    tokenizer: options.Tokens = None,
-    as_json: options.AsJson = False,
-) -> None:
+def _print_matches(matches: "list[Match]") -> None:
+    if not matches:
+        show("nothing: no word of the query is known")
+        return
+    show_table(["score", "similarity", "document", "text"], [
+        (f"{match.score:.3f}", f"{match.similarity:.3f}", match.id or "", (match.text or "")[:SHOWN])
+        for match in matches
+    ])  # fmt: skip
+
+
+@click.command()
+@options.corpus
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.6,
+    show_default=True,
+    help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
+)
+@options.reading(options.id)
+@options.tokenizer
+@options.as_json
+def duplicates(corpus: Path, threshold: float, tokenizer: str | None, as_json: bool, **columns: Any) -> None:
     """List all pairs of texts that share most of their words, the most similar first.
 
     \b
@@ -161,45 +141,21 @@ def duplicates(
         parasphere duplicates texts.txt
         parasphere duplicates news.csv --id-column id --threshold 0.9 --json
     """
-    from ..corpus import blocks
     from ..search import duplicates as find
 
-    with reading("reading", corpus) as at:
-        held = list(
-            blocks(
-                documents(corpus),
-                text=text_column,
-                id=id_column,
-                encoding=encoding,
-                format=format,
-                null=null,
-                progress=at,
-            )
-        )
-    texts = [text for block in held for text in block.texts.to_pylist()]
+    held = read_blocks(corpus, **columns)
+    texts = [str(text) for block in held for text in block.texts.to_pylist()]
     ids = [name for block in held if block.ids is not None for name in map(str, block.ids.to_pylist())]
     pairs = find(held, threshold, tokenizer=options.tokenizer_named(tokenizer))
     if as_json:
         named = [{"first_id": ids[pair.first], "second_id": ids[pair.second]} if ids else {} for pair in pairs]
         print_json([pair._asdict() | names for pair, names in zip(pairs, named, strict=True)])
         return
-    table = Table("similarity", "documents", "texts", box=None)
+    rows: list[tuple[str, str, str]] = []
     for pair in pairs[:PAIRS]:
-        one, other = (ids[i] if ids else f"{i + 1:,}" for i in (pair.first, pair.second))
-        shown = [_start(str(texts[i])) for i in (pair.first, pair.second)]
-        table.add_row(f"{pair.similarity:.3f}", f"{one}\n{other}", "\n".join(shown))
-    if pairs:
-        out.print(table)
+        for cell, i in ((f"{pair.similarity:.3f}", pair.first), ("", pair.second)):
+            rows.append((cell, ids[i] if ids else f"{i + 1:,}", texts[i][:SHOWN]))
+    if rows:
+        show_table(["similarity", "document", "text"], rows)
     more = f", of which the first {PAIRS:,} are shown; --json writes all" if len(pairs) > PAIRS else ""
-    out.print(f"{len(pairs):,} pairs among {len(texts):,} documents{more}", style="dim")
-
-
-def _table(matches: "list[Match]") -> Table:
-    table = Table("score", "similarity", "document", "text", box=None)
-    for match in matches:
-        table.add_row(f"{match.score:.3f}", f"{match.similarity:.3f}", match.id or "", _start(match.text or ""))
-    return table
-
-
-def _start(text: str) -> str:
-    return " ".join(text.split())[:SHOWN]
+    show((f"{len(pairs):,} pairs among {len(texts):,} documents{more}", DIM))
