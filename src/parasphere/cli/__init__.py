@@ -9,7 +9,7 @@ import click
 from .. import __version__
 from ..errors import MissingExtraError
 from . import options
-from .common import complain, print_json, quiet, shown_warnings
+from .common import complain, print_json, quiet, show, shown_warnings
 from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
@@ -56,7 +56,7 @@ def main() -> None:
     except click.UsageError as error:
         complain("error", error.format_message())
         if error.ctx is not None:
-            complain("help", f"{error.ctx.command_path} --help")
+            show(f"Try '{error.ctx.command_path} --help'.", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(130)  # Ctrl-C
@@ -71,7 +71,7 @@ def main() -> None:
 @click.command()
 @options.out("FILE", "The map to write: .png, .svg or .pdf.  [default: map.png]", required=False)
 def demo(out: Any) -> None:
-    """Fit the model to texts that come with the library, in seconds, and show the results.
+    """Fit a model to texts that come with the library; show results.
 
     \b
     Examples:
@@ -88,7 +88,9 @@ def demo(out: Any) -> None:
 @click.command()
 @options.as_json
 def doctor(as_json: bool) -> None:
-    """Say what is installed and cached, and try it; the exit code is 1 if something is wrong.
+    """Say what is installed and cached, and try it.
+
+    The exit code is 1 if something is wrong.
 
     \b
     Examples:

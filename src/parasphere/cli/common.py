@@ -37,7 +37,7 @@ quiet = ContextVar("quiet", default=False)  # whether this command shows no prog
 
 def show(*parts: Cell, err: bool = False) -> None:
     """Print a line of text, pieces of it with a style; colours only on a terminal, and not if NO_COLOR is set."""
-    _echo("".join(click.style(visible(text), **style) for text, style in map(_cell, parts)), err)
+    _echo("".join(_styled(visible(text), style) for text, style in map(_cell, parts)), err)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
@@ -54,7 +54,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         line, left = "", room
         for (text, style), width in zip(row, widths, strict=True):
             text = text if left is None else _cut(text, left)
-            line += click.style(text, **style) + " " * (width - _width(text)) + GAP
+            line += _styled(text, style) + " " * (width - _width(text)) + GAP
             left = None if left is None else max(0, left - width - len(GAP))
         _echo(line.rstrip())
 
@@ -167,6 +167,10 @@ def encoder_facts(encoder: "Encoder") -> dict[str, Any]:
 
 def _cell(cell: Cell) -> tuple[str, Style]:
     return (cell, {}) if isinstance(cell, str) else cell
+
+
+def _styled(text: str, style: Style) -> str:
+    return click.style(text, **style) if style else text
 
 
 def _echo(line: str, err: bool = False) -> None:

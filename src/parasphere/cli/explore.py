@@ -59,9 +59,9 @@ def explore(
     model: Path, corpus: Path | None, compare: Path | None, n_topics: int | None, work: Path | None, port: int,
     browser: bool, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
-    """Explore texts on a map in the browser: search, read, select and export them.
+    """Explore texts on a map in the browser.
 
-    Only this machine can open the page, and nothing is fetched from elsewhere.
+    Search, read, select and export them. Only this machine can open the page, and nothing is fetched from elsewhere.
 
     \b
     Examples:

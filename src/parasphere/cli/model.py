@@ -121,7 +121,7 @@ def _general_encoder(vectors: str | None) -> "Encoder":
 @options.moved_vectors
 @options.as_json
 def explain(model: Path, text: str, vectors: str | None, as_json: bool) -> None:
-    """Show how much each word, and the corpus, contributes to the direction of a text.
+    """Show what each word contributes to the direction of a text.
 
     \b
     Examples:
@@ -154,7 +154,7 @@ def _print_shares(explanation: "Explanation") -> None:
 @options.moved_vectors
 @options.as_json
 def info(model: Path, vectors: str | None, as_json: bool) -> None:
-    """Describe a saved model; 'parasphere doctor' describes the installation.
+    """Describe a saved model.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ def index(
     model: Path, corpus: Path, out: Path, id: str | None, threads: int, vectors: str | None, as_json: bool,
     **columns: Any,
 ) -> None:  # fmt: skip
-    """Read a corpus once, so that 'parasphere search' finds its texts at once.
+    """Read a corpus once, for 'parasphere search'.
 
     \b
     Examples:
@@ -70,9 +70,9 @@ def search(
     index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, approximate: bool, text: str,
     threads: int, vectors: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """List the documents of an index that answer a query best, by meaning and by words.
+    """List the documents that answer a query best.
 
-    The similarity is the cosine of meanings, 1 for the same; the score puts similarity and words together.
+    They are found by meaning and by words. The similarity is the cosine of meanings, 1 for the same; the score puts similarity and words together.
 
     \b
     Examples:
@@ -134,7 +134,9 @@ def _print_matches(matches: "list[Match]") -> None:
 @options.tokenizer
 @options.as_json
 def duplicates(corpus: Path, threshold: float, tokenizer: str | None, as_json: bool, **columns: Any) -> None:
-    """List all pairs of texts that share most of their words, the most similar first.
+    """List all pairs of texts that share most of their words.
+
+    The most similar are first, with the beginning of one of the two texts.
 
     \b
     Examples:
@@ -151,11 +153,11 @@ def duplicates(corpus: Path, threshold: float, tokenizer: str | None, as_json: b
         named = [{"first_id": ids[pair.first], "second_id": ids[pair.second]} if ids else {} for pair in pairs]
         print_json([pair._asdict() | names for pair, names in zip(pairs, named, strict=True)])
         return
-    rows: list[tuple[str, str, str]] = []
-    for pair in pairs[:PAIRS]:
-        for cell, i in ((f"{pair.similarity:.3f}", pair.first), ("", pair.second)):
-            rows.append((cell, ids[i] if ids else f"{i + 1:,}", texts[i][:SHOWN]))
-    if rows:
-        show_table(["similarity", "document", "text"], rows)
+    names = ids or [f"{i + 1:,}" for i in range(len(texts))]
+    if pairs:
+        show_table(["similarity", "first", "second", "text"], [
+            (f"{pair.similarity:.3f}", names[pair.first], names[pair.second], texts[pair.first][:SHOWN])
+            for pair in pairs[:PAIRS]
+        ])  # fmt: skip
     more = f", of which the first {PAIRS:,} are shown; --json writes all" if len(pairs) > PAIRS else ""
     show((f"{len(pairs):,} pairs among {len(texts):,} documents{more}", DIM))

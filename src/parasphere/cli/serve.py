@@ -78,9 +78,9 @@ def serve(
     api_key_file: Path | None, max_body: float, max_texts: int, max_length: int, max_waiting: int, timeout: float,
     grace: int,
 ) -> None:  # fmt: skip
-    """Serve a model over HTTP: vectors, search, explanations, topics (extra 'serve').
+    """Serve a model over HTTP (extra 'serve').
 
-    Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base URL. /docs describes all endpoints.
+    Vectors, search, explanations and topics. Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base URL. /docs describes all endpoints.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ def topics(
     corpus: Path, n_topics: int | None, out: Path | None, picture: Path | None, model: Path | None, as_json: bool,
     **columns: Any,
 ) -> None:  # fmt: skip
-    """Find the topics of a corpus, and print them in their own words.
+    """Find the topics of a corpus, in its own words.
 
     'parasphere explore' shows them on a map in the browser.
 
@@ -69,7 +69,7 @@ def _print(found: Any, as_json: bool) -> None:
         print_json({"texts": n_texts, "apart": apart, "topics": rows})
         return
     show_table(["topic", "texts", "words", "a typical text"], [
-        (str(topic), f"{size:,}", (", ".join(words[:6]), BOLD), (texts[0][:SHOWN] if texts else "", DIM))
+        (str(topic), f"{size:,}", (", ".join(words[:5]), BOLD), (texts[0][:SHOWN] if texts else "", DIM))
         for topic, (size, words, texts) in enumerate(topics)
     ])  # fmt: skip
     show(f"{n_texts:,} texts; {apart:,} belong to no topic.")

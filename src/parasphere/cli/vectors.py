@@ -39,7 +39,7 @@ def vectors(
     source: str, nearest: tuple[str, ...], k: int, out: Path | None, keep: Path | None, corpus: Path | None, text: str,
     tokenizer: str | None, member: str | None, skip_bad_rows: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Describe word vectors, list neighbours, or write them in another format.
+    """Describe word vectors, list neighbours, or convert them.
 
     A folder loads instantly; files are for other programs.
 
