@@ -45,9 +45,8 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 
     Whitespace in a cell, such as the end of a line, is printed as one space.
     """
-    table = [[(" ".join(visible(text).split()), style) for text, style in map(_cell, row)] for row in rows]
-    if header:
-        table.insert(0, [(name, DIM) for name in header])
+    lines: list[Sequence[Cell]] = [[(name, DIM) for name in header], *rows] if header else list(rows)
+    table = [[(" ".join(visible(text).split()), style) for text, style in map(_cell, row)] for row in lines]
     widths = [max(map(_width, column)) for column in zip(*((text for text, _ in row) for row in table), strict=True)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in table:
@@ -170,7 +169,7 @@ def _cell(cell: Cell) -> tuple[str, Style]:
 
 
 def _styled(text: str, style: Style) -> str:
-    return click.style(text, **style) if style else text
+    return click.style(text, **style) if style and text else text
 
 
 def _echo(line: str, err: bool = False) -> None:

@@ -123,7 +123,7 @@ def _print_findings(vectors: WordVectors, corpus: datasets.Dataset) -> None:
         "SPM and BM25 together, as model.index does": [names.index(one.id) for (one,) in index.search(queries, 1)],
     }
     show(f"How often does the first sentence of a docstring find the rest of it before {len(names) - 1:,} others?")
-    show_table([], [(f"  {name}", f"{np.mean(found == own):.1%}") for name, found in best.items()])
+    show_table([], [(name, f"{np.mean(found == own):.1%}") for name, found in best.items()])
 
 
 def _best(queries: Any, texts: Any) -> NDArray[np.int64]:

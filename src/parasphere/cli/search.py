@@ -72,7 +72,8 @@ def search(
 ) -> None:  # fmt: skip
     """List the documents that answer a query best.
 
-    They are found by meaning and by words. The similarity is the cosine of meanings, 1 for the same; the score puts similarity and words together.
+    They are found by meaning and by words. The similarity is the cosine of meanings, 1 for the same; the score puts
+    similarity and words together.
 
     \b
     Examples:

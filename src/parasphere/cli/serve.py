@@ -80,7 +80,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a model over HTTP (extra 'serve').
 
-    Vectors, search, explanations and topics. Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base URL. /docs describes all endpoints.
+    Vectors, search, explanations and topics. Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base
+    URL. /docs describes all endpoints.
 
     \b
     Examples:
