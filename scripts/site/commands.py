@@ -25,7 +25,9 @@ def _described(command: click.Command, name: str) -> Iterator[str]:
     name = f"parasphere {name}"
     yield f"### {name}\n"
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    usage = " ".join([name, *(_metavar(param) for param in arguments), "[OPTIONS]"])
+    usage = " ".join(
+        [name, *(_metavar(param) if param.required else f"[{_metavar(param)}]" for param in arguments), "[OPTIONS]"]
+    )
     yield f"```text\n{usage}\n```\n"
     yield from _help(inspect.cleandoc(command.help or ""))
     rows = [_row(param) for param in command.params if param.name != "help"]

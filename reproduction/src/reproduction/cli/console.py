@@ -1,7 +1,7 @@
 """What the commands print on, and the options that several of them share.
 
-Everything is printed by :class:`Screen` or ``print_json``, so that nothing in a text, a path or the name of a column can
-control the terminal or be taken for markup.
+Everything is printed by :class:`Screen` or ``print_json``, so that nothing in a text, a path or the name of a column
+can control the terminal or be taken for markup.
 """
 
 from collections.abc import Iterator
