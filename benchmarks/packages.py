@@ -1,7 +1,7 @@
 """Known items: descriptions of Debian's packages, found by their titles.
 
 Run with ``python -m benchmarks packages``. PARASPHERE_BENCH_PACKAGES names a file of descriptions, such as
-``apt-get update -o Acquire::Languages=en`` fetches (``Translation-en``; apt's lists are read by ``apt-helper cat-file``).
+``apt-get update -o Acquire::Languages=en`` fetches (``Translation-en``; ``apt-helper cat-file`` unpacks it).
 Of 10,000 packages, drawn at random, the index has the descriptions without the titles; each title is a query.
 """
 

@@ -36,7 +36,6 @@ IN_SDIST = [
 IN_WHEEL = [
     "parasphere/py.typed",
     "parasphere/_kernels.pyi",
-    "parasphere/plots/map.html",
     "parasphere/explorer/page/index.html",
     "parasphere/datasets/docstrings.jsonl.xz",
     "parasphere/vectors/english-128/parasphere.json",

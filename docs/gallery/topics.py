@@ -45,7 +45,7 @@ topics.over([name.split(".")[0] for name in corpus.ids])
 # %% [markdown]
 # ## The map
 #
-# Neighbours stay neighbours. `map.html` would be an interactive page.
+# Neighbours stay neighbours. `parasphere explore` shows the map in the browser.
 
 # %%
 from IPython.display import Image

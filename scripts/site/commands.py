@@ -1,11 +1,10 @@
 """A hook of mkdocs: the page on the commands is completed by the commands themselves."""
 
 import inspect
-import re
 from collections.abc import Iterator
 from typing import Any
 
-import typer
+import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
@@ -17,18 +16,18 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     """Complete the page."""
     if page.file.src_uri != "commands.md":
         return markdown
-    return "\n".join([markdown, *_described(typer.main.get_command(app), "parasphere")])
+    described = (line for name, command in sorted(app.commands.items()) for line in _described(command, name))
+    return "\n".join([markdown, *described])
 
 
-def _described(command: Any, name: str) -> Iterator[str]:
-    """Describe a command, or the commands of a group."""
-    if hasattr(command, "commands"):
-        for child in sorted(command.commands):
-            yield from _described(command.commands[child], f"{name} {child}")
-        return
-    yield f"## {name}\n"
+def _described(command: click.Command, name: str) -> Iterator[str]:
+    """Describe a command."""
+    name = f"parasphere {name}"
+    yield f"### {name}\n"
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    usage = " ".join([name, *(_metavar(param) for param in arguments), "[OPTIONS]"])
+    usage = " ".join(
+        [name, *(_metavar(param) if param.required else f"[{_metavar(param)}]" for param in arguments), "[OPTIONS]"]
+    )
     yield f"```text\n{usage}\n```\n"
     yield from _help(inspect.cleandoc(command.help or ""))
     rows = [_row(param) for param in command.params if param.name != "help"]
@@ -52,8 +51,8 @@ def _row(param: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
     if param.param_type_name == "argument":
         names = f"`{_metavar(param)}`"
-    text = re.sub(r"\[/?bold\]", "**", param.help or "").replace("|", "\\|")
-    default = "" if param.required or param.default in (None, False) else f"`{param.default}`"
+    text = (param.help or "").replace("|", "\\|")
+    default = f"`{param.default}`" if isinstance(param.default, str | int | float) else ""
     return f"| {names} | {text} | {'required' if param.required else default} |"
 
 

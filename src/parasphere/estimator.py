@@ -546,7 +546,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
         See :func:`parasphere.search.duplicates`, which needs no model.
         """
-        return duplicates(source, threshold, keep=keep, tokenizer=self._encoder().text_reader.tokenizer, **columns)
+        found: Duplicates = duplicates(source, threshold, keep=keep, tokenizer=self._encoder().text_reader.tokenizer, **columns)
 
     def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
         """Write the model to a folder that model2vec, sentence-transformers and this library load.

@@ -1,5 +1,7 @@
 """A progress bar on standard error, if that is a terminal, for work that takes longer than a second."""
 
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,6 +9,8 @@ from contextlib import contextmanager
 from .printable import visible
 
 PATIENCE = 1.0  # seconds before a bar appears
+PAUSE = 0.1  # seconds between two drawings of it
+WIDTH = 30  # characters of the whole bar
 
 
 @contextmanager
@@ -34,31 +38,36 @@ def progress(
     ...     for _ in range(3):
     ...         advance(1)
     """
-    if not shown:
+    screen = sys.stderr
+    if not (shown and screen.isatty()):
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(visible(label), total=total)
-    began, drawn = time.monotonic(), False
+    began, drawn, done = time.monotonic(), 0.0, 0
 
     def advance(n: int) -> None:
-        nonlocal drawn
-        bar.advance(task, n)
-        if not drawn and time.monotonic() - began > PATIENCE:
-            drawn = True
-            bar.start()
+        nonlocal done, drawn
+        done += n
+        now = time.monotonic()
+        if now - began > PATIENCE and now - drawn > PAUSE:
+            drawn = now
+            print(end=f"\r{_line(label, done, total, unit, now - began)}\x1b[K", file=screen, flush=True)
 
     try:
         yield advance
     finally:
         if drawn:
-            bar.stop()
+            print(end="\r\x1b[K", file=screen, flush=True)
+
+
+def _line(label: str, done: int, total: int | None, unit: str, seconds: float) -> str:
+    """Return what is shown: the label, a bar, the amount, and the time that is left."""
+    scale, name = (1e6, "MB") if unit == "bytes" else (1, unit)
+    amount = f"{done / scale:,.0f}" if not total else f"{done / scale:,.0f} of {total / scale:,.0f}"
+    line, bar = f"{amount} {name}", ""
+    if total and done:
+        bar = "━" * round(WIDTH * min(1.0, done / total))
+        left = round(seconds * max(0, total - done) / done)
+        line += f", {left // 60}:{left % 60:02} left"
+        bar = f"{bar:{WIDTH}}  "
+    line = f"{visible(label)}  {bar}{line}"
+    return line[: shutil.get_terminal_size().columns - 1]

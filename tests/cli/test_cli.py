@@ -13,6 +13,7 @@ import pytest
 from commands import typed
 
 from parasphere import Index, SphericalParagraphModel, SphericalTopics, Tokenizer, WordVectors, datasets
+from parasphere.cli import app
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -32,15 +33,21 @@ def vectors_file(tmp_path: Path) -> Path:
 def test_help_teaches() -> None:
     assert "parasphere demo" in run("--help")
     shown = run("vectors", "--help")
-    assert all(name in shown for name in ("info", "convert", "distil", "nearest"))
+    assert all(name in shown for name in ("--nearest", "--corpus", "--out", ".txt", ".vec", ".bin", "folder"))
     assert run("--version").startswith("parasphere ")
+
+
+def test_there_are_few_commands_with_few_options() -> None:
+    assert len(app.commands) <= 14
+    for name, command in app.commands.items():
+        assert sum(param.param_type_name == "option" for param in command.params) <= 12, name
 
 
 ASKED = """
 import contextlib, io, sys
 from parasphere.cli import main
 
-heavy = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "safetensors", "pydantic"}
+heavy = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "safetensors"}
 for line in sys.argv[1:]:
     sys.argv = ["parasphere", *line.split()]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
@@ -51,25 +58,25 @@ for line in sys.argv[1:]:
 
 
 def test_help_and_mistakes_import_nothing_heavy() -> None:
-    lines = ["--version", "--help", "fit --help", "vectors nearest --help", "fti",
-             "vectors nearst", "fit corpus.txt --frob", "fit --max-iter"]  # fmt: skip
+    lines = ["--version", "--help", "fit --help", "vectors --help", "fti",
+             "fit corpus.txt --frob", "fit --null"]  # fmt: skip
     command = [sys.executable, "-c", ASKED, *lines]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert shown.count(": []") == len(lines)
-    mistakes = ["Did you mean 'fit'?", "No such command 'nearst'", "No such option: --frob", "requires an argument"]
+    mistakes = ["Did you mean 'fit'?", "No such option '--frob'", "Try 'parasphere fit --help'", "requires an argument"]
     assert [told for told in mistakes if told not in shown] == []
 
 
 def test_nearest(vectors_file: Path) -> None:
-    found = json.loads(run("vectors", "nearest", "north", "-v", vectors_file, "-k", 1, "--json"))
+    found = json.loads(run("vectors", vectors_file, "--nearest", "north", "-k", 1, "--json"))
     assert found["north"][0][0] == "northeast"
     assert found["north"][0][1] == pytest.approx(0.5**0.5)
-    assert "northeast" in run("vectors", "nearest", "north", "-v", vectors_file, "-k", 1)
+    assert "northeast" in run("vectors", vectors_file, "--nearest", "north", "-k", 1)
 
 
 def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path) -> None:
-    assert json.loads(run("vectors", "info", "--json"))["name"] == "english-128"
-    assert json.loads(run("vectors", "nearest", "lake", "-k", 1, "--json"))["lake"][0][0] == "lakes"
+    assert json.loads(run("vectors", "--json"))["name"] == "english-128"
+    assert json.loads(run("vectors", "--nearest", "lake", "-k", 1, "--json"))["lake"][0][0] == "lakes"
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(f"the {one} of the {other}" for one in "abcdefghij" for other in ("sea", "lake")))
     facts = json.loads(run("fit", corpus, "--out", tmp_path / "model", "--json"))
@@ -78,30 +85,26 @@ def test_the_default_vectors_are_those_that_come_with_the_library(tmp_path: Path
     kept = SphericalParagraphModel.load(tmp_path / "model").encoder_.reader
     assert kept is not None
     assert kept.tokenizer == Tokenizer(digits=True)
-    run("fit", corpus, "--stop-words", "--out", tmp_path / "model")
-    dropped = SphericalParagraphModel.load(tmp_path / "model").encoder_.reader
-    assert dropped is not None
-    assert dropped.tokenizer == Tokenizer(stop_words="english")
 
 
 def test_info_and_convert(vectors_file: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("north by northwest\neast\n")
-    facts = json.loads(run("vectors", "info", vectors_file, "--corpus", corpus, "--json"))
+    facts = json.loads(run("vectors", vectors_file, "--corpus", corpus, "--json"))
     assert (facts["words"], facts["dim"]) == (3, 2)
     assert facts["coverage"] == {"tokens": 4, "known": 2, "share": 0.5}
     assert set(facts["commonest_unknown"]) == {"by", "northwest"}
-    assert "2 of 4 words known" in run("vectors", "info", vectors_file, "--corpus", corpus)
+    assert "2 of 4 words known" in run("vectors", vectors_file, "--corpus", corpus)
     keep = tmp_path / "keep.txt"
     keep.write_text("east\nunheard\n")
-    assert "1 words of 2 dimensions" in run("vectors", "convert", vectors_file, tmp_path / "out", "--keep", keep)
+    assert "1 words of 2 dimensions" in run("vectors", vectors_file, "--out", tmp_path / "out", "--keep", keep)
     assert WordVectors.load(tmp_path / "out").words == ["east"]
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.vec", "out.BIN", "out"])
 def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / name
-    assert "3 words of 2 dimensions written" in run("vectors", "convert", vectors_file, target)
+    assert "3 words of 2 dimensions written" in run("vectors", vectors_file, "--out", target)
     assert target.is_dir() == (name == "out")
     found = WordVectors.load(target)
     assert found.words == ["north", "east", "northeast"]
@@ -110,18 +113,15 @@ def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, n
         assert target.read_bytes().startswith(b"3 2\nnorth 0 2\n" if name != "out.BIN" else b"3 2\nnorth \0\0")
 
 
-def test_help_says_what_convert_writes() -> None:
-    shown = run("vectors", "convert", "--help")
-    assert all(name in shown for name in ("OUT", ".txt", ".vec", ".bin", "folder"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["vectors", "nearest", "nowherish"], 1, "no vector for 'nowherish'"),
-        (["vectors", "info", "absent.txt"], 1, "error: 'absent.txt'"),
-        (["vectors", "info", "{broken}"], 1, "line 2"),
-        (["vectors", "nearest"], 2, "Missing argument"),
+        (["vectors", "--nearest", "nowherish"], 1, "no vector for 'nowherish'"),
+        (["vectors", "absent.txt"], 1, "error: 'absent.txt'"),
+        (["vectors", "{broken}"], 1, "line 2"),
+        (["vectors", "--nearest", "a", "--out", "b"], 1, "give one of them"),
+        (["vectors", "--keep", "a"], 1, "--keep needs --out"),
+        (["explain", "model"], 2, "Missing argument"),
         (["info", "absent"], 1, "absent is not a folder"),
         (["fit", "absent.txt", "--out", "x"], 1, "absent.txt"),
     ],
@@ -143,9 +143,9 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    facts = json.loads(run("fit", corpus, "-v", vectors_file, "--out", model, "--tol", 1e-3, "--json"))
+    facts = json.loads(run("fit", corpus, "-v", vectors_file, "--out", model, "--json"))
     assert (facts["documents"], facts["known_words"], facts["unknown_words"]) == (20, 35, 5)
-    assert facts["converged"]
+    assert facts["iterations"] > 0
     shown = json.loads(run("info", model, "--json"))
     assert shown["dim"] == 2
     assert "concentration of documents" in run("info", model)
@@ -165,7 +165,8 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
 
 def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     model, index = tmp_path / "model", tmp_path / "index"
-    run("fit", corpus, "-v", vectors_file, "--out", model, "--tol", 1e-3)
+    run("fit", corpus, "-v", vectors_file, "--out", model)
+    loaded = SphericalParagraphModel.load(model)
     shown = run("index", model, corpus, "--out", index, "--id-column", "name", "--threads", 2)
     assert "20 documents written" in shown
     found = json.loads(run("search", index, "northeast nowhere", "-k", 2, "--json"))
@@ -181,39 +182,41 @@ def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert several[0]["matches"] == json.loads(run("search", index, "north", "--weight", 0, "-k", 3, "--json"))
     assert "east northeast" in run("search", index, "--queries", queries)
 
-    facts = json.loads(run("index", model, corpus, "-o", index, "--no-texts", "--no-words", "--half", "--json"))
-    assert facts["documents"] == 20
+    loaded.index(corpus, texts=False, words=False, dtype="float16").save(index)
     assert json.loads(run("search", index, "north", "-k", 1, "--json"))[0]["text"] is None
     assert "made with words=False and can be searched with weight=0 only" in run(
         "search", index, "north", "--weight", 0.5, code=1
     )
 
 
-def test_a_checkpoint_is_kept_until_the_model_is_saved(
-    vectors_file: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    how = ["fit", corpus, "-v", vectors_file, "--learn-vectors", "--epochs", 2, "--min-count", 1, "--tol", 1e-1]
-    how += ["--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "model", "--json"]
-    with monkeypatch.context() as broken:
-        broken.setattr(SphericalParagraphModel, "save", lambda *_, **__: (_ for _ in ()).throw(OSError("disk full")))
-        run(*how, code=1)
-    assert (tmp_path / "checkpoint").is_dir()
-    resumed = run(*how)
-    assert not (tmp_path / "checkpoint").exists()
-    assert resumed == run(*how)  # from the beginning
+def test_compare(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    known = json.loads(run("compare", "a calm lake", "still water foo-bar", "--json"))
+    unlike = json.loads(run("compare", "a calm lake", "interest rates rose", "--json"))
+    assert known["similarity"] > unlike["similarity"] + 0.1
+    assert sum(part for _, part in known["words_a"]) + known["common_a"] == pytest.approx(known["similarity"])
+    assert json.loads(run("compare", "the same", "the same", "--json"))["similarity"] == pytest.approx(1.0)
+    assert re.search(
+        r"similarity: 0\.\d{3}\n(.*\n)*word +part\nlake +\+0", run("compare", "a calm lake", "still water")
+    )
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model")
+    asked = ["north", "unheard east"]
+    told = json.loads(run("compare", "--model", tmp_path / "model", *asked, "--json"))
+    assert told["similarity"] == pytest.approx(SphericalParagraphModel.load(tmp_path / "model").compare(*asked))
+    assert told["unknown"] == ["unheard"]
+    assert "No vector for: unheard" in run("compare", "--model", tmp_path / "model", *asked)
 
 
 def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("")
-    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model", "--tol", 1e-1)
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model")
     run("index", tmp_path / "model", corpus, "--out", tmp_path / "index")
     assert "or a file by --queries" in run("search", tmp_path / "index", code=1)
     assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
-    assert "no word of the query is known" in run("search", tmp_path / "index", "xyz")
+    assert run("search", tmp_path / "index", "xyz") == "nothing: no word of the query is known\n"
     (tmp_path / "three.txt").write_text("north\n\nxyz\n")
     found = run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2)
-    assert found.count("nothing: no word of it is known") == 2
+    assert found.count("nothing: no word of the query is known") == 2
     found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
     assert [len(each["matches"]) for each in found] == [2, 0, 0]
     assert "has no graph for --approximate" in run("search", tmp_path / "index", "north", "--approximate", code=1)
@@ -235,37 +238,17 @@ def test_duplicates(tmp_path: Path) -> None:
     assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
     corpus.write_text("text\n" + "plum and kiwi\n" * 20)
     shown = run("duplicates", corpus)
-    assert shown.count("plum and kiwi") == 2 * 100
+    assert shown.count("plum and kiwi") == 100
     assert "190 pairs among 20 documents, of which the first 100 are shown" in " ".join(shown.split())
 
 
-def test_the_papers_model_and_options(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--paper", "--embed-vectors", "--tol", 0.1)
-    vectors_file.unlink()
-    assert SphericalParagraphModel.load(tmp_path / "m").kappa_method == "banerjee"
-
-
 def test_the_installed_command_reads_standard_input(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2)
+    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m")
     command = [sys.executable, "-m", "parasphere", "transform", tmp_path / "m", "-", "--out", tmp_path / "v.npy"]
     done = subprocess.run(command, input="north\neast\n", check=True, capture_output=True, text=True)
     assert done.stdout.startswith("2 vectors of 2 dimensions written")
     assert done.stderr == ""
     assert np.load(tmp_path / "v.npy").shape == (2, 2)
-
-
-def test_plot(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    rows = np.random.default_rng(0).normal(size=(3, 4))
-    lines = [" ".join([word, *map(str, row)]) for word, row in zip(["north", "east", "northeast"], rows, strict=True)]
-    vectors_file.write_text("\n".join(lines) + "\n")
-    run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2)
-    for name in ("map.png", "map.html"):
-        shown = run("plot", tmp_path / "m", corpus, "--label-column", "label", "--out", tmp_path / name)
-        assert "20 documents drawn" in shown
-        assert (tmp_path / name).stat().st_size > 5000
-    run("plot", tmp_path / "m", corpus, "--out", tmp_path / "topics.html")
-    assert "Names: topics." in (tmp_path / "topics.html").read_text()
 
 
 def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +270,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps == ["learn", "clock", "learn", "clock"]
     assert re.search(r"text to\s+vectors: (?!0 )[0-9.e+]+ MB/s", shown)
     assert "points towards" not in shown
-    found = dict(re.findall(r"│ (plain average|SPM and BM25|SPM|tf-idf)\b.*│ ([0-9.]+)% +│", shown))
+    found = dict(re.findall(r"^(plain average|SPM and BM25|SPM|tf-idf)\b.* ([0-9.]+)%$", shown, re.MULTILINE))
     assert float(found["plain average"]) < float(found["SPM"]) < float(found["tf-idf"]) < float(found["SPM and BM25"])
     assert "Least certain" in shown
     assert "finds scipy.signal" in " ".join(shown.split())
@@ -301,54 +284,35 @@ def test_topics(tmp_path: Path) -> None:
              zip(corpus.texts[::4], corpus.labels[::4], corpus.ids[::4], strict=True)]  # fmt: skip
     (tmp_path / "texts.jsonl").write_text("\n".join([*lines, '{"text": null, "area": "", "name": ""}']))
     asked = ["topics", tmp_path / "texts.jsonl", "-n", "6", "--null", "skip"]
-    shown = run(
-        *asked,
-        "--label-column",
-        "area",
-        "--id-column",
-        "name",
-        "--map",
-        tmp_path / "map.html",
-        "--out",
-        tmp_path / "topics",
-    )
+    shown = run(*asked, "--map", tmp_path / "map.svg", "--out", tmp_path / "topics")
     assert "501 texts" in shown
     told = json.loads(run(*asked, "--json"))
     assert len(told["topics"]) == 6
     assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
     assert SphericalTopics.load(tmp_path / "topics").topic_words()[0] == told["topics"][0]["words"]
-    assert corpus.ids[4] in (tmp_path / "map.html").read_text("utf-8")
+    assert (tmp_path / "map.svg").stat().st_size > 20_000
 
 
 def test_quiet_goes_anywhere_and_json_is_pure(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    arguments = ["fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--tol", 1e-2, "--json", "--quiet"]
-    facts = json.loads(run(*arguments, "--prior-strength", "inf"))
-    assert facts["prior_strength"] == "inf"
+    facts = json.loads(run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--json", "--quiet"))
+    assert facts["prior_strength"] == 10
 
 
 def test_a_bad_target_is_told_before_the_work(vectors_file: Path, corpus: Path) -> None:
     assert "is a file" in run("fit", corpus, "-v", vectors_file, "--out", corpus, code=1)
 
 
-def test_options_that_exclude_each_other(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
-    arguments = ["fit", corpus, "-v", vectors_file, "--out", tmp_path / "m", "--paper", "--no-stop-words"]
-    assert "--paper has its own" in run(*arguments, code=1)
-
-
 def test_learned_vectors(vectors_file: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("north east wind\nnortheast wind\neast coast\nnorth coast wind\n" * 20)
-    how = ["-v", vectors_file, "--tol", 0.01, "--no-stop-words"]
     learned = tmp_path / "learned"
-    told = json.loads(run("fit", corpus, "-o", learned, "--learn-vectors", "--epochs", 3, *how, "--json"))
+    told = json.loads(run("fit", corpus, "-o", learned, "--learn-vectors", "-v", vectors_file, "--json"))
     assert (told["documents"], told["unknown_words"]) == (80, 0)  # "wind" and "coast" have been learned
     assert "wind" in SphericalParagraphModel.load(learned).vectors_.vocabulary
     more = tmp_path / "more.txt"
     more.write_text("north wind storm\neast storm\n" * 20)
-    newer, how = tmp_path / "newer", ["--learn-vectors", "--tol", 0.01]
-    run("fit", more, "-o", newer, "--from", learned, *how)
-    assert {"coast", "storm"} <= set(SphericalParagraphModel.load(newer).vectors_.words)
-    assert "omit --vectors" in run("fit", more, "-o", newer, "--from", learned, "-v", vectors_file, *how, code=1)
-    assert "--from needs --learn-vectors" in run("fit", more, "-o", newer, "--from", learned, code=1)
-    complaint = run("fit", corpus, "-o", tmp_path / "x", "--paper", "--learn-vectors", code=1)
-    assert "--paper has its own" in complaint
+    how = ["fit", more, "-o", tmp_path / "newer", "--from", learned]
+    run(*how, "--learn-vectors")
+    assert {"coast", "storm"} <= set(SphericalParagraphModel.load(tmp_path / "newer").vectors_.words)
+    assert "omit --vectors" in run(*how, "-v", vectors_file, "--learn-vectors", code=1)
+    assert "--from needs --learn-vectors" in run(*how, code=1)

@@ -51,8 +51,11 @@ def test_from_the_command_line(tmp_path: Path, model: SphericalParagraphModel) -
     corpus, folder, index = tmp_path / "corpus.txt", tmp_path / "model", tmp_path / "index"
     corpus.write_text("\n".join(TEXTS[:20]))
     model.save(folder)
-    assert typed("index", folder, corpus, "-o", index, "--graph").code == 0
-    assert Index.load(index).graph is not None
+    assert typed("index", folder, corpus, "-o", index).code == 0
+    assert "Index.make_graph" in typed("search", index, WORDS[0], "--approximate").err
+    made = Index.load(index)
+    made.make_graph()
+    made.save(index)
     exact, roughly = (typed("search", index, WORDS[0], "-k", 20, *how).out for how in ([], ["--approximate"]))
     assert exact
     assert exact == roughly

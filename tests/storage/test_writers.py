@@ -39,7 +39,6 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "d.parquet": export,
     "d.csv": export,
     "d.npy": export,
-    "map.html": picture,
     "map.svg": picture,
     "map.png": picture,
 }

@@ -1,33 +1,41 @@
 """The command line: ``parasphere --help`` lists the commands."""
 
+import os
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-from typer import Option
+import click
 
 from .. import __version__
 from ..errors import MissingExtraError
 from . import options
-from .common import Commands, complain, out, print_json, quiet, shown_warnings
-from .explore import add_explore_commands
-from .fitting import add_fit_command
-from .model import add_model_commands
-from .search import add_search_commands
-from .serve import add_serve_command
-from .topics import add_topic_commands
-from .vectors import vectors_app
+from .common import complain, print_json, quiet, show, shown_warnings
+from .explore import explore
+from .fitting import fit
+from .model import compare, explain, info, transform
+from .search import duplicates, index, search
+from .serve import serve
+from .topics import topics
+from .vectors import vectors
 
-app = typer.Typer(
-    cls=Commands,
-    help="Texts as vectors on the unit sphere. Start with [bold]parasphere demo[/bold], and see a command's "
-    "[bold]--help[/bold] for examples.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+class Commands(click.Group):
+    """A group that lists its commands in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--quiet", "-q", "wanted", is_flag=True, help="Show no progress bars; also after the command.")
+@click.version_option(__version__, message="parasphere %(version)s")
+def app(wanted: bool) -> None:
+    """Texts as vectors on the unit sphere.
+
+    Start with 'parasphere demo', and see a command's --help for examples.
+    """
+    quiet.set(wanted)
 
 
 def main() -> None:
@@ -39,68 +47,68 @@ def main() -> None:
             arguments.insert(0, name)
     try:
         with shown_warnings():
-            app(arguments, prog_name="parasphere")
-        sys.exit(0)
+            code: Any = app.main(arguments, prog_name="parasphere", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.UsageError as error:
+        complain("error", error.format_message())
+        if error.ctx is not None:
+            show(f"Try '{error.ctx.command_path} --help'.", err=True)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)  # Ctrl-C
+    except BrokenPipeError:  # the program that reads the output has ended, such as 'head'
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (ValueError, MissingExtraError, OSError) as error:
         complain("error", error)
         sys.exit(1)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"parasphere {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def prepare(
-    wanted: Annotated[bool, Option("--quiet", "-q", help="Show no progress bars.")] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Accept the options that come before a command."""
-    quiet.set(wanted)
-
-
-@app.command()
-def demo(picture: options.Picture = Path("map.png")) -> None:
-    """Fit the model to texts that come with the library, in seconds, and show the results.
+@click.command()
+@options.out("FILE", "The map to write: .png, .svg or .pdf.  [default: map.png]", required=False)
+def demo(out: Any) -> None:
+    """Fit a model to texts that come with the library; show results.
 
     \b
     Examples:
         parasphere demo
-        parasphere demo --out docstrings.html
+        parasphere demo --out docstrings.svg
     """
-    from .demo import show
+    from pathlib import Path
 
-    show(out, picture)
+    from .demo import run
+
+    run(out or Path("map.png"))
 
 
-@app.command()
-def doctor(as_json: options.AsJson = False) -> None:
-    """Say what is installed and cached, and try it; the exit code is 1 if something is wrong.
+@click.command()
+@options.as_json
+def doctor(as_json: bool) -> None:
+    """Say what is installed and cached, and try it.
+
+    The exit code is 1 if something is wrong.
 
     \b
     Examples:
         parasphere doctor
         parasphere doctor --json
     """
-    from .diagnosis import examine, show
+    from .diagnosis import examine, print_facts
 
     facts = examine()
     if as_json:
         print_json(facts)
     else:
-        show(out, facts)
+        print_facts(facts)
     if facts["problems"]:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
-add_fit_command(app)
-add_model_commands(app)
-add_search_commands(app)
-add_topic_commands(app)
-add_serve_command(app)
-add_explore_commands(app)
-app.add_typer(vectors_app, name="vectors")
+for command in (
+    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, serve, doctor,
+):  # fmt: skip
+    app.add_command(command)

@@ -1,88 +1,98 @@
-"""What the commands share: reading models and corpora, progress bars, the printing of results.
+"""What the commands share: reading models and corpora, and printing.
 
-Everything is printed by :class:`Screen` or :func:`print_json`, so that nothing in a text, a path or the name of a
-column can control the terminal or be taken for markup.
+Everything is printed by :func:`show`, :func:`show_table` or :func:`print_json`, so that nothing in a text, a path or
+the name of a column can control the terminal.
 """
 
 import json
+import os
+import shutil
+import sys
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-from typer.core import TyperGroup
+import click
 
 from ..errors import ParasphereError, ParasphereWarning
 from ..printable import visible, visible_json
 from ..progress import progress
 
 if TYPE_CHECKING:
-    from ..estimator import SphericalParagraphModel
     from ..model import Encoder
 
+Style = dict[str, Any]  # options of click.style
+Cell = str | tuple[str, Style]
+BOLD: Style = {"bold": True}
+DIM: Style = {"dim": True}
+GAP = "  "  # between the columns of a table
 
-class Screen(Console):
-    """A console that prints a ``str`` as plain text; :func:`styled` makes text with a style."""
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Render all text that is printed, in tables too."""
-        return super().render_str(visible(text), **options)
+quiet = ContextVar("quiet", default=False)  # whether this command shows no progress bars
 
 
-def styled(*parts: str | tuple[str, str]) -> Text:
-    """Join pieces of text, some of them with a style: ``styled("see ", ("here", "bold"))``."""
-    return Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
+def show(*parts: Cell, err: bool = False) -> None:
+    """Print a line of text, pieces of it with a style; colours only on a terminal, and not if NO_COLOR is set."""
+    _echo("".join(_styled(visible(text), style) for text, style in map(_cell, parts)), err)
 
 
-out = Screen()
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Print a table, one line per row; on a terminal, the last column is cut where the terminal ends.
+
+    Whitespace in a cell, such as the end of a line, is printed as one space.
+    """
+    lines: list[Sequence[Cell]] = [[(name, DIM) for name in header], *rows] if header else list(rows)
+    table = [[(" ".join(visible(text).split()), style) for text, style in map(_cell, row)] for row in lines]
+    widths = [max(map(_width, column)) for column in zip(*((text for text, _ in row) for row in table), strict=True)]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for row in table:
+        line, left = "", room
+        for (text, style), width in zip(row, widths, strict=True):
+            text = text if left is None else _cut(text, left)
+            line += _styled(text, style) + " " * (width - _width(text)) + GAP
+            left = None if left is None else max(0, left - width - len(GAP))
+        _echo(line.rstrip())
 
 
-class Commands(TyperGroup):
-    """A group of commands that answers ``--help`` and mistyped commands quickly and safely."""
+def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:
+    """Print facts for programs, or for people: as a sentence, or as a table if there is none."""
+    if as_json:
+        print_json(facts)
+    elif sentence is not None:
+        show(sentence)
+    else:
+        show_table([], [((name.replace("_", " "), BOLD), _shown(value)) for name, value in facts.items()])
 
-    def get_params(self, ctx: Any) -> Any:
-        """Return the options of the group, as typer does; the flags among them are False by default.
 
-        From None, typer would convert the flags that are not given by importing pydantic; it leaves False alone.
-        """
-        params = super().get_params(ctx)
-        for param in params:
-            if getattr(param, "is_flag", False) and param.default is None:
-                param.default = False
-        return params
+def print_json(facts: Any) -> None:
+    """Print facts for programs."""
+    click.echo(visible_json(json.dumps(facts, ensure_ascii=False, allow_nan=False)))
 
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Read the command line."""
-        with _visible_complaints():
-            return super().make_context(*arguments, **options)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
-        with _visible_complaints():
-            return super().invoke(ctx)
+def complain(kind: str, message: object) -> None:
+    """Print an error or a warning."""
+    show((f"{kind}:", {"fg": "red", "bold": True} if kind == "error" else {"fg": "yellow"}), f" {message}", err=True)
 
 
 @contextmanager
-def _visible_complaints() -> Iterator[None]:
-    """Make control characters visible in typer's complaints (unexpected arguments, unknown options)."""
-    try:
+def shown_warnings() -> Iterator[None]:
+    """Print each warning as a sentence, once."""
+    printed: set[str] = set()
+
+    def print_once(message: Warning | str, *_where: Any) -> None:
+        if (sentence := str(message)) not in printed:
+            printed.add(sentence)
+            complain("warning", sentence)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ParasphereWarning)
+        warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # scikit-learn's kinds too
+        warnings.showwarning = print_once  # type: ignore[assignment]
         yield
-    except Exception as error:
-        if isinstance(message := getattr(error, "message", None), str):  # errors of typer have one
-            setattr(error, "message", visible(message))  # noqa: B010
-        raise
-
-
-quiet = ContextVar("quiet", default=False)  # whether this command shows no progress bars
 
 
 def keep_corpus(target: Path, corpus: Path) -> None:
@@ -111,12 +121,13 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def telling(name: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
     """Show what is being done, if standard error is a terminal; yields a function that says what comes next."""
-    screen = Screen(stderr=True)
-    if not (shown and screen.is_terminal):
+    if not (shown and sys.stderr.isatty()):
         yield lambda _: None
         return
-    with screen.status(styled(name)) as status:
-        yield lambda doing: status.update(styled(f"{name}: {doing} …"))
+    try:
+        yield lambda doing: print(end=f"\r\x1b[K{visible(name)}: {visible(doing)} …", file=sys.stderr, flush=True)
+    finally:
+        print(end="\r\x1b[K", file=sys.stderr, flush=True)
 
 
 def documents(corpus: Path) -> Any:
@@ -126,11 +137,12 @@ def documents(corpus: Path) -> Any:
     return STANDARD_INPUT if str(corpus) == "-" else corpus
 
 
-def load_model(model: Path, vectors: str | None = None) -> "SphericalParagraphModel":
-    """Load a model that 'parasphere fit' wrote."""
-    from ..estimator import SphericalParagraphModel
+def read_blocks(corpus: Path, **columns: Any) -> list[Any]:
+    """Return the blocks of a corpus."""
+    from ..corpus import blocks
 
-    return SphericalParagraphModel.load(model, vectors=vectors)
+    with reading("reading", corpus) as at:
+        return list(blocks(documents(corpus), progress=at, **columns))
 
 
 def load_encoder(model: Path, vectors: str | None = None, threads: int | None = None) -> "Encoder":
@@ -140,67 +152,50 @@ def load_encoder(model: Path, vectors: str | None = None, threads: int | None = 
     return replace(Encoder.load(model, vectors=vectors), n_jobs=threads)
 
 
-def model_facts(model: "SphericalParagraphModel") -> dict[str, Any]:
-    """Return what there is to say about a fitted model."""
-    import numpy as np
-
-    vectors, strength = model.vectors_, model.encoder_.prior.strength
+def encoder_facts(encoder: "Encoder") -> dict[str, Any]:
+    """Return what a model has learned, for people and programs."""
+    reader, prior = encoder.reader, encoder.prior
     return {
-        "vectors": None if vectors is None else vectors.name,
-        "dim": model.encoder_.dim,
-        "concentration_of_documents": round(model.concentration_, 3),
-        "mean_cosine_of_words": round(model.word_cosine_, 4),
-        "prior_strength": "inf" if np.isinf(strength) else float(strength),
-        "objective_per_word": round(float(model.evidence_[-1]), 6),
-        "iterations": int(model.n_iter_),
-        "converged": bool(model.converged_),
+        "vectors": None if reader is None else reader.vectors.name,
+        "dim": encoder.dim,
+        "concentration_of_documents": round(prior.concentration, 3),
+        "mean_cosine_of_words": round(prior.cosine, 4),
+        "prior_strength": "inf" if prior.strength == float("inf") else float(prior.strength),
     }
 
 
-def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:
-    """Print facts for programs, or for people: as a sentence, or as a table if there is none."""
-    if as_json:
-        print_json(facts)
-    elif sentence is not None:
-        out.print(sentence, soft_wrap=True)
-    else:
-        table = Table(show_header=False, box=None)
-        for name, value in facts.items():
-            table.add_row(styled((name.replace("_", " "), "bold")), _shown(value))
-        out.print(table)
+def _cell(cell: Cell) -> tuple[str, Style]:
+    return (cell, {}) if isinstance(cell, str) else cell
 
 
-def print_json(facts: Any) -> None:
-    """Print facts for programs."""
-    print(visible_json(json.dumps(facts, ensure_ascii=False, allow_nan=False)))
+def _styled(text: str, style: Style) -> str:
+    return click.style(text, **style) if style and text else text
 
 
-def complain(kind: str, message: object) -> None:
-    """Print an error or a warning."""
-    name = styled((f"{kind}:", "bold red" if kind == "error" else "yellow"))
-    Screen(stderr=True).print(name, str(message), soft_wrap=True)
+def _echo(line: str, err: bool = False) -> None:
+    click.echo(line, err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
-@contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Print each warning as a sentence, once."""
-    told: set[str] = set()
+def _width(text: str) -> int:
+    """Return the number of columns that a terminal gives to a text."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
-    def show(message: Warning | str, *_where: Any) -> None:
-        if (sentence := str(message)) not in told:
-            told.add(sentence)
-            complain("warning", sentence)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ParasphereWarning)
-        warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # scikit-learn's kinds too
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield
+def _cut(text: str, width: int) -> str:
+    """Return the beginning of a text that fits into so many columns of a terminal."""
+    if _width(text) <= width:
+        return text
+    text = text[: max(0, width - 1)]
+    while text and _width(text) >= width:
+        text = text[:-1]
+    return f"{text}…" if width else ""
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return "  ".join(map(_shown, value))
+        return ", ".join(map(_shown, value))
     if isinstance(value, dict) and {"known", "tokens", "share"} <= set(value):
         return f"{value['known']:,} of {value['tokens']:,} words known ({value['share']:.1%})"
     if isinstance(value, bool) or not isinstance(value, int | float):

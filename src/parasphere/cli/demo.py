@@ -1,13 +1,13 @@
 """``parasphere demo``: the model on texts and vectors that come with the library."""
 
+import shutil
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
@@ -17,14 +17,16 @@ from ..estimator import SphericalParagraphModel
 from ..model import Posterior, Reader
 from ..topics import SphericalTopics
 from ..vectors import WordVectors, default_tokenizer
+from .common import BOLD, show, show_table
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
 SHORTEST = 20  # words after the first sentence of a docstring
+WIDTH = 24  # of the names of what was found
 TITLE = "Docstrings of numpy, scipy and scikit-learn: colours are their areas, names the topics that were found"
 
 
-def show(out: Console, picture: Path) -> None:
+def run(picture: Path) -> None:
     """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel()
@@ -35,57 +37,57 @@ def show(out: Console, picture: Path) -> None:
     assert model.vectors_ is not None
 
     coverage = model.vectors_.coverage(corpus.texts)
-    _print(out, "The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
+    _print("The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
     commonest = ", ".join(word for word, _ in coverage.unknown[:6])
-    _print(out, "The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
+    _print("The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
            f"{model.vectors_.name} ({commonest}, ...)")  # fmt: skip
-    _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
+    _print("Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
            f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
-    _print(out, "kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
+    _print("kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
            f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
     for name, doc in (("Most certain", sure), ("Least certain", unsure)):
-        _print(out, name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
+        _print(name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
                f"words with a weight of {posterior.length[doc]:,.0f}")  # fmt: skip
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
-    _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
-    out.print()
-    out.print(_findings(model.vectors_, corpus))
-    _remember(out, model, corpus)
+    _print(f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
+    show("")
+    _print_findings(model.vectors_, corpus)
+    _print_search(model, corpus)
     topics = SphericalTopics(model).fit(corpus.texts)
-    _print_topics(out, topics)
+    _print_topics(topics)
     try:
         from ..plots import draw_map
 
         labels = [corpus.label_names[label] for label in corpus.labels]
-        draw_map(picture, topics.vectors(corpus.texts), posterior.mean_length, labels, topics=topics.names(),
-                        title=TITLE, ids=corpus.ids, texts=corpus.texts)  # fmt: skip
-        out.print(f"\nThe map of all documents is in {picture}.", soft_wrap=True)
+        rows = topics.vectors(corpus.texts)
+        draw_map(picture, rows, posterior.mean_length, labels, topics=topics.names(), title=TITLE)
+        show(f"\nThe map of all documents is in {picture}.")
     except MissingExtraError as error:
-        out.print(f"\nNo map: {error}", soft_wrap=True)
+        show(f"\nNo map: {error}")
 
 
-def _remember(out: Console, model: SphericalParagraphModel, corpus: datasets.Dataset) -> None:
+def _print_search(model: SphericalParagraphModel, corpus: datasets.Dataset) -> None:
     """Print what a query finds, and the words by which it finds the first."""
     matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
-    out.print()
-    _print(out, "A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
+    show("")
+    _print("A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
     match = model.explain_match(QUERY, corpus.texts[matches[0].position])
     for name, words in (("Its words", match.words_a), ("Words that match", match.words_b)):
         parts: dict[str, float] = {}
         for word, part in words:
             parts[word] = parts.get(word, 0.0) + part
         best = sorted(parts.items(), key=lambda item: -item[1])[:5]
-        _print(out, name, ", ".join(f"{word} {part:+.2f}" for word, part in best))
+        _print(name, ", ".join(f"{word} {part:+.2f}" for word, part in best))
 
 
-def _print_topics(out: Console, topics: SphericalTopics) -> None:
+def _print_topics(topics: SphericalTopics) -> None:
     """Print the topics in their own words, the largest first."""
-    _print(out, "Topics", f"{len(topics.weights_)} of them, found without labels, in their own words:")
+    _print("Topics", f"{len(topics.weights_)} of them, found without labels, in their own words:")
     sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_))
     for size, words in zip(sizes, topics.topic_words(6), strict=True):
-        _print(out, "", f"{size:4d}  {', '.join(words)}")
+        _print("", f"{size:4d}  {', '.join(words)}")
 
 
 def _learn(model: SphericalParagraphModel, texts: list[str]) -> Posterior:
@@ -94,14 +96,15 @@ def _learn(model: SphericalParagraphModel, texts: list[str]) -> Posterior:
     return model.fit(bags).posterior(bags)
 
 
-def _print(out: Console, name: str, text: str) -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(width=20, style="bold")
-    table.add_row(name, text)
-    out.print(table)
+def _print(name: str, text: str) -> None:
+    """Print a name and, beside it, lines of text."""
+    width = max(20, shutil.get_terminal_size().columns - WIDTH)
+    for line in textwrap.wrap(text, width):
+        show((f"{name:{WIDTH}}", BOLD), line)
+        name = ""
 
 
-def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
+def _print_findings(vectors: WordVectors, corpus: datasets.Dataset) -> None:
     """Compare how often the first sentence of a docstring finds the rest of it before all others."""
     halves = [
         (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
@@ -119,11 +122,8 @@ def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
         f"tf-idf, {len(tfidf.vocabulary_):,} dimensions": _best(tfidf.transform(queries), tfidf.transform(texts)),
         "SPM and BM25 together, as model.index does": [names.index(one.id) for (one,) in index.search(queries, 1)],
     }
-    title = f"How often does the first sentence of a docstring find\nthe rest of it before {len(names) - 1:,} others?"
-    table = Table("", "found", title=title)
-    for name, found in best.items():
-        table.add_row(name, f"{np.mean(found == own):.1%}")
-    return table
+    show(f"How often does the first sentence of a docstring find the rest of it before {len(names) - 1:,} others?")
+    show_table([], [(name, f"{np.mean(found == own):.1%}") for name, found in best.items()])
 
 
 def _best(queries: Any, texts: Any) -> NDArray[np.int64]:

@@ -10,12 +10,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
 from .. import __version__
 from ..places import cache_folder
-from .common import styled
+from .common import BOLD, show
 
 NAME = "parasphere"
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?([^;]*)(?:;.*extra == ['\"]([\w-]+)['\"])?")
@@ -53,32 +50,30 @@ def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
     return facts
 
 
-def show(out: Console, facts: dict[str, Any]) -> None:
+def print_facts(facts: dict[str, Any]) -> None:
     """Print the facts for people."""
-    table = Table.grid(padding=(0, 2))
-    for name in ("parasphere", "python", "system", "cores", "installed_in"):
-        table.add_row(styled((name.replace("_", " "), "bold")), str(facts[name]))
+    names = ("parasphere", "python", "system", "cores", "installed_in")
+    rows = [(name.replace("_", " "), str(facts[name])) for name in names]
     versions = (f"{name} {version or 'MISSING'}" for name, version in facts["dependencies"].items())
-    table.add_row(styled(("dependencies", "bold")), ", ".join(versions))
+    rows.append(("dependencies", ", ".join(versions)))
     present = [extra for extra, missing in facts["extras"].items() if not missing]
-    table.add_row(styled(("extras", "bold")), ", ".join(present) or "none")
+    rows.append(("extras", ", ".join(present) or "none"))
     absent = [extra for extra in facts["extras"] if extra not in present]
     if absent:
-        table.add_row("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')")
+        rows.append(("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')"))
     cache, trial = facts["cache"], facts["trial"]
     kept = "can be written" if cache["writable"] else "cannot be written: nothing is kept for later runs"
-    table.add_row(styled(("cache", "bold")), f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}")
+    rows.append(("cache", f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}"))
     if trial:
-        table.add_row(
-            styled(("a small model", "bold")),
-            f"{trial['first_seconds']:.1f} s the first time, {trial['again_seconds']:.2f} s afterwards",
-        )
-    out.print(table)
-    out.print()
+        seconds = f"{trial['first_seconds']:.1f} s the first time, {trial['again_seconds']:.2f} s afterwards"
+        rows.append(("a small model", seconds))
+    for name, value in rows:
+        show((f"{name:15}", BOLD), value)
+    show("")
     for problem in facts["problems"]:
-        out.print(styled(("problem: ", "bold red"), problem), soft_wrap=True)
+        show(("problem: ", {"fg": "red", "bold": True}), problem)
     if not facts["problems"]:
-        out.print("All is well.")
+        show("All is well.")
 
 
 def _dependencies(requirements: list[Requirement], problems: list[str]) -> dict[str, str | None]:

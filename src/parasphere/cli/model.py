@@ -1,112 +1,127 @@
-"""The commands of a fitted model: transform, export, explain, info."""
+"""The commands of a fitted model: transform, compare, explain, info."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.table import Table
-from rich.text import Text
-from typer import Argument, Option
+import click
 
 from . import options
-from .common import documents, keep_corpus, load_encoder, load_model, model_facts, out, print_json, reading, say, styled
+from .common import (
+    BOLD,
+    DIM,
+    Cell,
+    documents,
+    encoder_facts,
+    keep_corpus,
+    load_encoder,
+    print_json,
+    reading,
+    say,
+    show,
+    show_table,
+)
 
 if TYPE_CHECKING:
-    from ..model import Explanation
+    from ..model import Encoder, Explanation
+
+WORDS = 15  # with the largest parts, in a table
+BAR = 30  # characters of the longest bar
 
 
-def add_model_commands(app: typer.Typer) -> None:
-    """Register every command of this module."""
-    for command in (transform, export, explain, info):
-        app.command()(command)
-
-
+@click.command()
+@options.model
+@options.corpus
+@options.out("FILE", "File to write: .parquet, .npy or .csv, one row per text; or - for CSV to standard output.")
+@options.reading(options.id)
+@click.option("--carry", metavar="NAMES", help="Further columns to write along, separated by commas.")
+@options.space
+@options.threads
+@options.moved_vectors
+@options.as_json
 def transform(
-    model: options.Model,
-    corpus: options.Corpus,
-    vectors_file: Annotated[
-        Path,
-        Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="File to write, one row per document: .npy (ids go to .ids.json beside it), .jsonl, .csv or .parquet; "
-            "or - for CSV to standard output.",
-        ),
-    ],
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    label_column: options.LabelColumn = None,
-    carry: Annotated[str | None, Option(help="Names of further columns to write along, separated by commas.")] = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    space: options.OfVectors = "offset",
-    threads: options.Threads = 1,
-    vectors: options.LoadVectors = None,
-    cluster: options.Cluster = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Write the vectors of texts to a file, in constant memory; on a cluster to a folder, one file per partition.
+    model: Path, corpus: Path, out: Path, carry: str | None, space: str, threads: int, vectors: str | None,
+    as_json: bool, **columns: Any,
+) -> None:  # fmt: skip
+    """Write the vectors of texts to a file, in constant memory.
 
     \b
     Examples:
         parasphere transform model texts.txt --out vectors.npy
         parasphere transform model news.csv --id-column id --carry topic --out vectors.parquet
         parasphere transform model texts.txt --out - | head
-        parasphere transform model 'texts/*.parquet' --cluster local:4 --out folder
     """
     from ..model.exports import writer
 
-    keep_corpus(vectors_file, corpus)
+    keep_corpus(out, corpus)
     encoder = load_encoder(model, vectors, threads)
-    columns = _columns(text_column, encoding, format, null=null, id=id_column, label=label_column)
     columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
-    if cluster is not None:
-        from .cluster import transform_on_cluster
-
-        say(transform_on_cluster(encoder, corpus, cluster, vectors_file, space, columns), as_json)
-        return
     count = 0
-    with reading("transforming", corpus) as at, writer(vectors_file, encoder.dim, space) as write:
+    made_of: Any = space
+    with reading("transforming", corpus) as at, writer(out, encoder.dim, made_of) as write:
         for block, posterior in encoder.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
-    if str(vectors_file) == "-":
+    if str(out) == "-":
         return
-    facts = {"documents": count, "dim": encoder.dim, "file": str(vectors_file)}
-    say(facts, as_json, f"{count:,} vectors of {encoder.dim} dimensions written to {vectors_file}")
+    facts = {"documents": count, "dim": encoder.dim, "file": str(out)}
+    say(facts, as_json, f"{count:,} vectors of {encoder.dim} dimensions written to {out}")
 
 
-def export(
-    model: options.Model,
-    folder: Annotated[Path, Option("--out", "-o", metavar="FOLDER", help="Folder to write.")],
-    space: options.OfVectors = "offset",
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Write a model to a folder that model2vec and sentence-transformers load too.
+@click.command()
+@click.argument("a", help="A text.")
+@click.argument("b", help="Another text.")
+@click.option(
+    "--model",
+    type=options.PATH,
+    help="The folder of a model.  [default: the word vectors of the library, of which no corpus is subtracted]",
+)
+@options.moved_vectors
+@options.as_json
+def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bool) -> None:
+    """Say how similar two texts are, and by which words.
 
-    There vectors are sums of words: exact for 'fit --prior-strength inf' and 'export --space direction', nearly so
-    otherwise.
+    1 is the same, about 0 has nothing in common. A model that was fitted to texts like these tells more.
 
     \b
     Examples:
-        parasphere export model --out static-model
-        parasphere export model --space direction --out static-model
+        parasphere compare "a calm lake" "still water"
+        parasphere compare --model model "a calm lake" "still water"
     """
-    load_model(model, vectors).write_static(folder, space=space)
-    facts = {"folder": str(folder), "space": space}
-    say(facts, as_json, f"written to {folder}, for model2vec.StaticModel.from_pretrained and SentenceTransformer")
+    encoder = _general_encoder(vectors) if model is None else load_encoder(model, vectors)
+    match = encoder.explain_match(a, b)
+    unknown = list(dict.fromkeys(encoder.explain(a).unknown + encoder.explain(b).unknown))
+    if as_json:
+        print_json({**match._asdict(), "unknown": unknown})
+        return
+    show("similarity: ", (f"{match.similarity:.3f}", BOLD))
+    for words in (match.words_a, match.words_b):
+        if words:
+            show("")
+            show(*_coloured(words))
+            _print_parts(words, "part", lambda part: f"{part:+.3f}")
+    _print_unknown(unknown)
 
 
-def explain(
-    model: options.Model,
-    text: Annotated[str, Argument(help="The text to explain.")],
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Show how much each word, and the corpus, contributes to the direction of a text.
+def _general_encoder(vectors: str | None) -> "Encoder":
+    """Return an encoder that knows no corpus: weighted sums of the word vectors of the library, or of others."""
+    import numpy as np
+
+    from ..model import Encoder, Prior, Reader
+    from ..vectors import ENGLISH, WordVectors
+
+    loaded = WordVectors.load(vectors or ENGLISH)
+    reader = Reader(loaded, weights=loaded.weights, unknown_weight=loaded.unknown_weight)
+    return Encoder(reader, Prior(np.eye(loaded.dim)[0], concentration=0.0, cosine=0.5, strength=np.inf))
+
+
+@click.command()
+@options.model
+@click.argument("text", help="The text to explain.")
+@options.moved_vectors
+@options.as_json
+def explain(model: Path, text: str, vectors: str | None, as_json: bool) -> None:
+    """Show what each word contributes to the direction of a text.
 
     \b
     Examples:
@@ -119,31 +134,26 @@ def explain(
     if explanation.words:
         _print_shares(explanation)
     else:
-        out.print("No word of this text has a vector: its direction is that of the corpus.")
-    if explanation.unknown:
-        out.print(f"No vector for: {', '.join(dict.fromkeys(explanation.unknown))}", soft_wrap=True)
+        show("No word of this text has a vector: its direction is that of the corpus.")
+    _print_unknown(explanation.unknown)
 
 
 def _print_shares(explanation: "Explanation") -> None:
     """Print the words of a text, the shares of words and corpus, and the words with the largest shares."""
-    out.print(_coloured(explanation))
-    out.print(
+    show(*_coloured(explanation.words))
+    show(
         f"\nShare of the corpus: {explanation.prior:.0%}; of the words: {1 - explanation.prior:.0%}. Certainty of the "
         f"direction: kappa' = {explanation.concentration:,.0f}; agreement of the words: kappa_n = "
-        f"{explanation.word_concentration:,.1f}."
+        f"{explanation.word_concentration:,.1f}.\n"
     )
-    strongest: dict[str, float] = {}
-    for word, share in explanation.words:
-        strongest[word] = strongest.get(word, 0.0) + share
-    table = Table("word", "share", "", box=None)
-    largest = max(map(abs, strongest.values()), default=1.0) or 1.0
-    for word, share in sorted(strongest.items(), key=lambda item: -item[1])[:15]:
-        colour = "green" if share >= 0 else "red"
-        table.add_row(word, f"{share:+.1%}", styled(("█" * round(30 * abs(share) / largest), colour)))
-    out.print(table)
+    _print_parts(explanation.words, "share", lambda share: f"{share:+.1%}")
 
 
-def info(model: options.Model, vectors: options.LoadVectors = None, as_json: options.AsJson = False) -> None:
+@click.command()
+@options.model
+@options.moved_vectors
+@options.as_json
+def info(model: Path, vectors: str | None, as_json: bool) -> None:
     """Describe a saved model.
 
     \b
@@ -151,20 +161,37 @@ def info(model: options.Model, vectors: options.LoadVectors = None, as_json: opt
         parasphere info model
         parasphere info model --json
     """
-    say(model_facts(load_model(model, vectors)), as_json)
+    from ..storage import read_manifest
+
+    facts = encoder_facts(load_encoder(model, vectors))
+    learned = read_manifest(model)["meta"].get("learned", {})
+    say(facts | {name: learned.get(f"{key}_") for name, key in (("iterations", "n_iter"), ("converged", "converged"))},
+        as_json)  # fmt: skip
 
 
-def _columns(text: str, encoding: str, format: str | None, **more: Any) -> dict[str, Any]:
-    """Return the options that say how a corpus is read."""
-    return {"text": text, "encoding": encoding, "format": format, **more}
+def _print_parts(words: Sequence[tuple[str, float]], header: str, spelled: Any) -> None:
+    """Print the words with the largest parts, the parts of the same word together."""
+    parts: dict[str, float] = {}
+    for word, part in words:
+        parts[word] = parts.get(word, 0.0) + part
+    largest = max(map(abs, parts.values()), default=1.0) or 1.0
+    show_table(["word", header, ""], [
+        (word, spelled(part), ("█" * round(BAR * abs(part) / largest), {"fg": "green" if part >= 0 else "red"}))
+        for word, part in sorted(parts.items(), key=lambda item: -item[1])[:WORDS]
+    ])  # fmt: skip
 
 
-def _coloured(explanation: "Explanation") -> Text:
-    """Return the words in the order of the text, greener the larger their share, red if it is negative."""
-    parts: list[str | tuple[str, str]] = []
-    largest = max((abs(share) for _, share in explanation.words), default=1.0) or 1.0
-    for word, share in explanation.words:
-        strength = round(90 + 165 * min(1.0, abs(share) / largest))
-        colour = f"rgb(60,{strength},90)" if share >= 0 else f"rgb({strength},70,70)"
-        parts += [(word, f"bold {colour}" if abs(share) > 0.6 * largest else colour), " "]
-    return styled(*parts)
+def _print_unknown(unknown: Sequence[str]) -> None:
+    if unknown:
+        show((f"No vector for: {', '.join(dict.fromkeys(unknown))}", DIM))
+
+
+def _coloured(words: Sequence[tuple[str, float]]) -> list[Cell]:
+    """Return the words in the order of the text, greener the larger their part, red if it is negative."""
+    pieces: list[Cell] = []
+    largest = max((abs(part) for _, part in words), default=1.0) or 1.0
+    for word, part in words:
+        strength = round(90 + 165 * min(1.0, abs(part) / largest))
+        colour = (60, strength, 90) if part >= 0 else (strength, 70, 70)
+        pieces += [(word, {"fg": colour, "bold": abs(part) > 0.6 * largest}), " "]
+    return pieces

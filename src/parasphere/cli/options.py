@@ -1,64 +1,103 @@
-"""The arguments and options that several commands share."""
+"""The arguments and options that several commands share, as decorators of click.
 
+Those that say how a corpus is read have the names of the parameters of :func:`parasphere.corpus.blocks`, so that a
+command can take them together, as ``**columns``.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from typer import Argument, Option
-
-from ..places import ENGLISH, GLOVE
+import click
 
 if TYPE_CHECKING:
     from ..text import AnyTokenizer
 
-AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
-Vectors = Annotated[str, Option("--vectors", "-v", help=f"Word vectors: '{ENGLISH}', '{GLOVE}', a file or a folder.")]
-Corpus = Annotated[
-    Path,
-    Argument(
-        metavar="CORPUS",
-        help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a "
-        "folder, one text per file; or - for standard input.",
-    ),
-]
-Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
-TextColumn = Annotated[str, Option("--text-column", help="Name of the column with the texts.")]
-LabelColumn = Annotated[str | None, Option("--label-column", help="Name of the column with the labels.")]
-IdColumn = Annotated[str | None, Option("--id-column", help="Name of the column with the ids of documents.")]
-_FORMAT = "txt, jsonl, json, csv, tsv or parquet, if the name of the file does not tell (standard input is txt)."
-Format = Annotated[str | None, Option(help=_FORMAT)]
-_NULL = (
-    "What becomes of a row whose text is null: an error, no document, or an empty text. CSV has no nulls: an empty "
-    "field is an empty text."
+Function = TypeVar("Function", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+SEGMENTING = "segmenting"
+
+
+def flag(name: str, *names: str, help: str) -> Callable[[Function], Function]:  # noqa: A002
+    """Return an option that takes no value."""
+    return click.option(name, *names, is_flag=True, help=help)
+
+
+def out(metavar: str, help: str, required: bool = True) -> Callable[[Function], Function]:  # noqa: A002
+    """Return the option that names what is written."""
+    return click.option("--out", "-o", metavar=metavar, type=PATH, required=required, help=help)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
+TEXTS = (
+    "Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a folder, one "
+    "text per file; or - for standard input."
 )
-Null = Annotated[Literal["error", "skip", "empty"], Option("--null", help=_NULL)]
-_MOVED = "Where the word vectors of the model are now, if they were moved."
-LoadVectors = Annotated[str | None, Option("--vectors", "-v", help=_MOVED)]
-Encoding = Annotated[str, Option(help="Character encoding of the file.")]
-_THREADS = "Number of threads that read text; -1 is one per core. Results do not depend on it."
-Threads = Annotated[int, Option(min=-1, help=_THREADS)]
-Picture = Annotated[Path, Option("--out", "-o", help="The map to write: .png, .svg, .pdf or .html (interactive).")]
-Member = Annotated[str | None, Option(help="Name of the file in a .zip with several.")]
-_CLUSTER = "Address of a Dask scheduler, or local:N for N workers here. CORPUS may be a pattern, as in 'texts/*.csv'."
-Cluster = Annotated[str | None, Option(metavar="ADDRESS", help=_CLUSTER)]
-Tokens = Annotated[
-    Literal["letters", "words", "segmenting"] | None,
-    Option(
-        "--tokenizer",
-        help="What is a word: runs of 'letters'; 'words' of letters and digits; or 'segmenting', for Chinese, Japanese "
-        "and Thai (extra 'segmenting'). (default: by the vectors and the script)",
-    ),
-]
-OfVectors = Annotated[
-    Literal["offset", "direction"],
-    Option("--space", help="'offset': what each text adds to the corpus, for comparing; 'direction': as in the paper."),
-]
+corpus = click.argument("corpus", type=PATH, help=TEXTS)
+model = click.argument("model", type=PATH, help="The folder of a model, written by 'parasphere fit'.")
+moved_vectors = click.option(
+    "--vectors", "-v", metavar="VECTORS", help="Where the word vectors of the model are now, if they were moved."
+)
+threads = click.option(
+    "--threads",
+    type=click.IntRange(-1),
+    default=1,
+    show_default=True,
+    help="Number of threads that read text; -1 is one per core. Results do not depend on it.",
+)
+text = click.option(
+    "--text-column", "text", metavar="NAME", default="text", show_default=True, help="Column with the texts."
+)
+id = click.option("--id-column", "id", metavar="NAME", help="Column with the ids of documents.")
+label = click.option("--label-column", "label", metavar="NAME", help="Column with labels.")
+encoding = click.option("--encoding", default="utf-8", show_default=True, help="Character encoding of the file.")
+format = click.option(
+    "--format",
+    type=click.Choice(["txt", "jsonl", "json", "csv", "tsv", "parquet"]),
+    help="If the name of the file does not tell. Standard input is txt.",
+)
+null = click.option(
+    "--null",
+    type=click.Choice(["error", "skip", "empty"]),
+    default="error",
+    show_default=True,
+    help="What becomes of a row whose text is null: an error, no document, or an empty text. CSV has no nulls: an "
+    "empty field is an empty text.",
+)
+tokenizer = click.option(
+    "--tokenizer",
+    type=click.Choice(["letters", "words", SEGMENTING]),
+    help="What is a word: runs of letters; words of letters and digits; or, for Chinese, Japanese and Thai, what the "
+    "extra 'segmenting' finds.  [default: by the vectors and the script]",
+)
+space = click.option(
+    "--space",
+    type=click.Choice(["offset", "direction"]),
+    default="offset",
+    show_default=True,
+    help="What each text adds to the corpus, for comparing; or the direction, as in the paper.",
+)
+topics = click.option(
+    "--topics", "-n", "n_topics", type=click.IntRange(1), help="Number of topics.  [default: found from the texts]"
+)
 
 
-def tokenizer_named(name: str | None, stop_words: bool | None = None) -> "AnyTokenizer | None":
+def reading(*more: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Return the options that say how a corpus is read; ``more`` are further columns."""
+
+    def add(command: Function) -> Function:
+        for option in reversed((text, *more, encoding, format, null)):
+            command = option(command)
+        return command
+
+    return add
+
+
+def tokenizer_named(name: str | None) -> "AnyTokenizer | None":
     """Return the tokenizer of an option; None leaves the choice to the model."""
     from ..text import SegmentingTokenizer, Tokenizer
 
-    if name is None and stop_words is None:
+    if name is None:
         return None
-    words = Tokenizer(digits=name in ("words", "segmenting"), stop_words="english" if stop_words else None)
-    return SegmentingTokenizer(words) if name == "segmenting" else words
+    words = Tokenizer(digits=name != "letters")
+    return SegmentingTokenizer(words) if name == SEGMENTING else words

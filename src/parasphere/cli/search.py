@@ -1,100 +1,121 @@
 """The commands of search: index, search, duplicates."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.table import Table
-from typer import Argument, Option
+import click
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, out, print_json, reading, say, styled
+from .common import (
+    BOLD,
+    DIM,
+    documents,
+    keep_corpus,
+    load_encoder,
+    print_json,
+    read_blocks,
+    reading,
+    say,
+    show,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from ..model import Match
+    from ..search import Duplicate
 
-SHOWN = 160  # characters of a text in a table
-PAIRS = 100  # pairs of duplicates in a table
-
-
-def add_search_commands(app: typer.Typer) -> None:
-    """Register every command of this module."""
-    for command in (index, search, duplicates):
-        app.command()(command)
+SHOWN = 200  # characters of a text in a table that is not cut at the width of a terminal
+GROUPS = 100  # groups of duplicates in a table
 
 
+@click.command()
+@options.model
+@options.corpus
+@options.out("INDEX", "Folder to write.")
+@options.reading(options.id)
+@click.option("--column", "columns", metavar="NAME", multiple=True, help="A column to filter by; may be repeated.")
+@options.flag("--update", help="Update the index that is there: only new and changed texts are encoded.")
+@options.flag("--prune", help="With --update, remove documents that are not in the corpus.")
+@options.threads
+@options.moved_vectors
+@options.as_json
 def index(
-    model: options.Model,
-    corpus: options.Corpus,
-    folder: Annotated[Path, Option("--out", "-o", metavar="INDEX", help="Folder to write.")],
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    no_texts: Annotated[bool, Option("--no-texts", help="Do not keep the texts: results have ids alone.")] = False,
-    no_words: Annotated[bool, Option("--no-words", help="Do not keep the words: search by vectors alone.")] = False,
-    half: Annotated[bool, Option("--half", help="Keep vectors in half precision: less room, three digits.")] = False,
-    graph: Annotated[
-        bool, Option("--graph", help="Also prepare 'parasphere search --approximate': minutes per million texts.")
-    ] = False,
-    threads: options.Threads = 1,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Read a corpus once, so that 'parasphere search' finds its texts at once.
+    model: Path, corpus: Path, out: Path, id: str | None, columns: tuple[str, ...], update: bool, prune: bool,
+    threads: int, vectors: str | None, as_json: bool, **reading_options: Any,
+) -> None:  # fmt: skip
+    """Read a corpus once, for 'parasphere search'.
 
     \b
     Examples:
         parasphere index model texts.txt --out index
-        parasphere index model news.csv --text-column body --id-column id --out index
+        parasphere index model news.csv --text-column body --id-column id --column section --out index
+        parasphere index model news.csv --text-column body --id-column id --update --prune --out index
+
+    With --update, ids are needed, and the model is that of the index. Smaller indexes, and other languages, are made in
+    Python: SphericalParagraphModel.index.
     """
-    from ..estimator import SphericalParagraphModel
+    from ..search import Index
     from ..storage import check_target
 
-    check_target(folder, "index")  # before the work rather than after it
-    estimator = SphericalParagraphModel.load(model, vectors=vectors)
-    estimator.n_jobs = threads
+    if not update:
+        check_target(out, "index")  # before the work rather than after it
+        if prune:
+            raise ParasphereError("--prune removes documents from an index that is there: it needs --update.")
+        made = Index.empty(load_encoder(model, vectors, threads), columns=columns)
+        with reading("reading", corpus) as at:
+            made.add(documents(corpus), id, progress=at, **reading_options)
+        made.save(out)
+        facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(out)}
+        say(facts, as_json, f"{len(made):,} documents written to {out}")
+        return
+    if columns:
+        raise ParasphereError("the columns of an index are chosen when it is made: omit --column with --update.")
+    made = Index.load(out, vectors=vectors)
     with reading("reading", corpus) as at:
-        made = estimator.index(
-            documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
-            words=not no_words, text=text_column, encoding=encoding, format=format, null=null, progress=at,
-        )  # fmt: skip
-    if graph:
-        made.make_graph()
-    made.save(folder)
-    facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(folder)}
-    say(facts, as_json, f"{len(made):,} documents written to {folder}")
+        changed = made.update(documents(corpus), id, prune=prune, progress=at, **reading_options)
+    made.save(out)
+    counts = ", ".join(f"{count:,} {name}" for name, count in changed._asdict().items())
+    say({"documents": len(made), **changed._asdict(), "index": str(out)}, as_json, f"{counts}; {len(made):,} in {out}")
 
 
+@click.command()
+@click.argument("index", type=options.PATH, help="The folder of an index, written by 'parasphere index'.")
+@click.argument("query", required=False, help="The text to search for.")
+@click.option(
+    "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), ..."
+)
+@click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Number of documents.")
+@click.option(
+    "--weight",
+    type=click.FloatRange(0, 1),
+    help="Weight of words: 0 for vectors alone, 1 for words alone.  [default: found]",
+)
+@click.option(
+    "--where",
+    metavar="CONDITION",
+    multiple=True,
+    help="A condition on a column, as in section=net, price<20 or 'date>=2024-01'; may be repeated.",
+)
+@options.text
+@options.threads
+@options.moved_vectors
+@options.as_json
 def search(
-    folder: Annotated[Path, Argument(metavar="INDEX", help="The folder of an index, written by 'parasphere index'.")],
-    query: Annotated[str | None, Argument(help="The text to search for.")] = None,
-    queries: Annotated[
-        Path | None, Option("--queries", metavar="FILE", help="A file of queries instead: .txt (one per line), ...")
-    ] = None,
-    k: Annotated[int, Option("-k", min=1, help="Number of documents.")] = 10,
-    weight: Annotated[
-        float | None,
-        Option(min=0.0, max=1.0, help="Weight of words: 0 for vectors alone, 1 for words alone. (default: found)"),
-    ] = None,
-    approximate: Annotated[
-        bool, Option("--approximate", help="Look at some candidates only: for indexes made with --graph.")
-    ] = False,
-    text_column: options.TextColumn = "text",
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    threads: options.Threads = 1,
-    vectors: options.LoadVectors = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """List the documents of an index that answer a query best, by meaning and by words.
+    index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, where: tuple[str, ...],
+    text: str, threads: int, vectors: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """List the documents that answer a query best.
+
+    They are found by meaning and by words. The similarity is the cosine of meanings, 1 for the same; the score puts
+    similarity and words together.
 
     \b
     Examples:
         parasphere search index "a short query"
+        parasphere search index "a short query" --where section=net --where 'year>=2020'
         parasphere search index "a short query" -k 3 --json
         parasphere search index --queries queries.txt --json
     """
@@ -102,104 +123,139 @@ def search(
 
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
-    loaded = Index.load(folder, vectors=vectors)
-    if approximate and loaded.graph is None:
-        raise ParasphereError(
-            f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
-            "option, or make the index with 'parasphere index ... --graph'."
-        )
-    if query is not None:
-        matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
-        if as_json:
-            print_json([match._asdict() for match in matches])
-        elif not matches:
-            out.print("nothing: no word of the query is known")
-        else:
-            out.print(_table(matches))
-            out.print(
-                "similarity: cosine of meanings, 1 for the same; score: similarity and words together", style="dim"
-            )
-    elif queries is not None:
-        texts = _read_queries(queries, text=text_column, encoding=encoding, format=format, null=null)
-        results = zip(texts, loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads), strict=True)
-        if as_json:
-            print_json([
-                {"query": text, "matches": [match._asdict() for match in matches]} for text, matches in results
-            ])  # fmt: skip
-            return
-        for text, matches in results:
-            out.print(styled((text[:SHOWN], "bold")))
-            out.print(_table(matches) if matches else "nothing: no word of it is known")
+    loaded = Index.load(index, vectors=vectors)
+    texts = [query] if query is not None else _read_queries(queries, text)
+    found = loaded.search(texts, k, weight=weight, where=_conditions(where), n_jobs=threads)
+    if as_json:
+        hits = [[match._asdict() for match in matches] for matches in found]
+        several = [{"query": asked, "matches": matches} for asked, matches in zip(texts, hits, strict=True)]
+        print_json(several if queries is not None else hits[0])
+        return
+    for asked, matches in zip(texts, found, strict=True):
+        if queries is not None:
+            show((asked[:SHOWN], BOLD))
+        _print_matches(matches)
 
 
-def _read_queries(path: Path, **columns: Any) -> list[str]:
-    from ..corpus import blocks
+def _conditions(given: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the conditions of options; several on one column must all be met."""
+    conditions: dict[str, list[tuple[str, str]]] = {}
+    for condition in given:
+        parts = re.fullmatch(r"(.+?)\s*(!=|<=|>=|==|=|<|>)\s*(.*)", condition, re.DOTALL)
+        if parts is None:
+            raise ParasphereError(f"--where {condition}: a condition is written as section=net, price<20 or day>=2024.")
+        conditions.setdefault(parts[1], []).append((parts[2], parts[3]))
+    return conditions or None
 
-    texts = [text for block in blocks(documents(path), **columns) for text in block.texts]
+
+def _read_queries(path: Path | None, column: str) -> list[str]:
+    assert path is not None
+    texts = [text for block in read_blocks(path, text=column) for text in block.texts]
     if not texts:
         raise ParasphereError(f"{path} holds no queries; one per line is needed.")
     return texts
 
 
+def _print_matches(matches: "Sequence[Match]") -> None:
+    if not matches:
+        show("nothing: no word of the query is known, or no document meets the conditions")
+        return
+    show_table(["score", "similarity", "document", "words", "text"], [
+        (f"{hit.score:.3f}", f"{hit.similarity:.3f}", str(hit.id), ", ".join(hit.words), (hit.text or "")[:SHOWN])
+        for hit in matches
+    ])  # fmt: skip
+
+
+@click.command()
+@options.corpus
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.6,
+    show_default=True,
+    help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
+)
+@click.option(
+    "--against", metavar="OTHERS", type=options.PATH, help="Which texts are among those of another file?"
+)
+@click.option("--keep", metavar="FILE", type=options.PATH, help="Write the corpus with one text of each group.")
+@options.reading(options.id)
+@options.tokenizer
+@options.as_json
 def duplicates(
-    corpus: options.Corpus,
-    threshold: Annotated[
-        float, Option(help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.")
-    ] = 0.6,
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
-    tokenizer: options.Tokens = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """List all pairs of texts that share most of their words, the most similar first.
+    corpus: Path, threshold: float, against: Path | None, keep: Path | None, tokenizer: str | None, as_json: bool,
+    **columns: Any,
+) -> None:  # fmt: skip
+    """List groups of texts that share most of their words.
+
+    The longest text of each group is shown, and kept by --keep.
 
     \b
     Examples:
         parasphere duplicates texts.txt
         parasphere duplicates news.csv --id-column id --threshold 0.9 --json
+        parasphere duplicates news.jsonl --keep unique.jsonl
+        parasphere duplicates train.jsonl --against test.jsonl
     """
-    from ..corpus import blocks
     from ..search import duplicates as find
 
-    with reading("reading", corpus) as at:
-        held = list(
-            blocks(
-                documents(corpus),
-                text=text_column,
-                id=id_column,
-                encoding=encoding,
-                format=format,
-                null=null,
-                progress=at,
-            )
-        )
-    texts = [text for block in held for text in block.texts]
-    ids = [name for block in held if block.ids is not None for name in map(str, block.ids)]
-    pairs = find(held, threshold, tokenizer=options.tokenizer_named(tokenizer))
-    if as_json:
-        named = [{"first_id": ids[pair.first], "second_id": ids[pair.second]} if ids else {} for pair in pairs]
-        print_json([pair._asdict() | names for pair, names in zip(pairs, named, strict=True)])
+    if keep is not None:
+        keep_corpus(keep, corpus)
+        if against is not None:
+            raise ParasphereError("--keep writes a corpus without its own duplicates: omit it with --against.")
+    texts, names = _texts_and_names(held := read_blocks(corpus, **columns))
+    chosen = options.tokenizer_named(tokenizer)
+    if against is not None:
+        others = read_blocks(against, **columns)
+        _print_leaks(find(held, threshold, against=others, tokenizer=chosen), names, others, texts, as_json)
         return
-    table = Table("similarity", "documents", "texts", box=None)
-    for pair in pairs[:PAIRS]:
-        one, other = (ids[i] if ids else f"{i + 1:,}" for i in (pair.first, pair.second))
-        shown = [_start(str(texts[i])) for i in (pair.first, pair.second)]
-        table.add_row(f"{pair.similarity:.3f}", f"{one}\n{other}", "\n".join(shown))
-    if pairs:
-        out.print(table)
-    more = f", of which the first {PAIRS:,} are shown; --json writes all" if len(pairs) > PAIRS else ""
-    out.print(f"{len(pairs):,} pairs among {len(texts):,} documents{more}", style="dim")
+    found = find(held, threshold, tokenizer=chosen)
+    n_removed = len(found.removed)
+    if keep is not None:
+        from ..corpus import copy_documents
+
+        kept = set(found.kept.tolist())
+        copy_documents(corpus, keep, [i in kept for i in range(len(texts))], encoding=columns["encoding"])
+    if as_json:
+        print_json({
+            "texts": len(texts), "removed": n_removed, "groups": [[names[i] for i in group] for group in found],
+        })  # fmt: skip
+        return
+    if len(found):
+        show_table(["texts", "kept", "others", "text"], [
+            (f"{len(group):,}", names[group[0]], _few([names[i] for i in group[1:]]), texts[group[0]][:SHOWN])
+            for group in found[:GROUPS]
+        ])  # fmt: skip
+    more = f"; the first {GROUPS:,} groups are shown, --json writes all" if len(found) > GROUPS else ""
+    written = "" if keep is None else f"; {len(texts) - n_removed:,} are in {keep}"
+    show((f"{len(found):,} groups with {n_removed:,} texts too many among {len(texts):,}{written}{more}", DIM))
 
 
-def _table(matches: "list[Match]") -> Table:
-    table = Table("score", "similarity", "document", "text", box=None)
-    for match in matches:
-        table.add_row(f"{match.score:.3f}", f"{match.similarity:.3f}", match.id or "", _start(match.text or ""))
-    return table
+def _texts_and_names(held: list[Any]) -> tuple[list[str], list[str]]:
+    """Return texts, and their ids or else their numbers from 1."""
+    texts = [text if isinstance(text, str) else " ".join(text) for block in held for text in block.texts]
+    ids = [str(name) for block in held if block.ids is not None for name in block.ids]
+    return texts, ids or [str(i + 1) for i in range(len(texts))]
 
 
-def _start(text: str) -> str:
-    return " ".join(text.split())[:SHOWN]
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f", and {len(names) - 3:,} more" if len(names) > 3 else "")
+
+
+def _print_leaks(
+    leaks: "list[Duplicate]", names: list[str], others: list[Any], texts: list[str], as_json: bool
+) -> None:
+    _, other_names = _texts_and_names(others)
+    if as_json:
+        print_json([
+            {"first": names[leak.first], "second": other_names[leak.second], "similarity": leak.similarity}
+            for leak in leaks
+        ])  # fmt: skip
+        return
+    if leaks:
+        show_table(["similarity", "text of the first", "of the second", "text"], [
+            (f"{leak.similarity:.3f}", names[leak.first], other_names[leak.second], texts[leak.first][:SHOWN])
+            for leak in leaks[:GROUPS]
+        ])  # fmt: skip
+    more = f"; the first {GROUPS:,} are shown, --json writes all" if len(leaks) > GROUPS else ""
+    show((f"{len(leaks):,} of {len(texts):,} texts are among those of the other file{more}", DIM))

@@ -2,50 +2,86 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
 
-import typer
-from typer import Option
+import click
 
 from . import options
-from .common import out
+from .common import show
 
 KEY = "PARASPHERE_API_KEY"
 
 
-def add_serve_command(app: typer.Typer) -> None:
-    """Register the command of this module."""
-    app.command()(serve)
-
-
+@click.command()
+@options.model
+@click.option(
+    "--index", metavar="FOLDER", type=options.PATH, help="An index for /similar, written by 'parasphere index'."
+)
+@click.option(
+    "--topics", metavar="FOLDER", type=options.PATH, help="Topics for /topics, written by 'parasphere topics --out'."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; 0.0.0.0 lets other machines in, and should come with a key.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 is any that is free."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of processes; they share the mapped model.",
+)
+@click.option(
+    "--api-key-file",
+    metavar="FILE",
+    type=options.PATH,
+    help=f"A file with the key that clients must send.  [default: ${KEY}, if it is set]",
+)
+@click.option(
+    "--max-body",
+    type=click.FloatRange(0.001),
+    default=8.0,
+    show_default=True,
+    help="Largest body of a request, in MiB.",
+)
+@click.option("--max-texts", type=click.IntRange(1), default=2048, show_default=True, help="Most texts of a request.")
+@click.option(
+    "--max-length", type=click.IntRange(1), default=100_000, show_default=True, help="Most characters of a text."
+)
+@click.option(
+    "--max-waiting",
+    type=click.IntRange(1),
+    default=128,
+    show_default=True,
+    help="Requests that a worker holds; it answers further ones 429.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001),
+    default=30.0,
+    show_default=True,
+    help="Seconds that a request may take.",
+)
+@click.option(
+    "--grace",
+    type=click.IntRange(0),
+    default=30,
+    show_default=True,
+    help="Seconds that requests have to finish when the server is stopped.",
+)
 def serve(
-    model: options.Model,
-    index: Annotated[
-        Path | None, Option(metavar="FOLDER", help="An index for /similar, written by 'parasphere index'.")
-    ] = None,
-    topics: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Topics for /topics, written by 'parasphere topics --out'.")
-    ] = None,
-    host: Annotated[
-        str, Option(help="Address to listen on; 0.0.0.0 lets other machines in, and should come with a key.")
-    ] = "127.0.0.1",
-    port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 is any that is free.")] = 8000,
-    workers: Annotated[int, Option(min=1, help="Number of processes; they share the mapped model.")] = 1,
-    api_key_file: Annotated[
-        Path | None,
-        Option(metavar="FILE", help=f"A file with the key that clients must send. (default: ${KEY}, if it is set)"),
-    ] = None,
-    max_body: Annotated[float, Option(min=0.001, help="Largest body of a request, in MiB.")] = 8.0,
-    max_texts: Annotated[int, Option(min=1, help="Most texts of a request.")] = 2048,
-    max_length: Annotated[int, Option(min=1, help="Most characters of a text.")] = 100_000,
-    max_waiting: Annotated[int, Option(min=1, help="Requests that a worker holds; it answers further ones 429.")] = 128,
-    timeout: Annotated[float, Option(min=0.001, help="Seconds that a request may take.")] = 30.0,
-    grace: Annotated[int, Option(min=0, help="Seconds that requests have to finish when the server is stopped.")] = 30,
-    vectors: options.LoadVectors = None,
-) -> None:
-    """Serve a model over HTTP: vectors, search, explanations, topics (extra 'serve').
+    model: Path, index: Path | None, topics: Path | None, host: str, port: int, workers: int,
+    api_key_file: Path | None, max_body: float, max_texts: int, max_length: int, max_waiting: int, timeout: float,
+    grace: int,
+) -> None:  # fmt: skip
+    """Serve a model over HTTP (extra 'serve').
 
-    Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base URL. /docs describes all endpoints.
+    Vectors, search, explanations and topics. Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base
+    URL. /docs describes all endpoints.
 
     \b
     Examples:
@@ -65,8 +101,8 @@ def serve(
         raise ParasphereError(f"{KEY} is empty; set it to the key that clients must send, or unset it.")
     run(
         Settings(
-            model, index, topics, vectors, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
+            model, index, topics, None, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
             max_waiting, timeout, grace,
         ),
-        lambda url: out.print(f"serving {model} on {url} (Ctrl-C ends it)", soft_wrap=True),
+        lambda url: show(f"serving {model} on {url} (Ctrl-C ends it)"),
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """Corpora: documents from memory, files, folders and pipes, as a stream of blocks."""
 
 from .block import Block, is_tokenised
+from .copying import copy_documents
 from .files import SkippedFilesWarning
 from .plain import one_text, sound_strings, without_surrogates
 from .source import STANDARD_INPUT, blocks
@@ -10,6 +11,7 @@ __all__ = [
     "Block",
     "SkippedFilesWarning",
     "blocks",
+    "copy_documents",
     "is_tokenised",
     "one_text",
     "sound_strings",

@@ -5,7 +5,6 @@ What is computed is that of one machine, to the last bit, however many workers a
 worker, the scheduler or the client may die: what is there and fits is not computed again.
 """
 
-from .connecting import connected
 from .counting import count_words, sample_texts
 from .fitting import fit
 from .outcomes import SkippedPartitionsWarning
@@ -16,7 +15,6 @@ __all__ = [
     "ShardedIndex",
     "SkippedPartitionsWarning",
     "Written",
-    "connected",
     "count_words",
     "fit",
     "index",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import accumulate
 from pathlib import Path
@@ -150,7 +150,8 @@ def _make(
             made = Index.empty(received(sent), texts=options["texts"], words=options["words"])
             made.add(material, options["ids"], **options["columns"])
             if options["ids"] is None:
-                made.ids = Ids.of(f"{number}:{each}" for each in made.ids)
+                names = Ids.of(f"{number}:{each}" for each in made.ids)
+                made.contents = replace(made.contents, ids=names)
             made.save(path)
         return int(storage.read_manifest(path)["meta"].get("added", 0)), None
 

@@ -94,8 +94,8 @@ def read_index(folder: str | Path, *, vectors: Any = None) -> tuple[Index, Docum
     """Load an index and return it with its texts, which must have been kept."""
     index = Index.load(folder, vectors=vectors)
     if index.texts is None or index.bm25 is None:
-        kept = "--no-texts" if index.texts is None else "--no-words"
-        raise ParasphereError(f"{folder} was made with {kept}; the explorer shows texts and words: make it without.")
+        left_out = "texts=False" if index.texts is None else "words=False"
+        raise ParasphereError(f"{folder} was made with {left_out}; the explorer shows texts and words.")
     n = len(index)
     return index, Documents(index.texts, index.ids.names, [], np.full(n, -1, np.int32), None)
 

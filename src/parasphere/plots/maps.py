@@ -1,22 +1,18 @@
-"""Maps of documents, as a picture or an interactive page."""
+"""Maps of documents, as pictures."""
 
-import json
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ParasphereError
-from ..printable import visible
 from ..storage import write_file
 from .layout import neighbour_map
 from .picture import picture
-from .scene import Scene, make_scene
+from .scene import make_scene
 
-EXTENSIONS = (".png", ".svg", ".pdf", ".html")
-EXCERPT = 200  # characters of a text that the page shows
+EXTENSIONS = (".png", ".svg", ".pdf")
 
 
 def draw_map(
@@ -27,8 +23,6 @@ def draw_map(
     *,
     topics: Sequence[str] | None = None,
     title: str | None = None,
-    ids: Sequence[str] | None = None,
-    texts: Sequence[str] | None = None,
     seed: int = 0,
 ) -> None:
     """Draw documents by :func:`neighbour_map` and write the picture, replacing the file in one step.
@@ -36,8 +30,7 @@ def draw_map(
     Parameters
     ----------
     path : path
-        ``.png``, ``.svg`` or ``.pdf`` for a picture (extra ``plots``), ``.html`` for a self-contained page that shows
-        the document under the pointer and zooms.
+        ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). The map in the browser is that of :mod:`parasphere.explorer`.
     rows : (n, dim) array
         Vectors whose cosines say how similar documents are.
     certainty : (n,) array
@@ -50,15 +43,13 @@ def draw_map(
         The name of the topic of each document, written at the middle of its documents; "" for none. None writes the
         labels. No name covers another: names move aside, and the smallest are left out where there is no room.
     title : str, default=None
-    ids, texts : (n,) str, default=None
-        What an interactive page shows for each document.
     seed : int, default=0
         Seed of the layout.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "map.html")
+    >>> path = Path(tempfile.mkdtemp(), "map.svg")
     >>> draw_map(path, np.eye(4), [1, 1, 1, 1], topics=["sea", "sea", "land", ""])
     >>> path.stat().st_size > 1000
     True
@@ -68,11 +59,11 @@ def draw_map(
     sure = np.asarray(certainty, np.float64)
     if sure.shape != (len(points),) or not np.isfinite(sure).all() or not len(points):
         raise ParasphereError(f"the certainties must be {len(points):,} finite numbers, one per document, at least one")
-    _check_columns(len(points), labels=labels, topics=topics, ids=ids, texts=texts)
+    _check_columns(len(points), labels=labels, topics=topics)
     caption = "Neighbours stay neighbours; distances between groups mean little."
     caption += " Names: topics." if topics is not None else ""
     scene = make_scene(points, sure, labels, topics, title=title, caption=caption)
-    write_file(Path(path), _page(scene, ids, texts) if kind == ".html" else picture(scene, kind[1:]))
+    write_file(Path(path), picture(scene, kind[1:]))
 
 
 def _kind(path: str | Path) -> str:
@@ -86,19 +77,3 @@ def _check_columns(n: int, **columns: Sequence[str] | None) -> None:
     for name, column in columns.items():
         if column is not None and len(column) != n:
             raise ParasphereError(f"there are {len(column):,} {name} for {n:,} documents")
-
-
-def _page(scene: Scene, ids: Sequence[str] | None, texts: Sequence[str] | None) -> bytes:
-    data = scene._asdict() | {
-        "points": scene.points.round(5),
-        "certainty": scene.certainty.round(5),
-        "strength": scene.strength.round(3),
-        "groups": [group._asdict() for group in scene.groups],
-        "names": [name._asdict() for name in scene.names],
-        "ids": None if ids is None else [visible(str(name)) for name in ids],
-        "texts": None if texts is None else [visible(str(text)[:EXCERPT]) for text in texts],
-    }
-    # ASCII, and without "<": nothing in a text can then end the script or be read as markup.
-    content = json.dumps(data, default=np.ndarray.tolist).replace("<", "\\u003c")
-    page = resources.files(__package__).joinpath("map.html").read_text(encoding="utf-8")
-    return page.replace("DATA", content).encode("ascii")

@@ -1,4 +1,4 @@
-"""What picture and page of a map have in common: groups of documents, their colours and names, and where names go."""
+"""What a map shows: groups of documents, their colours and names, and where names go."""
 
 import math
 from collections import Counter
@@ -44,7 +44,7 @@ class Name(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What picture and page have in common; ``strength`` is 0 at the first certainty of ``ends`` and 1 at the last."""
+    """What a map shows; ``strength`` is 0 at the first certainty of ``ends`` and 1 at the last."""
 
     title: str
     caption: str

@@ -127,8 +127,17 @@ class Column:
             if name not in ("==", "=", "!="):
                 raise ParasphereError(f'the column "{self.name}" cannot be compared with None by {name}')
             return np.asarray(self._missing() ^ (name == "!="))
+        if self.kind == "text" and name[0] in "<>" and self._all_numbers(value):
+            value = float(value)
         holds = np.asarray(OPERATORS[name](*self._comparable(value)), bool)
         return holds & ~self._missing() if name != "!=" else holds | self._missing()
+
+    def _all_numbers(self, value: Any) -> bool:
+        """Return whether a text and those of a column, perhaps read from CSV, are all numbers."""
+        try:
+            return bool([float(text) for text in (value, *filter(None, self.categories))])
+        except (ValueError, TypeError):
+            return False
 
     def _comparable(self, value: Any) -> tuple[NDArray[Any], Any]:
         """Return the values, and another value, as what can be compared."""

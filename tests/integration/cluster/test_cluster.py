@@ -30,10 +30,8 @@ import dask.dataframe
 import psutil
 from distributed import Client, LocalCluster
 from test_docs import DOCS, run_page
-from typer.testing import CliRunner
 
 import parasphere.dask as cluster
-from parasphere.cli import app
 from parasphere.dask.outcomes import Outcome, total_of
 
 pytestmark = [
@@ -395,21 +393,3 @@ def test_the_page_on_clusters_runs(
     names["client"].close()
     assert capsys.readouterr().out.startswith(f"{len(texts)} [")
     assert names["model"].converged_
-
-
-def test_the_command_line(client: Client, files: Path, tmp_path: Path) -> None:
-    VECTORS.save(tmp_path / "vectors")
-    address, corpus, model = client.scheduler.address, str(files / "*"), str(tmp_path / "model")
-    arguments = ["fit", corpus, "--vectors", str(tmp_path / "vectors"), "--tol", "1e-4", "--out", model, "--json"]
-    facts = json.loads(CliRunner().invoke(app, [*arguments, "--cluster", address]).stdout)
-    assert facts["documents"] == sum(map(bool, TEXTS))
-    same(SphericalParagraphModel.load(model), make().fit(TEXTS))
-    out = str(tmp_path / "out")
-    result = CliRunner().invoke(app, ["transform", model, corpus, "--cluster", address, "--out", out, "--json"])
-    assert json.loads(result.stdout) == {"documents": len(TEXTS), "parts": 7, "reused": 0, "folder": out}
-    for wrong, what in (
-        (["fit", "-", "--cluster", address, "--out", str(tmp_path / "m")], "standard input"),
-        (["fit", corpus, "--work", out, "--out", str(tmp_path / "m")], "needs --cluster"),
-        (["transform", model, corpus, "--cluster", address, "--out", "vectors.npy"], "must be a folder"),
-    ):
-        assert what in str(CliRunner().invoke(app, wrong).exception)

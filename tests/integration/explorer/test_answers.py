@@ -247,7 +247,7 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
         ("model", "-"): "from a file or folder",
         ("index", "texts.txt"): "has texts of its own",
         ("index", "--label-column", "x"): "--label-column needs a corpus",
-        ("bare",): "--no-texts",
+        ("bare",): "texts=False",
         ("model", "texts.txt", "--compare", "nowhere"): "nowhere is not a folder",
     }.items():
         named = [tmp_path / each if each in ("nowhere", "model", "index", "bare", "texts.txt") else each

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from parasphere.cli.common import Commands, complain, quiet, shown_warnings
+from parasphere.cli.common import complain, quiet, shown_warnings
 from parasphere.errors import MissingExtraError
 
+from .console import Commands
 from .experiments import add_experiment_commands
 from .training import training_app
 

@@ -9,10 +9,12 @@ import typer
 from rich.table import Table
 from typer import Argument, Option
 
-from parasphere.cli import options
-from parasphere.cli.common import out, print_json, styled
+from parasphere.cli.common import print_json
 from parasphere.errors import ParasphereError
 from parasphere.places import ENGLISH, GLOVE
+
+from . import console
+from .console import out, styled
 
 CLASSIFICATION = "classification"
 _FOLDERS = ("-o", "--out", "--task-data")
@@ -88,12 +90,12 @@ def run(
             help="A labelled corpus of your own: .csv, .tsv, .jsonl, .parquet, or a folder with one folder per label."
         ),
     ] = None,
-    text_column: options.TextColumn = "text",
-    id_column: options.IdColumn = None,
-    label_column: options.LabelColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    null: options.Null = "error",
+    text_column: console.TextColumn = "text",
+    id_column: console.IdColumn = None,
+    label_column: console.LabelColumn = None,
+    encoding: console.Encoding = "utf-8",
+    format: console.Format = None,
+    null: console.Null = "error",
     seed: Annotated[int, Option(help="Seed of folds, initial values and classifier.")] = 0,
     seeds: Annotated[
         int, Option(min=1, help="Number of seeds of encoders that depend on one; the first is --seed.")
@@ -101,7 +103,7 @@ def run(
     jobs: Jobs = -1,
     cached: Annotated[bool, Option("--cached", help="Report only what has been computed already.")] = False,
     folder: Report = Path("results"),
-    as_json: options.AsJson = False,
+    as_json: console.AsJson = False,
 ) -> None:
     """Run the experiments of the paper and write a report.
 

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from parasphere.cli.common import Commands, out, print_json, quiet, say
-from parasphere.cli.options import AsJson
+from parasphere.cli.common import print_json, quiet, say
 from parasphere.errors import ParasphereError
+
+from .console import AsJson, Commands, out
 
 training_app = typer.Typer(cls=Commands, help="Train sentence encoders on ordered text.", no_args_is_help=True)
 _POINTS = 20  # of a loss curve that is printed

@@ -1,0 +1,72 @@
+"""What the commands print on, and the options that several of them share.
+
+Everything is printed by :class:`Screen` or ``print_json``, so that nothing in a text, a path or the name of a column
+can control the terminal or be taken for markup.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from rich.console import Console
+from rich.text import Text
+from typer import Option
+from typer.core import TyperGroup
+
+from parasphere.printable import visible
+
+AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
+TextColumn = Annotated[str, Option("--text-column", help="Name of the column with the texts.")]
+LabelColumn = Annotated[str | None, Option("--label-column", help="Name of the column with the labels.")]
+IdColumn = Annotated[str | None, Option("--id-column", help="Name of the column with the ids of documents.")]
+Encoding = Annotated[str, Option(help="Character encoding of the file.")]
+Format = Annotated[
+    str | None, Option(help="txt, jsonl, json, csv, tsv or parquet, if the name of the file does not tell.")
+]
+Null = Annotated[
+    Literal["error", "skip", "empty"],
+    Option("--null", help="What becomes of a row whose text is null: an error, no document, or an empty text."),
+]
+
+
+class Screen(Console):
+    """A console that prints a ``str`` as plain text; :func:`styled` makes text with a style."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render all text that is printed, in tables too."""
+        return super().render_str(visible(text), **options)
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Join pieces of text, some of them with a style: ``styled("see ", ("here", "bold"))``."""
+    return Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
+
+
+out = Screen()
+
+
+class Commands(TyperGroup):
+    """A group of commands whose complaints (unexpected arguments, unknown options) show control characters."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the command line."""
+        with _visible_complaints():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with _visible_complaints():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_complaints() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):  # errors of typer have one
+            setattr(error, "message", visible(message))  # noqa: B010
+        raise
