@@ -546,7 +546,9 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
         See :func:`parasphere.search.duplicates`, which needs no model.
         """
-        found: Duplicates = duplicates(source, threshold, keep=keep, tokenizer=self._encoder().text_reader.tokenizer, **columns)
+        tokenizer = self._encoder().text_reader.tokenizer
+        found: Duplicates = duplicates(source, threshold, keep=keep, tokenizer=tokenizer, **columns)
+        return found
 
     def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
         """Write the model to a folder that model2vec, sentence-transformers and this library load.

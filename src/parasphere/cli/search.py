@@ -134,7 +134,7 @@ def search(
     for asked, matches in zip(texts, found, strict=True):
         if queries is not None:
             show((asked[:SHOWN], BOLD))
-        _print_matches(matches)
+        _print_matches(matches, filtered=bool(where))
 
 
 def _conditions(given: tuple[str, ...]) -> dict[str, Any] | None:
@@ -156,9 +156,9 @@ def _read_queries(path: Path | None, column: str) -> list[str]:
     return texts
 
 
-def _print_matches(matches: "Sequence[Match]") -> None:
+def _print_matches(matches: "Sequence[Match]", *, filtered: bool) -> None:
     if not matches:
-        show("nothing: no word of the query is known, or no document meets the conditions")
+        show("nothing: no word of the query is known" + (", or no document meets the conditions" if filtered else ""))
         return
     show_table(["score", "similarity", "document", "words", "text"], [
         (f"{hit.score:.3f}", f"{hit.similarity:.3f}", str(hit.id), ", ".join(hit.words), (hit.text or "")[:SHOWN])
