@@ -171,7 +171,9 @@ def test_from_a_corpus_to_results(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert "20 documents written" in shown
     found = json.loads(run("search", index, "northeast nowhere", "-k", 2, "--json"))
     assert [match["id"] for match in found] == ["3", "7"]
-    assert found == [match._asdict() for match in Index.load(index).search("northeast nowhere", 2)]
+    assert found == [
+        match._asdict() | {"words": list(match.words)} for match in Index.load(index).search("northeast nowhere", 2)
+    ]
     shown = run("search", index, "northeast nowhere")
     assert "similarity" in shown
     assert "northeast nowhere" in shown
@@ -219,27 +221,66 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert found.count("nothing: no word of the query is known") == 2
     found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
     assert [len(each["matches"]) for each in found] == [2, 0, 0]
-    assert "has no graph for --approximate" in run("search", tmp_path / "index", "north", "--approximate", code=1)
     assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
 
 
 def test_duplicates(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus.csv"
-    corpus.write_text("name,text\na,plum and kiwi\nb,pear or fig\nc,Kiwi; plum\n")
+    corpus, kept = tmp_path / "corpus.csv", tmp_path / "kept.csv"
+    corpus.write_text('name,text\na,plum and kiwi\nb,pear or fig\nc,"Kiwi; plum, kiwi"\n')
     found = json.loads(run("duplicates", corpus, "--id-column", "name", "--json"))
-    assert [(pair["first_id"], pair["second_id"], pair["first"], pair["second"]) for pair in found] == [
-        ("a", "c", 0, 2)
-    ]
-    assert found[0]["similarity"] == pytest.approx(1.0)
-    shown = run("duplicates", corpus)
-    assert "plum and kiwi" in shown
-    assert "1 pairs among 3 documents" in shown
+    assert found == {"texts": 3, "removed": 1, "groups": [["c", "a"]]}
+    shown = run("duplicates", corpus, "--keep", kept)
+    assert "Kiwi; plum, kiwi" in shown
+    assert f"1 groups with 1 texts too many among 3; 2 are in {kept}" in shown
+    assert kept.read_text() == 'name,text\nb,pear or fig\nc,"Kiwi; plum, kiwi"\n'
     assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
+    assert "its name must end in .csv" in run("duplicates", corpus, "--keep", tmp_path / "kept.jsonl", code=1)
+    leaks = json.loads(run("duplicates", kept, "--against", corpus, "--id-column", "name", "--json"))
+    assert [(leak["first"], leak["second"]) for leak in leaks] == [("b", "b"), ("c", "c")]
     corpus.write_text("text\n" + "plum and kiwi\n" * 20)
-    shown = run("duplicates", corpus)
-    assert shown.count("plum and kiwi") == 100
-    assert "190 pairs among 20 documents, of which the first 100 are shown" in " ".join(shown.split())
+    assert "1 groups with 19 texts too many among 20" in run("duplicates", corpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("t.txt", "a plum\n\nplum a\nkiwi", "a plum\n\nkiwi\n"),
+        ("t.jsonl", '{"text": "a plum", "n": 1}\n\n{"n": 2, "text": "plum"}\n', '{"text": "a plum", "n": 1}\n'),
+        ("t.tsv", "text\tn\nplum\t1\nplum\t2\n", "text\tn\nplum\t1\n"),
+    ],
+)
+def test_what_is_kept_is_as_it_was(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    (tmp_path / name).write_text(text)
+    run("duplicates", tmp_path / name, "--keep", tmp_path / f"kept-{name}")
+    assert (tmp_path / f"kept-{name}").read_text() == expected
+
+
+def test_an_index_is_updated_and_filtered(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    model, index, table = tmp_path / "model", tmp_path / "index", tmp_path / "table.csv"
+    table.write_text("name,text,section,price\na,north east,net,9\nb,northeast,net,10\nc,north,web,11\n")
+    run("fit", table, "-v", vectors_file, "--out", model)
+    run("index", model, table, "--id-column", "name", "--column", "section", "--column", "price", "--out", index)
+
+    def found(*conditions: str) -> set[str]:
+        options = [word for condition in conditions for word in ("--where", condition)]
+        return {hit["id"] for hit in json.loads(run("search", index, "north", *options, "--json"))}
+
+    assert found() == {"a", "b", "c"}
+    assert found("section=net") == {"a", "b"}
+    assert found("price>9", "price<=11", "section != web") == {"b"}
+    assert "or no document meets the conditions" in run("search", index, "north", "--where", "section=none")
+    assert "a condition is written as section=net" in run("search", index, "north", "--where", "section", code=1)
+    assert 'no column "colour"; its columns: section, price' in run(
+        "search", index, "north", "--where", "colour=red", code=1
+    )
+    table.write_text("name,text,section,price\na,north east,net,9\nb,north,web,10\nd,east,net,12\n")
+    update = ["index", model, table, "--id-column", "name", "--out", index, "--update"]
+    assert "1 added, 1 replaced, 1 kept, 1 removed; 3 in" in run(*update, "--prune")
+    assert found("section=net") == {"a", "d"}
+    assert json.loads(run(*update, "--json"))["kept"] == 3
+    assert "omit --column with --update" in run(*update, "--column", "section", code=1)
+    assert "it needs --update" in run(*update[:-1], "--prune", code=1)
 
 
 def test_the_installed_command_reads_standard_input(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import inspect
+import json
 import os
 import re
 import shlex
@@ -66,8 +67,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / name).write_text("\n".join(texts))
     (root / "texts.txt.gz").write_bytes(gzip.compress("\n".join(texts).encode()))
     (root / "queries.txt").write_text("a short query\nsort an array\n")
-    rows = [f'{i},"{text}","{text}",{"ab"[i % 2]}' for i, text in enumerate(texts)]
-    (root / "news.csv").write_text("\n".join(["id,body,text,topic", *rows]))
+    rows = [f'{i},"{text}","{text}",{"ab"[i % 2]},net,{2000 + i}' for i, text in enumerate(texts)]
+    (root / "news.csv").write_text("\n".join(["id,body,text,topic,section,year", *rows]))
+    for name in ("news.jsonl", "train.jsonl", "test.jsonl"):
+        (root / name).write_text("\n".join(json.dumps({"text": text}) for text in texts))
     (root / "glove.6B.300d.txt").write_text("lake 1 2 3\nriver 2 2 3\narray 0 1 0\n")
     WordVectors.load(root / "glove.6B.300d.txt").save(root / "vectors")  # as 'vectors distil' would write it
     return root

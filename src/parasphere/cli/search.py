@@ -51,7 +51,7 @@ def index(
     \b
     Examples:
         parasphere index model texts.txt --out index
-        parasphere index model news.csv --text-column body --id-column id --column section --out index
+        parasphere index model news.csv --text-column body --id-column id --column section --column year --out index
         parasphere index model news.csv --text-column body --id-column id --update --prune --out index
 
     With --update, ids are needed, and the model is that of the index. Smaller indexes, and other languages, are made in
@@ -175,9 +175,7 @@ def _print_matches(matches: "Sequence[Match]", *, filtered: bool) -> None:
     show_default=True,
     help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
 )
-@click.option(
-    "--against", metavar="OTHERS", type=options.PATH, help="Which texts are among those of another file?"
-)
+@click.option("--against", metavar="OTHERS", type=options.PATH, help="Which texts are among those of another file?")
 @click.option("--keep", metavar="FILE", type=options.PATH, help="Write the corpus with one text of each group.")
 @options.reading(options.id)
 @options.tokenizer
