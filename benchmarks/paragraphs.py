@@ -66,7 +66,7 @@ def run() -> dict[str, Any]:
 def _measured(model: SphericalParagraphModel, queries: list[str], documents: list[str]) -> dict[str, float]:
     asked, known = model.posterior(queries), model.posterior(documents)
     index = model.index(documents)
-    positions = {name: i for i, name in enumerate(index.ids.to_pylist())}
+    positions = {name: i for i, name in enumerate(index.ids.tolist())}
 
     def hybrid(some: slice) -> NDArray[np.float64]:
         found = np.full((len(queries[some]), len(documents)), -np.inf)

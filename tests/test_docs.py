@@ -69,7 +69,7 @@ def test_the_page_on_search_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "scipy.linalg.lstsq" in shown
     assert "\n0 2 1.00\n" in shown
-    assert {"mine", "numpy.acos"} <= set(Index.load(tmp_path / "docstrings-index").ids.to_pylist())
+    assert {"mine", "numpy.acos"} <= set(Index.load(tmp_path / "docstrings-index").ids.tolist())
 
 
 def test_the_page_on_similarity_says_what_comes_out() -> None:

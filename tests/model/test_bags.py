@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import column, is_mapped
+from conftest import is_mapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -124,8 +124,8 @@ def test_labels_and_ids_come_along(tmp_path: Path) -> None:
     path = tmp_path / "corpus.csv"
     path.write_text("id,text,label\n1,north,a\n2,east,b\n")
     ((block, result),) = Reader(some_vectors(3), Tokenizer()).stream(path, label="label", id="id")
-    assert (block.labels.to_pylist(), block.ids.to_pylist(), len(result)) == (["a", "b"], ["1", "2"], 2)
-    assert same_bits(result, Reader(some_vectors(3)).read(column(["north", "east"])))
+    assert (block.labels, block.ids, len(result)) == (["a", "b"], ["1", "2"], 2)
+    assert same_bits(result, Reader(some_vectors(3)).read(["north", "east"]))
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def read_parquet(path: Path, request: "Request") -> Iterator[Part]:
     """Read Parquet, about a block of rows at a time."""
     where = request.where
     try:
-        size = path.stat().st_size
+        size = (request.path or path).stat().st_size
         with pq.ParquetFile(path) as file:
             request = request.choose(file.schema_arrow.names)
             done = 0

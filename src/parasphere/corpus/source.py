@@ -209,13 +209,14 @@ def _in_memory(source: Any, request: files.Request) -> Iterator[Part]:
             if name is not None:
                 parts = _attached(parts, _values(source[name]), what)
         return _carrying(parts, {name: _values(source[name]) for name in request.carry}) if request.carry else parts
+    is_arrow = _is_arrow(source) and not _is_a(source, "Series")
     for name in (request.label, request.id, *request.carry):
-        if name is not None and not hasattr(source, "schema"):
+        if name is not None and not (is_arrow and hasattr(source, "schema")):
             raise CorpusError(
                 f'"{name}" would name a column, but the documents come without columns; '
                 "pass the labels or ids themselves, one per document"
             )
-    return _arrow().read(source, request) if _is_arrow(source) else _documents(source)  # type: ignore[no-any-return]
+    return _arrow().read(source, request) if is_arrow else _documents(source)  # type: ignore[no-any-return]
 
 
 def _documents(column: Any) -> Iterator[Part]:
