@@ -75,12 +75,12 @@ def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("text,label,id\nnorth,a,7\n")
     how = ["transform", model, tmp_path / "d.csv", "--carry", "label,id", "-o", tmp_path / "v.csv"]
     assert typed(*how).code == 0
-    assert (tmp_path / "v.csv").read_text().startswith('"label","id","information"')
+    assert (tmp_path / "v.csv").read_text().startswith("label,id,information")
     assert "the column 'label' cannot be carried along" in typed(*how, "--label-column", "label").err
     told = typed("transform", model, tmp_path / "c.txt", "--carry", "year", "-o", tmp_path / "v.csv").err
     assert "lines of text have no columns" in told
     told = typed("transform", model, tmp_path / "c.csv", "--carry", "text", "-o", tmp_path / "v.npy").err
-    assert "an .npy file holds vectors alone" in told
+    assert "write labels and other columns to .jsonl, .csv or .parquet" in told
     assert not (tmp_path / "v.npy").exists()
     with pytest.raises(CorpusError, match="null='skip' is for files"):
         blocks(["a"], null="skip")

@@ -86,6 +86,12 @@ def numbers_of(capsule: Any, name: bytes) -> Any:
 LENGTH, NULLS, OFFSET, BUFFERS, CHILDREN = range(5)  # of an array
 
 
+def test_malformed_utf8_separates_words_and_reads_no_further() -> None:
+    raw = pa.array([b"a\xffnorth \xe6\x97", b"news\xc3"], pa.large_binary())
+    texts = pa.LargeStringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
+    assert ids_of_texts(texts, 2)[0] == [0, 3, 4]
+
+
 def test_what_is_no_text_is_refused_by_its_position() -> None:
     for bad, told in ((3, "of type int"), (None, "None"), (b"a", "of type bytes")):
         with pytest.raises(ValueError, match=rf"text 1 \(counting from 0\) is {told}"):

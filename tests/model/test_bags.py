@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
-from parasphere.corpus import strings
 from parasphere.model import Reader, reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
@@ -153,7 +152,7 @@ def test_bags_are_the_sums_of_their_parts() -> None:
     vectors, texts = some_vectors(4), ["north north east", "", "up nowhere", "east up east"]
     weights = np.random.default_rng(0).gamma(1.0, size=len(vectors))
     words = Reader(vectors, Tokenizer(), weights=weights, dtype=np.float64)
-    bags = words.bags(strings(texts))
+    bags = words.bags(texts)
     for i, text in enumerate(texts):
         parts = list(words.parts(text))
         assert bags.lengths[i] == pytest.approx(sum(weight for _, weight, _ in parts))

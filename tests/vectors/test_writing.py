@@ -101,8 +101,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
     path = tmp_path / "water.vec"
     WordVectors.from_arrays(["sea"], [[3, 4]]).write(path)
-    monkeypatch.setattr(writing, "_lines", interrupted)
+    monkeypatch.setitem(writing._FORMATS, ".vec", interrupted)
     with pytest.raises(KeyboardInterrupt):
         WordVectors.from_arrays(["lake"], [[4, 3]]).write(path)
-    assert path.read_text() == "1 2\nsea 3 4\n"
+    assert path.read_text() == "1 2\nsea 3.0 4.0\n"
     assert [found.name for found in tmp_path.iterdir()] == ["water.vec"]

@@ -197,7 +197,7 @@ def duplicates(
 def _table(matches: "list[Match]") -> Table:
     table = Table("score", "similarity", "document", "text", box=None)
     for match in matches:
-        table.add_row(f"{match.score:.3f}", f"{match.similarity:.3f}", match.id or "", _start(match.text or ""))
+        table.add_row(f"{match.score:.3f}", f"{match.similarity:.3f}", str(match.id or ""), _start(match.text or ""))
     return table
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from ..errors import CorpusError
 from . import plain
 from .block import Part
-from .plain import ordinal, sound_strings, too_long
+from .plain import ordinal, too_long
 
 if TYPE_CHECKING:
     from .files import Request
@@ -63,7 +63,7 @@ def _columns(source: Any, request: "Request") -> Iterator[list[pa.Array]]:
 
 
 def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any], int]:
-    """Return texts, or lists of tokens, and the bytes of their text.
+    """Return texts, or lists of tokens, and how many characters they have.
 
     Examples
     --------
@@ -83,8 +83,9 @@ def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any],
     kind = _plain_type(column.type)
     if not is_list(kind):
         _check_type(kind, start, where)
-        _check_lengths(map(len, texts), start, where)
-        return sound_strings(texts)
+        sizes = list(map(len, texts))
+        _check_lengths(sizes, start, where)
+        return texts, sum(sizes)
     for position, tokens in enumerate(texts, start):
         if None in tokens:
             raise CorpusError(f"{where}{ordinal(position)} has a token that is null; every token must be a str")

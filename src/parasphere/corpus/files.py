@@ -271,7 +271,7 @@ def _warn_of_tables(names: list[str], root: Path) -> None:
         )
 
 
-def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:
+def _folder_part(texts: list[str], names: list[str], consumed: int) -> Part:
     labels = [PurePosixPath(name).parent.name or None for name in names]
     return Part(texts, labels, sound_strings(names)[0], consumed)
 

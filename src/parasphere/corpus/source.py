@@ -216,7 +216,7 @@ def _in_memory(source: Any, request: files.Request) -> Iterator[Part]:
                 f'"{name}" would name a column, but the documents come without columns; '
                 "pass the labels or ids themselves, one per document"
             )
-    return _arrow().read(source, request) if is_arrow else _documents(source)  # type: ignore[no-any-return]
+    return _arrow().read(source, request) if is_arrow else _documents(source)
 
 
 def _documents(column: Any) -> Iterator[Part]:
@@ -308,7 +308,7 @@ def _attached(parts: Iterable[Part], values: list[Any], what: str) -> Iterator[P
         start += len(part.texts)
         if start > len(values):
             raise CorpusError(f"there are {len(values)} {what}, but more documents; give one per document")
-        yield part._replace(**{what: mine})
+        yield part._replace(labels=mine) if what == "labels" else part._replace(ids=mine)
     if start < len(values):
         raise CorpusError(f"there are {len(values)} {what}, but {start} documents; give one per document")
 
