@@ -80,7 +80,8 @@ def test_all_but_arrow_works_without_pyarrow(tmp_path: Path) -> None:
     texts = ["north wind", "the sea", "a matrix of numbers", "rain over the sea"] * 5
     (folder / "c.txt").write_text("\\n".join(texts))
     (folder / "c.csv").write_text("id,text\\n" + "".join(f"{{i}},{{text}}\\n" for i, text in enumerate(texts)))
-    (folder / "c.jsonl").write_text("".join(f'{{{{"id": {{i}}, "text": "{{text}}"}}}}\\n' for i, text in enumerate(texts)))
+    rows = (f'{{{{"id": {{i}}, "text": "{{text}}"}}}}\\n' for i, text in enumerate(texts))
+    (folder / "c.jsonl").write_text("".join(rows))
     model = SphericalParagraphModel(tol=1e-3).fit(texts)
     for name in ("c.txt", "c.csv", "c.jsonl"):
         assert np.array_equal(model.transform(folder / name), model.transform(texts))
