@@ -33,7 +33,7 @@ def paragraphs(count: int) -> list[str]:
         raise SystemExit("set PARASPHERE_BENCH_TEXT to a file of paragraphs, one per line (.txt, .txt.gz, .txt.xz)")
     found: list[str] = []
     for block in blocks(Path(path)):
-        found += [text for text in block.texts.to_pylist() if text.count(" ") >= 19]
+        found += [text for text in block.texts if text.count(" ") >= 19]
         if len(found) >= count:
             break
     return found[:count]

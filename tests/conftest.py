@@ -8,13 +8,12 @@ import resource
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import settings
 
@@ -43,10 +42,6 @@ os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cach
 # A deadline would measure how busy the machine is.
 settings.register_profile("parasphere", deadline=None)
 settings.load_profile("parasphere")
-
-
-def column(texts: Sequence[str]) -> pa.LargeStringArray:
-    return pa.array(texts, pa.large_string())
 
 
 def is_mapped(array: Any) -> bool:

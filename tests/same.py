@@ -34,7 +34,8 @@ from parasphere import (
     vmf,
 )
 from parasphere.corpus import blocks
-from parasphere.search import duplicates
+from parasphere.search import Ids, duplicates
+from parasphere.text import Strings
 
 RECORD = Path(__file__).with_suffix(".json")
 QUERIES = ["least squares", "Smooth a noisy signal.", "eigenvalues of a symmetric matrix", "random numbers"]
@@ -51,8 +52,8 @@ def check(function: Callable[[], Outcome]) -> Callable[[], Outcome]:
 
 def digest(value: Any) -> str:
     """Return the SHA-256 sum of an array's type, shape and bits, or of the JSON of anything else."""
-    if isinstance(value, pa.Array | pa.ChunkedArray):
-        value = value.to_pylist()
+    if isinstance(value, Strings | Ids):
+        value = value.tolist()
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         head = f"{array.dtype.str}{array.shape}".encode()
@@ -253,9 +254,9 @@ def files() -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         for path, options in _written(Path(name), some, lines, names):
             parts = list(blocks(path, **options))
-            found[path.name] = [text for block in parts for text in block.texts.to_pylist()]
+            found[path.name] = [text for block in parts for text in block.texts]
             if "id" in options:
-                found[f"ids of {path.name}"] = [text for block in parts for text in block.ids.to_pylist()]
+                found[f"ids of {path.name}"] = [text for block in parts for text in block.ids]
         vectors = WordVectors.from_arrays(["north", "east"], np.array([[0.0, 1.0], [1.0, 0.0]]))
         for ending in (".txt", ".bin", ".vec"):
             vectors.write(Path(name, f"v{ending}"))

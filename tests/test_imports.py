@@ -1,7 +1,8 @@
-"""Lists of strings are read without pyarrow, scipy and scikit-learn, which take long to import."""
+"""Texts are read without scipy and scikit-learn, which take long to import, and all but Arrow without pyarrow."""
 
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 HEAVY = ("pyarrow", "scipy", "sklearn")
@@ -61,4 +62,45 @@ def test_reading_lists_is_light() -> None:
 
 
 def test_importers_are_seen() -> None:
-    assert importers("from parasphere.corpus import blocks") != "[]"
+    assert importers("import parasphere.corpus.arrow") != "[]"
+
+
+def test_all_but_arrow_works_without_pyarrow(tmp_path: Path) -> None:
+    program = f"""
+    import sys
+    sys.modules["pyarrow"] = None  # as if it were not installed
+    from pathlib import Path
+    import numpy as np
+    from parasphere import SphericalParagraphModel, SphericalTopics
+    from parasphere.errors import MissingExtraError
+    from parasphere.model.exports import writer
+    from parasphere.search import Index
+
+    folder = Path({str(tmp_path)!r})
+    texts = ["north wind", "the sea", "a matrix of numbers", "rain over the sea"] * 5
+    (folder / "c.txt").write_text("\\n".join(texts))
+    (folder / "c.csv").write_text("id,text\\n" + "".join(f"{{i}},{{text}}\\n" for i, text in enumerate(texts)))
+    rows = (f'{{{{"id": {{i}}, "text": "{{text}}"}}}}\\n' for i, text in enumerate(texts))
+    (folder / "c.jsonl").write_text("".join(rows))
+    model = SphericalParagraphModel(tol=1e-3).fit(texts)
+    for name in ("c.txt", "c.csv", "c.jsonl"):
+        assert np.array_equal(model.transform(folder / name), model.transform(texts))
+    index = model.index(folder / "c.jsonl", ids="id")
+    index.save(folder / "index")
+    assert [match.id for match in Index.load(folder / "index").search("matrix", 1)] == [2]
+    index.remove(3)
+    index.duplicates()
+    model.vectors_.subset(["sea"]).write(folder / "v.vec")
+    for name in ("v.npy", "v.jsonl", "v.csv"):
+        with writer(folder / name, 128) as write:
+            for block, posterior in model.stream(folder / "c.csv", id="id"):
+                write(block, posterior)
+    (folder / "c.parquet").write_bytes(b"")
+    try:
+        model.transform(folder / "c.parquet")
+    except MissingExtraError as error:
+        print(error)
+    """
+    run = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "c.parquet needs pyarrow, which is not installed: pip install 'parasphere[arrow]'" in run.stdout

@@ -13,7 +13,6 @@ import parasphere
 from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets
 from parasphere.corpus import Block
 from parasphere.model import Partition, Posterior
-from parasphere.text import is_column
 
 ROOT = Path(parasphere.__file__).parent
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
@@ -28,7 +27,7 @@ def holds_documents(value: Any) -> bool:
         )
     if isinstance(value, np.ndarray):
         return value.ndim > 0 and len(value) == len(TEXTS)
-    return isinstance(value, Bags | Block | Partition | Posterior) or is_column(value)
+    return isinstance(value, Bags | Block | Partition | Posterior)
 
 
 def route(work: Callable[[], object]) -> list[str]:

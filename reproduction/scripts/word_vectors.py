@@ -44,7 +44,7 @@ class Paragraphs:
         done = 0
         with progress(label, self.paragraphs, unit="paragraphs") as advance:
             for block in blocks(self.path):
-                for words in split_texts(block.texts, Tokenizer()).to_pylist():
+                for words in split_texts(block.texts, Tokenizer()):
                     for begin in range(0, len(words), LONGEST):
                         yield words[begin : begin + LONGEST]
                 done += len(block.texts)

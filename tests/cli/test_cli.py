@@ -26,7 +26,7 @@ def run(*arguments: object, code: int = 0) -> str:
 @pytest.fixture
 def vectors_file(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.txt"
-    path.write_text("north 0 2\neast 3 0\nnortheast 1 1\n")
+    path.write_text("north 0.0 2.0\neast 3 0\nnortheast 1 1\n")
     return path
 
 
@@ -110,7 +110,7 @@ def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, n
     assert found.words == ["north", "east", "northeast"]
     np.testing.assert_allclose(found.norms, [2, 3, 2**0.5], rtol=1e-7)
     if target.is_file():
-        assert target.read_bytes().startswith(b"3 2\nnorth 0 2\n" if name != "out.BIN" else b"3 2\nnorth \0\0")
+        assert target.read_bytes().startswith(b"3 2\nnorth 0.0 2.0\n" if name != "out.BIN" else b"3 2\nnorth \0\0")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, n
 )
 def test_errors_are_sentences(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
     broken = tmp_path / "broken.txt"
-    broken.write_text("north 0 2\neast 3\n")
+    broken.write_text("north 0.0 2.0\neast 3\n")
     assert message in run(*(argument.format(broken=broken) for argument in arguments), code=code)
 
 

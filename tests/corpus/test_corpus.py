@@ -22,15 +22,13 @@ def documents(source, **options):
     for block in blocks(source, **options):
         assert block.start == len(found)
         assert len(block) == len(block.texts) > 0
-        kind = pa.large_list(pa.large_string()) if block.tokenised else pa.large_string()
-        assert block.texts.type == kind
-        block.texts.validate(full=True)
-        found += block.texts.to_pylist()
+        assert {type(text) for text in block.texts} <= ({list} if block.tokenised else {str, np.str_})
+        found += block.texts
     return found
 
 
 def column(which, source, **options):
-    return [value for block in blocks(source, **options) for value in getattr(block, which).to_pylist()]
+    return [value for block in blocks(source, **options) for value in getattr(block, which)]
 
 
 TEXT_CONTAINERS = {
@@ -139,18 +137,6 @@ def test_an_empty_source_is_an_empty_corpus(source):
     assert list(blocks(source)) == []
 
 
-def test_large_strings_are_not_copied():
-    texts = pa.array(["a text", "another"] * 100, pa.large_string())
-    [block] = blocks(texts)
-    assert block.texts.buffers()[2].address == texts.buffers()[2].address
-
-
-def test_ordinary_strings_share_their_bytes():
-    texts = pa.array(["a text", "another"] * 100)
-    [block] = blocks(texts)
-    assert block.texts.buffers()[2].address == texts.buffers()[2].address
-
-
 @given(
     texts=st.lists(st.one_of(st.text(), st.sampled_from(["", "long " * 40])), max_size=30),
     block_bytes=st.integers(1, 300),
@@ -166,7 +152,7 @@ def test_block_size_changes_neither_documents_nor_order(texts, block_bytes, toke
 
 def test_blocks_have_about_the_size_asked_for():
     texts = [f"document {i} " * 5 for i in range(20_000)]
-    sizes = [block.texts.nbytes for block in blocks(texts, block_bytes=100_000)]
+    sizes = [sum(map(len, block.texts)) for block in blocks(texts, block_bytes=100_000)]
     assert len(sizes) > 10
     assert max(sizes) < 250_000
 
@@ -214,7 +200,7 @@ def test_blocks_pass_through():
 
 
 def test_a_block_knows_its_kind():
-    assert not Block(pa.array(["a"], pa.large_string()), None, None, 0).tokenised
+    assert not Block(["a"], None, None, 0).tokenised
     assert next(blocks([["a"]])).tokenised
 
 
@@ -242,10 +228,12 @@ def test_labels_and_ids_as_values(labels):
     assert column("ids", pa.table({"text": list("abc")}), id=labels) == ["x", None, "y"]
 
 
-def test_labels_keep_their_type_and_lose_their_dictionary():
-    [block] = blocks(["a", "b"], label=np.array([1, 2], np.int8), id=pd.Series(["x", "y"], dtype="category"))
-    assert block.labels.type == pa.int8()
-    assert not pa.types.is_dictionary(block.ids.type)
+def test_labels_are_values_of_python():
+    [block] = blocks(["a", "b"], label=np.array([1, 2], np.int8), id=pd.Series(["x", None], dtype="category"))
+    assert (block.labels, block.ids) == ([1, 2], ["x", None])
+    assert {type(label) for label in block.labels} == {int}
+    days = np.array(["2020-01-02", "1999-12-31"], "datetime64[ns]")
+    assert [day.year for block in blocks(["a", "b"], label=days) for day in block.labels] == [2020, 1999]
 
 
 def test_progress_counts_bytes_of_text():
@@ -287,7 +275,7 @@ BAD = {
     "pandas missing": (pd.Series(["a", None, "b"], dtype="string"), r"document 1 .*null"),
     "pandas object missing": (pd.Series(["a", None, "b"], dtype=object), r"document 1 .*is None"),
     "pandas object": (pd.Series(["a", 7, "b"], dtype=object), r"document 1 .*of type int"),
-    "pandas ints": (pd.Series([1, 2]), r"document 0 .*int64.*no text"),
+    "pandas ints": (pd.Series([1, 2]), r"document 0 .*of type int"),
     "arrow null": (pa.chunked_array([["a", "b", "c"], ["d", None]]), r"document 4 .*null"),
     "arrow only nulls": (pa.nulls(2), r"document 0 .*null"),
     "arrow binary": (pa.array([b"a"]), r"document 0 .*binary.*cast"),
@@ -317,7 +305,6 @@ def test_bad_input_gets_a_sentence(name):
         ({"label": [1]}, "1 labels, but more documents"),
         ({"label": [1, 2, 3]}, "3 labels, but 2 documents"),
         ({"id": ["x"]}, "1 ids, but more documents"),
-        ({"label": ["x", 1]}, "labels are not a column of one type"),
         ({"label": "y"}, '"y" would name a column.*without columns'),
         ({"block_bytes": 0}, "at least 1"),
     ],

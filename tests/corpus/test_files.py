@@ -25,16 +25,17 @@ from hypothesis import strategies as st
 from parasphere.cli import common
 from parasphere.corpus import STANDARD_INPUT, blocks
 from parasphere.errors import CorpusError, ParasphereWarning
+from parasphere.storage.unpacking import zstd
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
 
 
 def documents(source, **options):
-    return [text for block in blocks(source, **options) for text in block.texts.to_pylist()]
+    return [text for block in blocks(source, **options) for text in block.texts]
 
 
 def column(which, source, **options):
-    return [value for block in blocks(source, **options) for value in getattr(block, which).to_pylist()]
+    return [value for block in blocks(source, **options) for value in getattr(block, which)]
 
 
 def write_csv(path, rows, delimiter=","):
@@ -68,7 +69,9 @@ def write(path, texts):
 
 
 FORMATS = [".txt", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"]
-PACKINGS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zip": in_zip}
+PACKINGS = {
+    ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd.compress, ".zip": in_zip,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("block_bytes", [1, 30, 1 << 20])
@@ -95,8 +98,8 @@ def test_files_and_memory_agree_whatever_the_block_size(data, extension, block_b
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / f"corpus{extension}{packing}", texts)
         read = list(blocks(path, block_bytes=block_bytes))
-    assert [text for block in read for text in block.texts.to_pylist()] == texts
-    assert [text for block in blocks(texts, block_bytes=block_bytes) for text in block.texts.to_pylist()] == texts
+    assert [text for block in read for text in block.texts] == texts
+    assert [text for block in blocks(texts, block_bytes=block_bytes) for text in block.texts] == texts
     assert [block.start for block in read] == [sum(map(len, read[:i])) for i in range(len(read))]
 
 
@@ -137,7 +140,6 @@ def test_a_document_far_longer_than_a_block(tmp_path, extension):
 
 
 def test_a_long_csv_row_after_many_short_ones(tmp_path):
-    # Many of Arrow's blocks are handed on before the long row makes it begin again; none may come twice.
     texts = [*(f"{i}, two\nlines\n\nand more" for i in range(20_000)), "x" * 1_000_000, "end"]
     assert documents(write(tmp_path / "rows.csv", texts), block_bytes=1 << 16) == texts
 
@@ -152,16 +154,12 @@ def test_a_document_of_fifty_megabytes(tmp_path):
 @pytest.mark.parametrize("extension", [".txt", ".txt.gz", ".jsonl"])
 def test_memory_is_about_a_block(tmp_path, extension):
     path = write(tmp_path / f"big{extension}", ["a line of some words and more " * 4] * 100_000)
-    before = pa.total_allocated_bytes()
     tracemalloc.start()
-    seen, arrow = 0, 0
-    for block in blocks(path, block_bytes=1 << 19):
-        seen += len(block)
-        arrow = max(arrow, pa.total_allocated_bytes() - before)
+    seen = sum(len(block) for block in blocks(path, block_bytes=1 << 19))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert seen == 100_000
-    assert peak + arrow < 8 << 20  # the file is 12 MB and more
+    assert peak < 8 << 20  # the file is 12 MB and more
 
 
 # ------------------------------------------------------------------------------ tables on disk
@@ -204,11 +202,10 @@ def test_json_labels_are_spelled_as_strings_whatever_the_block(tmp_path, block_b
     assert column("labels", path, label="y", block_bytes=block_bytes) == labels
 
 
-def test_json_integers_as_labels_stay_on_the_quick_path(tmp_path, monkeypatch):
-    path = tmp_path / "labels.jsonl"
-    path.write_text("".join(f'{{"text": "a", "y": {i}}}\n' for i in range(100)))
-    monkeypatch.setattr("parasphere.corpus.lines.JsonLines._by_python", None)
-    assert column("labels", path, label="y", block_bytes=500) == [str(i) for i in range(100)]
+def test_json_integers_as_ids_stay_integers(tmp_path):
+    path = tmp_path / "ids.jsonl"
+    path.write_text('{"text": "a", "n": 7}\n{"text": "b", "n": "x"}\n{"text": "c", "n": true}\n')
+    assert column("ids", path, id="n") == [7, "x", True]
 
 
 def test_json_lines_of_tokens(tmp_path):
@@ -251,9 +248,7 @@ def test_a_first_row_that_names_no_columns_is_not_lost(tmp_path, row, hint):
     with pytest.raises(CorpusError, match=f'has no column "text": the first row must name .*"{row}"; {hint}'):
         documents(tmp_path / "one.csv")
     (tmp_path / "one.csv").write_text("oil pump\nfire\n")
-    assert [text for block in blocks(tmp_path / "one.csv", text="oil pump") for text in block.texts.to_pylist()] == [
-        "fire"
-    ]
+    assert [text for block in blocks(tmp_path / "one.csv", text="oil pump") for text in block.texts] == ["fire"]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "deep/a.csv.gz", "a.parquet"])
@@ -397,8 +392,11 @@ BAD_FILES = {
     "column.jsonl": (b'{"a": "b", "n": 1}\n', r'column\.jsonl has no column "text"; .*"a", "n"'),
     "kinds.jsonl": (b'{"text": "a"}\n{"text": ["b"]}\n', r"line 2: .*are mixed|document 1 .*is a list of tokens"),
     "token.jsonl": (b'{"text": ["a"]}\n{"text": ["b", 1]}\n', r"line 2: .*a number among its tokens"),
-    "few.csv": (b'text,y\na,1\n"b\nc",2\nx\n', r"few\.csv: row 4 .*has 1 fields for 2 names"),
-    "many.tsv": (b"text\ty\na\t1\nb\t2\t3\n", r"many\.tsv: row 3 .*has 3 fields"),
+    "few.csv": (b'text,y\na,1\n"b\nc",2\nx\n', r"few\.csv, line 5: the row has 1 fields for 2 names"),
+    "many.tsv": (b"text\ty\na\t1\nb\t2\t3\n", r"many\.tsv, line 3: the row has 3 fields"),
+    "open.csv": (b'text\na\n"b\nc\nd\n', r"open\.csv, line 3: .* quotation mark, but it is never closed"),
+    "late.csv": (b'text,y\n"a\n1",2\n"b",1\n"c\n1","d\ne', r"late\.csv, line 6: .* it is never closed"),
+    "merged.csv": (b'text,y\n"a","1"\n"b,"2"\n"c","3"\n', r"merged\.csv, line 3: .* text follows where it is closed"),
     "column.csv": (b"a,b\n1,2\n", r'column\.csv has no column "text"; its columns are "a", "b"'),
     "twice.csv": (b"text,text\n1,2\n", '2 columns named "text"'),
     "cut.parquet": (b"PAR1 and no more", r"cut\.parquet: not a sound Parquet file"),
@@ -423,7 +421,7 @@ def test_the_first_lines_come_before_the_bad_one(tmp_path):
     path = tmp_path / "late.jsonl"
     path.write_bytes(b'{"text": "a"}\n' * 100 + b"oops\n")
     stream = blocks(path, block_bytes=100)
-    assert next(stream).texts[0].as_py() == "a"
+    assert next(stream).texts[0] == "a"
     with pytest.raises(CorpusError, match="line 101: not JSON"):
         list(stream)
 

@@ -21,14 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere.corpus import SkippedFilesWarning, blocks, columns
+from parasphere.corpus import SkippedFilesWarning, blocks, plain
 from parasphere.errors import CorpusError, VectorsError
-from parasphere.storage import ByteReader
+from parasphere.storage import ByteReader, unpacking
 from parasphere.vectors import WordVectors, formats
 
 
 def documents(source, **options):
-    return [text for block in blocks(source, **options) for text in block.texts.to_pylist()]
+    return [text for block in blocks(source, **options) for text in block.texts]
 
 
 # ----------------------------------------------------------------------------------------- bombs
@@ -38,7 +38,7 @@ ALLOWED = 60  # megabytes that one may take: the reader and a few blocks
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from parasphere.corpus import blocks, columns
+from parasphere.corpus import blocks, plain
 from parasphere.vectors import formats
 from parasphere.errors import ParasphereError
 
@@ -56,7 +56,7 @@ def tried(path):
     except ParasphereError as error:
         return str(error)
 
-columns.LONGEST = formats._LONGEST_ROW = 4 << 20
+plain.LONGEST = formats._LONGEST_ROW = 4 << 20
 folder = Path(sys.argv[1])
 for path in sorted(folder.glob("small/*")):
     assert tried(path) == 2
@@ -131,15 +131,21 @@ def test_bombs_take_no_more_memory_than_a_few_blocks(tmp_path):
     assert max(growth for _, growth in found.values()) < ALLOWED, found
 
 
-def test_a_dictionary_in_memory_is_unfolded_piece_by_piece(monkeypatch):
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None, 1], pa.int32()), ["x" * 60, "y" * 30])
-    assert list(columns.foldings([column], 100)) == [(0, 2), (2, 3)]
-    lists = pa.ListArray.from_arrays([0, 2, 2, 5], column)
-    assert list(columns.foldings([lists], 100)) == [(0, 2), (2, 1)]
-    assert documents(column.take([0, 1, 2])) == ["x" * 60, "y" * 30, "x" * 60]
-    monkeypatch.setattr(columns, "LONGEST", 80)
-    with pytest.raises(CorpusError, match=r"document 0 .*longer than 80 bytes"):
-        list(columns.foldings([lists], 50))
+def test_a_text_that_a_dictionary_repeats_is_one_object(monkeypatch):
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), ["x" * 60, "y" * 30])
+    found = documents(column)
+    assert found == ["x" * 60, "y" * 30, "x" * 60]
+    assert found[0] is found[2]
+    monkeypatch.setattr(plain, "LONGEST", 50)
+    with pytest.raises(CorpusError, match=r"document 0 .*longer than 50 bytes"):
+        documents(column)
+
+
+def test_millions_of_empty_lines_come_in_blocks(tmp_path):
+    (tmp_path / "empty.txt.gz").write_bytes(gzip.compress(b"\n" * 3_000_000))
+    sizes = [len(block) for block in blocks(tmp_path / "empty.txt.gz")]
+    assert sum(sizes) == 3_000_000
+    assert max(sizes) <= 1 << 17
 
 
 def test_a_dictionary_of_more_than_two_gigabytes_is_read():
@@ -158,7 +164,8 @@ def test_a_dictionary_that_lacks_an_entry_is_named():
 
 @pytest.mark.parametrize("size", [1, 5, 1 << 16])
 @pytest.mark.parametrize(
-    ("packing", "compress"), [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)]
+    ("packing", "compress"),
+    [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress), ("zstd", unpacking.zstd.compress)],
 )
 def test_streams_one_after_another(tmp_path, packing, compress, size):
     path = tmp_path / "x"
@@ -348,8 +355,8 @@ def test_dictionaries_in_parquet_whatever_they_hold(tmp_path):
             pq.write_table(pa.table({"text": column, "n": numbers}), path, **options)
             for block_bytes in (1, 1 << 20):
                 found = list(blocks(path, label="n", block_bytes=block_bytes))
-                assert [text for block in found for text in block.texts.to_pylist()] == texts
-                assert [label for block in found for label in block.labels.to_pylist()] == [1, 2, None, 1]
+                assert [text for block in found for text in block.texts] == texts
+                assert [label for block in found for label in block.labels] == [1, 2, None, 1]
     lists = pa.table({"text": [[], ["a", "b"], ["a"] * 5]})
     pq.write_table(lists, path)
     for block_bytes in (1, 1 << 20):

@@ -209,7 +209,7 @@ def corpora(random: Random, folder: Path) -> None:
     for size in (random.choice([30, 100, 1000]), 16 << 20):
         try:
             stream = blocks(path, block_bytes=size, encoding=encoding, **options)
-            found.append([text for block in stream for text in block.texts.to_pylist()])
+            found.append([text for block in stream for text in block.texts])
         except CorpusError as error:
             found.append(named(path, error))
     assert found[0] == found[1]

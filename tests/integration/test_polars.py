@@ -24,7 +24,7 @@ TOKENS = [["the", "quick"], [], ["naïve", "", "😀"]]
     ],
 )
 def test_documents_are_those_of_the_column(source: pl.Series | pl.DataFrame, block_bytes: int) -> None:
-    found = [text for block in blocks(source, block_bytes=block_bytes) for text in block.texts.to_pylist()]
+    found = [text for block in blocks(source, block_bytes=block_bytes) for text in block.texts]
     assert found == (TOKENS if isinstance(source, pl.Series) and source.dtype == pl.List(pl.String) else TEXTS)
 
 
@@ -35,14 +35,14 @@ def test_an_empty_column_is_an_empty_corpus() -> None:
 def test_labels_and_ids() -> None:
     frame = pl.DataFrame({"body": ["a", "b", "c"], "y": [1, 0, 1], "name": ["i", "ii", "iii"]})
     found = list(blocks(frame, text="body", label="y", id="name", block_bytes=1))
-    assert [text for block in found for text in block.texts.to_pylist()] == ["a", "b", "c"]
-    assert [label for block in found for label in block.labels.to_pylist()] == [1, 0, 1]
-    assert [name for block in found for name in block.ids.to_pylist()] == ["i", "ii", "iii"]
+    assert [text for block in found for text in block.texts] == ["a", "b", "c"]
+    assert [label for block in found for label in block.labels] == [1, 0, 1]
+    assert [name for block in found for name in block.ids] == ["i", "ii", "iii"]
     values = pl.Series(["x", None, "y"], dtype=pl.Categorical)
     found = list(blocks(iter("abc"), label=values, block_bytes=1))
-    assert [label for block in found for label in block.labels.to_pylist()] == ["x", None, "y"]
+    assert [label for block in found for label in block.labels] == ["x", None, "y"]
     found = list(blocks(pa.table({"text": list("abc")}), id=values))
-    assert [name for block in found for name in block.ids.to_pylist()] == ["x", None, "y"]
+    assert [name for block in found for name in block.ids] == ["x", None, "y"]
 
 
 def test_what_is_missing_is_named() -> None:

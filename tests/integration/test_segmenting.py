@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import column
 
 from parasphere import (
     CoverageWarning,
@@ -43,7 +42,7 @@ def test_pairs_of_characters_need_no_library() -> None:
 
 def test_a_column_is_split_like_its_texts() -> None:
     texts = [*CHINESE, "", "Ordinary words, 3 of them", "ひらがな and カタカナ"]
-    assert PAIRS.split_column(column(texts)).to_pylist() == [PAIRS(text) for text in texts]
+    assert PAIRS.split_column(texts) == [PAIRS(text) for text in texts]
     assert count_words(texts, PAIRS)[0][0] == "文件"
 
 

@@ -2,13 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import column, is_mapped
+from conftest import is_mapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
-from parasphere.corpus import strings
 from parasphere.model import Reader, reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
@@ -124,8 +123,8 @@ def test_labels_and_ids_come_along(tmp_path: Path) -> None:
     path = tmp_path / "corpus.csv"
     path.write_text("id,text,label\n1,north,a\n2,east,b\n")
     ((block, result),) = Reader(some_vectors(3), Tokenizer()).stream(path, label="label", id="id")
-    assert (block.labels.to_pylist(), block.ids.to_pylist(), len(result)) == (["a", "b"], ["1", "2"], 2)
-    assert same_bits(result, Reader(some_vectors(3)).read(column(["north", "east"])))
+    assert (block.labels, block.ids, len(result)) == (["a", "b"], ["1", "2"], 2)
+    assert same_bits(result, Reader(some_vectors(3)).read(["north", "east"]))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_bags_are_the_sums_of_their_parts() -> None:
     vectors, texts = some_vectors(4), ["north north east", "", "up nowhere", "east up east"]
     weights = np.random.default_rng(0).gamma(1.0, size=len(vectors))
     words = Reader(vectors, Tokenizer(), weights=weights, dtype=np.float64)
-    bags = words.bags(strings(texts))
+    bags = words.bags(texts)
     for i, text in enumerate(texts):
         parts = list(words.parts(text))
         assert bags.lengths[i] == pytest.approx(sum(weight for _, weight, _ in parts))

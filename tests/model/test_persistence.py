@@ -8,7 +8,15 @@ import pandas as pd
 import pytest
 from conftest import is_mapped
 
-from parasphere import JointVectors, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, storage
+from parasphere import (
+    JointVectors,
+    ParasphereWarning,
+    SphericalParagraphModel,
+    StoreError,
+    Tokenizer,
+    WordVectors,
+    storage,
+)
 
 KIND = "estimator SphericalParagraphModel"
 TEXTS = ["north north east", "east up", "west west up", "north", ""]
@@ -80,7 +88,11 @@ def test_vectors_by_reference(vectors: WordVectors, tmp_path: Path) -> None:
 
 def test_a_function_for_a_tokenizer_must_be_named_again(vectors: WordVectors, tmp_path: Path) -> None:
     model = SphericalParagraphModel(vectors, tokenizer=str.split).fit(TEXTS)
-    model.save(tmp_path / "m")
+    with pytest.warns(
+        ParasphereWarning, match=r"function 'str.split', which is not saved: pass it again to load"
+    ) as told:
+        model.save(tmp_path / "m")
+    assert len(told) == 1
     with pytest.raises(StoreError, match="pass it again"):
         SphericalParagraphModel.load(tmp_path / "m")
     assert same(model, SphericalParagraphModel.load(tmp_path / "m", tokenizer=str.split))

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from conftest import full_disk
 
-from parasphere import MovMF, SphericalParagraphModel, WordVectors
+from parasphere import MovMF, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.errors import StoreError
 from parasphere.model.exports import writer
 from parasphere.plots.maps import draw_map
 
 VECTORS = WordVectors.from_arrays([f"w{i}" for i in range(300)], np.random.default_rng(0).normal(size=(300, 4)))
 TEXTS = [f"w{i} w{i + 1}" for i in range(200)]
-MODEL = SphericalParagraphModel(VECTORS, tokenizer=str.split, tol=1e-2).fit(TEXTS)
+MODEL = SphericalParagraphModel(VECTORS, tokenizer=Tokenizer(digits=True), tol=1e-2).fit(TEXTS)
 
 
 def export(path: Path) -> None:

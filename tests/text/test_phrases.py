@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ ENTRIES = ["new", "york", "city", "hall", "new york", "new york city hall", "tim
 
 def looked_up(texts: list[str], entries: list[str] = ENTRIES, tokenizer: Tokenizer | None = None) -> list[list[str]]:
     vocabulary = Vocabulary(entries)
-    ids, ends = Lookup(vocabulary, tokenizer).ids(pa.array(texts, pa.large_string()))
+    ids, ends = Lookup(vocabulary, tokenizer).ids(texts)
     names = [vocabulary.word(row) if row >= 0 else "?" for row in ids.tolist()]
     return [names[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
@@ -53,8 +52,8 @@ def test_it_is_greedy_search(phrases: list[str], texts: list[list[str]]) -> None
     expected = [greedy(words, set(entries)) for words in texts]
     assert looked_up([" ".join(words) for words in texts], entries) == expected
     # Tokens that are given are units already, and words of a tokenizer of one's own too.
-    as_lists = Lookup(Vocabulary(entries)).ids(pa.array(texts, pa.large_list(pa.large_string())))
-    by_hand = Lookup(Vocabulary(entries), str.split).ids(pa.array([" ".join(words) for words in texts]))
+    as_lists = Lookup(Vocabulary(entries)).ids(texts)
+    by_hand = Lookup(Vocabulary(entries), str.split).ids([" ".join(words) for words in texts])
     assert as_lists.ends.tolist() == by_hand.ends.tolist() == np.cumsum([len(words) for words in texts]).tolist()
 
 

@@ -457,7 +457,7 @@ class Counts(BaseEstimator):  # type: ignore[misc]
     """A learner of somebody else, which knows nothing of tokenizers."""
 
     def fit(self, X: Any, y: Any = None) -> "Counts":  # noqa: ARG002
-        words = sorted({word for block in X for text in block.texts.to_pylist() for word in text.split()})
+        words = sorted({word for block in X for text in block.texts for word in text.split()})
         self.vectors_ = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(len(words), 4)))
         return self
 

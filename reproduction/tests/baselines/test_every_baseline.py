@@ -153,7 +153,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         self.tokenizer_ = self.tokenizer or Tokenizer(min_length=4)
-        texts = [text for block in X for text in block.texts.to_pylist()]
+        texts = [text for block in X for text in block.texts]
         words = list(dict.fromkeys(word for text in texts for word in self.tokenizer_(text)))[: self.dim]
         self.vectors_ = WordVectors.from_arrays(words, np.eye(self.dim)[: len(words)])
         return self

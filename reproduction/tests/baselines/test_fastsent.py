@@ -230,7 +230,7 @@ def test_documents_and_sentences() -> None:
     assert (found.ends.tolist(), found.documents.tolist()) == ([2, 3, 4], [0, 0, 2])
     assert [part.tolist() for part in found.known()] == [[0, 1], [1, 2], [0, 2]]
     whole = OrderedText.read(["One two. Three", ""], split=False)
-    assert [column.to_pylist() for column in whole.sentences] == [["One two. Three"]]
+    assert whole.sentences == [["One two. Three"]]
     lists = OrderedText.read([["One", "two."], [], ["Three"]])
     assert [numbers.tolist() for numbers in lists.documents] == [[0, 1]]
 

@@ -1,9 +1,9 @@
 """Corpora: documents from memory, files, folders and pipes, as a stream of blocks."""
 
-from .block import Block, is_tokenised
+from .block import Block
 from .copying import copy_documents
 from .files import SkippedFilesWarning
-from .plain import one_text, sound_strings, without_surrogates
+from .plain import is_tokenised, one_text, sound_strings, without_surrogates
 from .source import STANDARD_INPUT, blocks
 
 __all__ = [

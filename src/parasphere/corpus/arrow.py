@@ -6,7 +6,7 @@ and what to put before it, such as a file's name.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,8 @@ import pyarrow.parquet as pq
 from ..errors import CorpusError
 from . import plain
 from .block import Part
-from .plain import ordinal, sound_strings, too_long
-
-if TYPE_CHECKING:
-    from .files import Request
+from .plain import ordinal, too_long
+from .request import Request
 
 SLICE = 1 << 14  # rows of a column that are converted at a time
 
@@ -37,7 +35,7 @@ def imported(source: Any) -> Any:
     return pa.RecordBatch.from_struct_array(column) if pa.types.is_struct(column.type) else column
 
 
-def read(source: Any, request: "Request") -> Iterator[Part]:
+def read(source: Any, request: Request) -> Iterator[Part]:
     """Yield the documents of a column or table that :func:`imported` returned."""
     start, consumed = 0, 0
     for whole in _columns(source, request):
@@ -49,7 +47,7 @@ def read(source: Any, request: "Request") -> Iterator[Part]:
             yield request.part([texts, *map(values, others)], consumed)
 
 
-def _columns(source: Any, request: "Request") -> Iterator[list[pa.Array]]:
+def _columns(source: Any, request: Request) -> Iterator[list[pa.Array]]:
     """Yield the requested columns of each batch."""
     if isinstance(source, pa.Array):
         yield [source]
@@ -63,7 +61,7 @@ def _columns(source: Any, request: "Request") -> Iterator[list[pa.Array]]:
 
 
 def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any], int]:
-    """Return texts, or lists of tokens, and the bytes of their text.
+    """Return texts, or lists of tokens, and how many characters they have.
 
     Examples
     --------
@@ -83,8 +81,9 @@ def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any],
     kind = _plain_type(column.type)
     if not is_list(kind):
         _check_type(kind, start, where)
-        _check_lengths(map(len, texts), start, where)
-        return sound_strings(texts)
+        sizes = list(map(len, texts))
+        _check_lengths(sizes, start, where)
+        return texts, sum(sizes)
     for position, tokens in enumerate(texts, start):
         if None in tokens:
             raise CorpusError(f"{where}{ordinal(position)} has a token that is null; every token must be a str")
@@ -159,11 +158,11 @@ def _damage(column: pa.Array, start: int, where: str, error: Exception) -> str:
     return f"{where}{ordinal(start)} or one soon after it is damaged ({error})"
 
 
-def read_parquet(path: Path, request: "Request") -> Iterator[Part]:
+def read_parquet(path: Path, request: Request) -> Iterator[Part]:
     """Read Parquet, about a block of rows at a time."""
     where = request.where
     try:
-        size = path.stat().st_size
+        size = (request.path or path).stat().st_size
         with pq.ParquetFile(path) as file:
             request = request.choose(file.schema_arrow.names)
             done = 0
@@ -178,7 +177,7 @@ def read_parquet(path: Path, request: "Request") -> Iterator[Part]:
         raise CorpusError(f"{where}: not a sound Parquet file, perhaps truncated ({error})") from None
 
 
-def _batches(path: Path, file: Any, request: "Request") -> Iterator[pa.RecordBatch]:
+def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch]:
     """Yield batches of about a block.
 
     A dictionary may hold one long text for a million rows. Texts are read as dictionaries, so that each is in memory

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .plain import mixture
+from .plain import is_tokenised, mixture
 
 ROWS = 1 << 17  # documents of a block at most: a small file may hold millions of empty ones
 
@@ -39,8 +39,9 @@ class Block:
 
     def part(self, begin: int, end: int) -> "Block":
         """Return the documents from ``begin`` up to ``end``."""
-        return Block(*_rows((self.texts, self.labels, self.ids), begin, end), self.start + begin,
-                     _carried_rows(self.carried, begin, end))  # fmt: skip
+        rows = slice(begin, end)
+        carried = _carried_rows(self.carried, rows)
+        return Block(self.texts[rows], _rows(self.labels, rows), _rows(self.ids, rows), self.start + begin, carried)
 
     @property
     def tokenised(self) -> bool:
@@ -56,11 +57,6 @@ class Part(NamedTuple):
     ids: list[Any] | None
     consumed: int  # bytes of the source used so far, this part included
     carried: dict[str, list[Any]] | None = None
-
-
-def is_tokenised(texts: list[Any]) -> bool:
-    """Return whether documents are lists of tokens rather than texts."""
-    return bool(texts) and not isinstance(texts[0], str)
 
 
 def numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
@@ -129,14 +125,15 @@ def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
     while first < count:
         last = int(np.searchsorted(ends, before + block_bytes, side="right"))
         last = min(max(last, first + 1), first + ROWS)
-        columns = _rows((part.texts, part.labels, part.ids), first, last)
-        yield Part(*columns, part.consumed, _carried_rows(part.carried, first, last))
+        rows = slice(first, last)
+        carried = _carried_rows(part.carried, rows)
+        yield Part(part.texts[rows], _rows(part.labels, rows), _rows(part.ids, rows), part.consumed, carried)
         first, before = last, int(ends[min(last, count) - 1])
 
 
-def _rows(columns: Iterable[list[Any] | None], begin: int, end: int) -> tuple[Any, ...]:
-    return tuple(None if column is None else column[begin:end] for column in columns)
+def _rows(column: list[Any] | None, rows: slice) -> list[Any] | None:
+    return None if column is None else column[rows]
 
 
-def _carried_rows(carried: dict[str, list[Any]] | None, begin: int, end: int) -> dict[str, list[Any]] | None:
-    return None if carried is None else {name: column[begin:end] for name, column in carried.items()}
+def _carried_rows(carried: dict[str, list[Any]] | None, rows: slice) -> dict[str, list[Any]] | None:
+    return None if carried is None else {name: column[rows] for name, column in carried.items()}

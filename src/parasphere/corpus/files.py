@@ -11,7 +11,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -23,55 +23,14 @@ from ..storage import PACKINGS, ByteReader
 from . import plain
 from .block import Part
 from .lines import check_encoding, csv_rows, json_columns, json_items, json_objects, whole_lines, whole_text
-from .plain import Null, choose_column, sound_strings
+from .plain import sound_strings
+from .request import Request
 
 MOST_ROWS = 1 << 14  # of a table that are converted at a time
 
 
 class SkippedFilesWarning(ParasphereWarning):
     """Something in a folder of documents is not a file, and was skipped."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to read, and how: the same for every format."""
-
-    path: Path | None  # None is standard input, or what `name` says
-    text: str
-    label: str | None
-    id: str | None
-    encoding: str
-    block_bytes: int
-    packing: str | None = None  # how it is compressed, if it is
-    null: Null = "error"
-    carry: tuple[str, ...] = ()
-    name: str = "standard input"
-
-    @property
-    def where(self) -> str:
-        """How messages name it."""
-        return self.name if self.path is None else str(self.path)
-
-    @property
-    def columns(self) -> list[str]:
-        """The requested columns, in the order text, label, id, others."""
-        return [name for name in (self.text, self.label, self.id, *self.carry) if name is not None]
-
-    def open(self) -> ByteReader:
-        """Open the file, or standard input."""
-        return ByteReader(self.path, self.where, self.packing)
-
-    def choose(self, names: list[str]) -> Request:
-        """Return the request with its columns checked against those of the file."""
-        for name in filter(None, (self.label, self.id, *self.carry)):
-            choose_column(names, name, self.where)
-        return replace(self, text=choose_column(names, self.text, self.where))
-
-    def part(self, columns: list[list[Any]], consumed: int) -> Part:
-        """Make a part of columns in the order of `self.columns`; the first holds texts."""
-        texts, *others = columns
-        labels, ids = (None if name is None else others.pop(0) for name in (self.label, self.id))
-        return Part(texts, labels, ids, consumed, dict(zip(self.carry, others, strict=True)) if self.carry else None)
 
 
 def read(request: Request, format: str | None) -> Iterator[Part]:
@@ -170,7 +129,7 @@ def _json_array(request: Request) -> Iterator[Part]:
 
 def _json_columns(request: Request, records: Iterable[tuple[int, dict[str, Any]]], kind: str) -> list[list[Any]]:
     text, *others = request.columns
-    columns = json_columns(records, text, others, request.id, request.null, f"{request.where}, {kind}")
+    columns = json_columns(records, text, others, request.label, request.null, f"{request.where}, {kind}")
     documents = columns[0]
     if documents and isinstance(documents[0], list):
         columns[0] = [sound_strings(tokens)[0] for tokens in documents]
@@ -271,7 +230,7 @@ def _warn_of_tables(names: list[str], root: Path) -> None:
         )
 
 
-def _folder_part(texts: list[bytes], names: list[str], consumed: int) -> Part:
+def _folder_part(texts: list[str], names: list[str], consumed: int) -> Part:
     labels = [PurePosixPath(name).parent.name or None for name in names]
     return Part(texts, labels, sound_strings(names)[0], consumed)
 

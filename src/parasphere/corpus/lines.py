@@ -240,9 +240,14 @@ def json_items(text: str, where: str) -> list[dict[str, Any]]:
 
 
 def json_columns(
-    records: Iterable[tuple[int, dict[str, Any]]], text: str, others: list[str], id: str | None, null: Null, where: str
+    records: Iterable[tuple[int, dict[str, Any]]],
+    text: str,
+    others: list[str],
+    label: str | None,
+    null: Null,
+    where: str,
 ) -> list[list[Any]]:
-    """Return the documents of numbered objects, and other columns as strings; integers stay so in the column `id`."""
+    """Return the documents of numbered objects, and other columns; labels are strings, other values stay what they are."""
     documents: list[Any] = []
     columns: list[list[Any]] = [[] for _ in others]
     for number, record in records:
@@ -259,7 +264,7 @@ def json_columns(
         for name, column in zip(others, columns, strict=True):
             value = record.get(name)
             if not (type(value) is str and value.isascii()):
-                value = _json_label(value, name, f"{where} {number}", whole=name == id)
+                value = _json_label(value, name, f"{where} {number}", spelled=name == label)
             column.append(value)
     return [documents, *columns]
 
@@ -278,15 +283,13 @@ def _json_document(document: Any, record: dict[str, Any], name: str, place: str)
     return document
 
 
-def _json_label(value: Any, name: str, place: str, *, whole: bool) -> str | int | None:
+def _json_label(value: Any, name: str, place: str, *, spelled: bool) -> str | float | None:
     if value is None:
         return None
     if isinstance(value, str):
         return without_surrogates(value)
-    if type(value) is int and whole:
-        return value
     if isinstance(value, (int, float)):
-        return json.dumps(value)
+        return json.dumps(value) if spelled else value
     raise CorpusError(f'{place}: "{name}" is {_json_kind(value)}; it must be a string or a number')
 
 

@@ -36,6 +36,11 @@ def sound_strings(texts: list[str]) -> tuple[list[str], int]:
         return sound_strings([without_surrogates(text) for text in texts])
 
 
+def is_tokenised(texts: Sequence[Any]) -> bool:
+    """Return whether documents are lists of tokens rather than texts."""
+    return bool(texts) and not isinstance(texts[0], str)
+
+
 def describe(value: object) -> str:
     """Describe a value that is not a text, for a message."""
     if value is None:

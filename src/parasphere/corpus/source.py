@@ -13,6 +13,7 @@ from ..errors import CorpusError, import_extra
 from . import files
 from .block import Block, Part, numbered, of_one_kind, resized
 from .plain import TOKEN_LIST, Null, describe, mixture, ordinal, sound_strings
+from .request import Request
 
 _BATCH = 1024  # Python objects that are converted at a time
 
@@ -133,7 +134,7 @@ def blocks(
         raise CorpusError(f"null must be 'error', 'skip' or 'empty', not {null!r}")
     path = Path(source).expanduser() if on_disk and source is not STANDARD_INPUT else None
     label_name, id_name = (column if isinstance(column, str) else None for column in (label, id))
-    request = files.Request(path, text, label_name, id_name, encoding, block_bytes, null=null, carry=tuple(carry))
+    request = Request(path, text, label_name, id_name, encoding, block_bytes, null=null, carry=tuple(carry))
     if on_disk:
         parts = files.read(request, format)
     elif null != "error":
@@ -200,7 +201,7 @@ def _is_a(source: Any, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(source).__mro__)
 
 
-def _in_memory(source: Any, request: files.Request) -> Iterator[Part]:
+def _in_memory(source: Any, request: Request) -> Iterator[Part]:
     """Return the documents of a table or column as parts."""
     if _is_a(source, "DataFrame"):
         request = request.choose(list(source.columns))
@@ -209,13 +210,14 @@ def _in_memory(source: Any, request: files.Request) -> Iterator[Part]:
             if name is not None:
                 parts = _attached(parts, _values(source[name]), what)
         return _carrying(parts, {name: _values(source[name]) for name in request.carry}) if request.carry else parts
+    is_arrow = _is_arrow(source) and not _is_a(source, "Series")
     for name in (request.label, request.id, *request.carry):
-        if name is not None and not hasattr(source, "schema"):
+        if name is not None and not (is_arrow and hasattr(source, "schema")):
             raise CorpusError(
                 f'"{name}" would name a column, but the documents come without columns; '
                 "pass the labels or ids themselves, one per document"
             )
-    return _arrow().read(source, request) if _is_arrow(source) else _documents(source)  # type: ignore[no-any-return]
+    return _arrow().read(source, request) if is_arrow else _documents(source)
 
 
 def _documents(column: Any) -> Iterator[Part]:
@@ -307,7 +309,7 @@ def _attached(parts: Iterable[Part], values: list[Any], what: str) -> Iterator[P
         start += len(part.texts)
         if start > len(values):
             raise CorpusError(f"there are {len(values)} {what}, but more documents; give one per document")
-        yield part._replace(**{what: mine})
+        yield part._replace(labels=mine) if what == "labels" else part._replace(ids=mine)
     if start < len(values):
         raise CorpusError(f"there are {len(values)} {what}, but {start} documents; give one per document")
 

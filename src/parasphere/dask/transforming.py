@@ -1,6 +1,7 @@
 """Document vectors on a cluster: one Parquet file per partition, or a lazy collection."""
 
 import re
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq  # which comes with dask.dataframe
 
 from .. import storage
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError, ParasphereWarning, StoreError
 from ..model import Encoder
 from ..model.exports import writer
 from ..text import Tokenizer
@@ -153,12 +154,14 @@ def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str 
 
 def send(encoder: Encoder, folder: Path) -> Sent:
     """Save an encoder to a subfolder that is named by its content."""
-    encoder.save(folder / "_model", embed_vectors=True)
-    manifest = storage.read_manifest(folder / "_model")
-    # Parquet datasets leave out folders whose names begin with an underscore.
-    named = folder / f"_model-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
-    if not storage.is_saved(named):
-        encoder.save(named, embed_vectors=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParasphereWarning)  # a tokenizer that is a function is sent too
+        encoder.save(folder / "_model", embed_vectors=True)
+        manifest = storage.read_manifest(folder / "_model")
+        # Parquet datasets leave out folders whose names begin with an underscore.
+        named = folder / f"_model-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
+        if not storage.is_saved(named):
+            encoder.save(named, embed_vectors=True)
     storage.remove(folder / "_model")
     reader = encoder.reader
     return Sent(named, None if reader is None or isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer)

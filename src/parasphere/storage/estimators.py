@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError, ParasphereWarning, StoreError, warn_user
 from .facts import WRONG_FACTS, check_types
 from .folder import load, save
 from .layouts import check_layouts
@@ -199,6 +199,7 @@ class _Packing:
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
+        self.functions: dict[int, Any] = {}
         self.packed: dict[int, tuple[Any, Facts]] = {}  # by id; an object that occurs twice is written once
 
     def estimator(self, estimator: Any, path: str) -> Facts:
@@ -244,8 +245,21 @@ class _Packing:
         if isinstance(value, np.random.RandomState | np.random.Generator):  # its state is not needed any more
             return None
         if callable(value):
+            self._warn_of_function(value, path)
             return {"function": getattr(value, "__qualname__", type(value).__name__)}
         raise StoreError(f"{path} is a {type(value).__name__}, which cannot be saved.")
+
+    def _warn_of_function(self, function: Any, path: str) -> None:
+        """Say once that a function is not saved."""
+        if id(function) not in self.functions:
+            self.functions[id(function)] = function
+            name = path.rpartition(".")[2].removesuffix("_")
+            shown = getattr(function, "__qualname__", type(function).__name__)
+            warn_user(
+                f"the {name} is the Python function {shown!r}, which is not saved: pass it again to load, as in "
+                f"load(folder, {name}=...)",
+                ParasphereWarning,
+            )
 
     def _object(self, value: Any, path: str) -> Facts:
         if id(value) not in self.packed:

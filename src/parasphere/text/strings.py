@@ -99,7 +99,7 @@ class Strings(Sequence[str]):
         offsets = self.offsets
         begins = offsets[:-1][offsets[:-1] < offsets[1:]]
         try:
-            str(memoryview(np.ascontiguousarray(self._bytes())), "utf-8")
+            self._bytes().tobytes().decode()
             sound = not ((self.data[begins] & 0xC0) == 0x80).any()  # none begins within a letter
         except UnicodeDecodeError:
             sound = False
@@ -133,6 +133,6 @@ def gather(
     (b'sidesea', array([0, 4, 7]))
     """
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins, dtype=np.int64)])
-    view = memoryview(np.ascontiguousarray(data))
+    view = np.ascontiguousarray(data).data
     pieces = [view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
     return np.frombuffer(b"".join(pieces), np.uint8), offsets

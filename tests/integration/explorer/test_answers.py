@@ -64,7 +64,7 @@ def test_a_corpus_without_texts_is_refused() -> None:
 
 
 def test_token_lists_are_joined() -> None:
-    assert read_documents([["a", "b"], []]).texts.to_pylist() == ["a b", ""]
+    assert read_documents([["a", "b"], []]).texts.tolist() == ["a b", ""]
 
 
 def test_words_are_found_where_they_are(rng: np.random.Generator) -> None:
@@ -96,7 +96,7 @@ def test_controls_are_made_visible() -> None:
 
 
 def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
-    index, texts = explorer.landscapes[0].index, explorer.documents.texts.to_pylist()
+    index, texts = explorer.landscapes[0].index, explorer.documents.texts.tolist()
     rows = np.array([i for i, text in enumerate(texts) if "signal" in text.lower().split()])
     assert index.bm25 is not None
     best = words_apart(index.bm25, rows)
@@ -113,7 +113,7 @@ def test_a_new_text_is_placed_with_its_neighbours(explorer: Explorer) -> None:
     own = explorer.landscapes[0]
     nearer = []
     for row in range(0, 330, 30):  # a text of the corpus belongs where it is
-        seen = explorer.search(explorer.documents.texts[row].as_py()[:20_000])["models"][0]
+        seen = explorer.search(explorer.documents.texts[row][:20_000])["models"][0]
         assert seen["matches"][0]["row"] == row
         away = np.linalg.norm(own.points - np.array(seen["place"]), axis=1)
         nearer.append((away < away[row]).mean())
@@ -192,7 +192,7 @@ def test_exports_hold_the_texts(address: str, explorer: Explorer, format: str) -
     options = {"parse_options": pa.csv.ParseOptions(newlines_in_values=True)} if format == "csv" else {}
     table = reads[format](io.BytesIO(body), **options)
     assert table["row"].to_pylist() == rows.tolist()
-    assert table["text"].to_pylist() == [explorer.documents.texts[int(row)].as_py() for row in rows]
+    assert table["text"].to_pylist() == [explorer.documents.texts[int(row)] for row in rows]
     assert {"id", "label", "date", "x", "y", "certainty", "topic", "topic_words"} < set(table.column_names)
 
 

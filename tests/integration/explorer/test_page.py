@@ -132,8 +132,8 @@ def test_a_point_that_is_clicked_is_read(page: Any, explorer: Explorer) -> None:
     row = page.evaluate("explorer.maps[0].hovered")
     page.mouse.click(*spot(page, 40))
     page.wait_for_selector(".whole")
-    assert explorer.documents.ids[row].as_py() in page.inner_text("#panel h2")
-    assert page.inner_text(".whole").split() == explorer.documents.texts[row].as_py().split()
+    assert explorer.documents.ids[row] in page.inner_text("#panel h2")
+    assert page.inner_text(".whole").split() == explorer.documents.texts[row].split()
     page.click("text=← Back")
     assert "A map of your texts" in page.inner_text("#panel")
 

@@ -114,7 +114,7 @@ class MiniLM(TextEncoder):
 
 
 def _plain(block: Any) -> list[str]:
-    texts = block.texts.to_pylist()
+    texts = block.texts
     return [" ".join(words) for words in texts] if block.tokenised else texts
 
 

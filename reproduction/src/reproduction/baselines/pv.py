@@ -213,7 +213,7 @@ class ParagraphVectors(WordEncoder):
     def _lists(self, X: Any) -> Iterator[list[str]]:
         for block in blocks(as_texts(X)):
             lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer_)
-            yield from lists.to_pylist()
+            yield from lists
 
     def _new_model(self, dim: int) -> Any:
         """Return a Doc2Vec of the known words with the initial weights of gensim."""

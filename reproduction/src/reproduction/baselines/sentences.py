@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parasphere.corpus import blocks, one_text, strings
+from parasphere.corpus import blocks, is_tokenised, one_text
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
 from parasphere.progress import progress
@@ -50,11 +48,11 @@ class OrderedText:
     Examples
     --------
     >>> text = OrderedText.read(["A cat sat. It slept.", "", "Dogs ran."])
-    >>> [column.to_pylist() for column in text.sentences], [numbers.tolist() for numbers in text.documents]
+    >>> text.sentences, [numbers.tolist() for numbers in text.documents]
     ([['A cat sat.', 'It slept.', 'Dogs ran.']], [[0, 0, 1]])
     """
 
-    sentences: list[pa.Array]  # columns of texts, or of lists of tokens; none blank
+    sentences: list[list[Any]]  # texts, or lists of tokens, of each block; none blank
     documents: list[NDArray[np.int64]]  # the document of each sentence of a column
 
     @classmethod
@@ -121,31 +119,29 @@ def split_sentences(text: str) -> list[str]:
     return [*sentences, text[begin:]]
 
 
-def split_column(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Split a column of texts into sentences; return them and the row of the text of each."""
-    lists = [split_sentences(text) for text in texts.to_pylist()]
+def split_column(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Split texts into sentences; return them and the row of the text of each."""
+    lists = [split_sentences(text) for text in texts]
     rows = np.repeat(np.arange(len(lists)), [len(sentences) for sentences in lists])
-    return strings([sentence for sentences in lists for sentence in sentences]), rows
+    return [sentence for sentences in lists for sentence in sentences], rows
 
 
-def _sentences(lines: pa.Array, split: bool, first: int) -> tuple[pa.Array, NDArray[np.int64]]:
+def _sentences(lines: list[Any], split: bool, first: int) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the sentences of some lines and the number of the document of each, counted from ``first``."""
     blank = _blank(lines)
     documents = first + np.cumsum(blank)[~blank]
-    lines = lines.filter(pa.array(~blank))
-    if not split or pa.types.is_large_list(lines.type):
+    lines = [line for line, skipped in zip(lines, blank.tolist(), strict=True) if not skipped]
+    if not split or is_tokenised(lines):
         return lines, documents
     sentences, rows = split_column(lines)
     return sentences, documents[rows]
 
 
-def _blank(lines: pa.Array) -> NDArray[np.bool_]:
-    listed = pa.types.is_large_list(lines.type)
-    sizes = pc.list_value_length(lines) if listed else pc.binary_length(pc.utf8_trim_whitespace(lines))
-    return np.asarray(sizes.to_numpy(zero_copy_only=False) == 0)
+def _blank(lines: list[Any]) -> NDArray[np.bool_]:
+    return np.array([not (line.strip() if isinstance(line, str) else line) for line in lines], bool)
 
 
-def _columns(source: Any, verbose: bool) -> Iterator[pa.Array]:
+def _columns(source: Any, verbose: bool) -> Iterator[list[Any]]:
     file = Path(source) if isinstance(source, os.PathLike) and Path(source).is_file() else None
     total = file.stat().st_size if file else None
     # A compressed file whose name does not tell its format is taken for plain text.

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.corpus import blocks
+from parasphere.corpus import blocks, is_tokenised
 from parasphere.errors import ParasphereError, VectorsError
 from parasphere.model import as_texts, held_texts
 from parasphere.parameters import NONE, PATH, Constraints, one_of
@@ -284,10 +283,10 @@ class SkipThought(WordEncoder):
         gru.load_state_dict(tensors, assign=True)
         return gru.to(device).eval(), device
 
-    def _encoded(self, texts: pa.Array) -> NDArray[np.float32]:
+    def _encoded(self, texts: list[Any]) -> NDArray[np.float32]:
         """Return the mean state of each text's sentences, (n_texts, dim)."""
         n_texts, of_text = len(texts), np.arange(len(texts))
-        if self.split_sentences_ and not pa.types.is_large_list(texts.type):
+        if self.split_sentences_ and not is_tokenised(texts):
             texts, of_text = split_column(texts)
         words, ends, table = self._embedded(texts)
         begins, lengths, sentence = _pieces(ends, self.max_length_)
@@ -299,7 +298,7 @@ class SkipThought(WordEncoder):
         counts = np.bincount(of_text, minlength=n_texts)
         return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
-    def _embedded(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    def _embedded(self, texts: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """Return the words as rows of a table of embeddings, where those of each text end, and that table."""
         ids, ends = Lookup(self.vocabulary_, self.tokenizer_).ids(texts)
         words = np.where(ids < 0, UNKNOWN, ids + SPECIAL).astype(np.int64)

@@ -147,6 +147,6 @@ class _Sentences:
     def __iter__(self) -> Iterator[list[str]]:
         for block in self.blocks:
             lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer)
-            for words in lists.to_pylist():
+            for words in lists:
                 for begin in range(0, len(words), _LONGEST_SENTENCE):
                     yield words[begin : begin + _LONGEST_SENTENCE]

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
@@ -270,7 +269,7 @@ def _certainty(asked: Posterior, known: Posterior, decisions: Floats) -> dict[st
 
 
 def _split(texts: Sequence[str]) -> list[list[str]]:
-    return list(WORDS.split(pa.array(texts, pa.large_string())).to_pylist())
+    return WORDS.split(texts)
 
 
 def _cut(words: list[str], rng: np.random.Generator) -> str:

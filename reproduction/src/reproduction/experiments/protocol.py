@@ -291,10 +291,10 @@ def dataset_from(path: str | Path, label: str | None = None, **columns: Any) -> 
     for block in blocks(path, label=label, **columns):
         if block.labels is None:
             raise CorpusError(f"{path} has no labels; name their column, as in --label-column topic")
-        texts += block.texts.to_pylist()
-        labels += block.labels.to_pylist()
+        texts += block.texts
+        labels += block.labels
         numbers = range(block.start + 1, block.start + len(block) + 1)
-        ids += [f"{path.name}:{number}" for number in numbers] if block.ids is None else block.ids.to_pylist()
+        ids += [f"{path.name}:{number}" for number in numbers] if block.ids is None else block.ids
     if None in labels or not labels:
         fault = f"document {labels.index(None)} (from 0) has no label" if labels else "it has no documents"
         raise CorpusError(f"{path}: {fault}; every document needs a label")

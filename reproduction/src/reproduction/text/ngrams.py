@@ -13,15 +13,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, StoreError
 from parasphere.storage import storable
-from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordIds, distinct_words, string_buffers
+from parasphere.text import AnyTokenizer, Lookup, Strings, Vocabulary, WordIds, distinct_words
 
 from .ngram_loops import RunTable, fill_keys, hash_runs, look_up, merge
 
@@ -83,18 +81,11 @@ class Ngrams:
     @cached_property
     def names(self) -> Vocabulary:
         """The n-grams in the order of their columns, words joined by spaces."""
-        words, (parents, lasts) = self.words.arrow, self.longer.T
-        names, space = [words], pa.scalar(" ", words.type)
-        named = begin = 0
-        while begin < len(parents):
-            # The runs that extend those of the last round.
-            end = int(np.searchsorted(parents, named + len(names[-1])))
-            before = names[-1].take(pa.array(parents[begin:end] - named))
-            after = words.take(pa.array(lasts[begin:end]))
-            named, begin = named + len(names[-1]), end
-            names.append(pc.binary_join_element_wise(before, after, space))
+        names = list(self.words.words)
+        for parent, last in self.longer.tolist():
+            names.append(f"{names[parent]} {names[last]}")
         chosen = np.argsort(self.columns)[len(self.columns) - self.n_columns :]  # after those without a column
-        return _vocabulary(pa.concat_arrays(names).take(pa.array(chosen)))
+        return _vocabulary([names[node] for node in chosen.tolist()])
 
     @cached_property
     def _table(self) -> RunTable:
@@ -181,10 +172,10 @@ def hashed_counts(
            [0, 0, 0, 0, 0, 0, 0, 0]], dtype=int32)
     """
 
-    def hashed(texts: pa.Array) -> sparse.csr_array:
+    def hashed(texts: list[Any]) -> sparse.csr_array:
         words, (ids, ends) = distinct_words(texts, tokenizer)
         columns = np.full((ngram_range[1] - ngram_range[0] + 1, len(ids)), -1, np.int32)
-        hash_runs(*string_buffers(words), ids, ends, ngram_range[0], np.uint64(n_columns), columns)
+        hash_runs(words.data, words.offsets, ids, ends, ngram_range[0], np.uint64(n_columns), columns)
         return _count_rows(columns, ends, n_columns)
 
     return _stacked((hashed(block.texts) for block in blocks(source)), n_columns)
@@ -199,12 +190,11 @@ def _stacked(parts: Iterable[sparse.csr_array], n_columns: int) -> sparse.csr_ar
 
 def _read(source: Any, tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
     """Return the words of a corpus in alphabetical order, and its texts as rows of these."""
-    parts = [block.texts for block in blocks(source)]
-    met, (ids, ends) = distinct_words(pa.concat_arrays(parts) if parts else pa.array([], pa.large_string()), tokenizer)
-    order = pc.array_sort_indices(met)
+    met, (ids, ends) = distinct_words([text for block in blocks(source) for text in block.texts], tokenizer)
+    order = sorted(range(len(met)), key=met.words.__getitem__)
     places = np.empty(len(order), np.int32)
-    places[np.asarray(order)] = np.arange(len(order), dtype=np.int32)
-    return _vocabulary(met.take(order)), WordIds(_with_none(places)[ids], ends)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return _vocabulary([met.words[row] for row in order]), WordIds(_with_none(places)[ids], ends)
 
 
 def _runs(
@@ -252,7 +242,7 @@ def _needed(
     longer = longer[needed[n_words:]]
     needed[longer[:, 1]] = True
     new = (np.cumsum(needed) - 1).astype(np.int32)
-    known = _vocabulary(words.arrow.filter(pa.array(needed[:n_words])))
+    known = _vocabulary([words.words[row] for row in np.flatnonzero(needed[:n_words]).tolist()])
     return Ngrams(known, new[longer], columns[needed], ngram_range)
 
 
@@ -269,10 +259,10 @@ def _with_none(names: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.append(names, np.int32(-1))
 
 
-def _vocabulary(words: pa.LargeStringArray) -> Vocabulary:
+def _vocabulary(words: list[str]) -> Vocabulary:
     """Return a vocabulary of words that are known to be distinct."""
-    data, offsets = string_buffers(words)
-    return Vocabulary.from_buffers(data[offsets[0] : offsets[-1]], offsets - offsets[0], trusted=True)
+    column = Strings.of(words)
+    return Vocabulary.from_buffers(column.data, column.offsets, trusted=True)
 
 
 def _count_rows(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_array:

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
-from parasphere.corpus import strings
 from parasphere.text import Tokenizer, Vocabulary, count_matrix, count_words
 
 Floats = NDArray[np.float64]
@@ -113,8 +112,7 @@ class BM25(BaseEstimator):
         return (score(0, 1) + score(1, 0)) / np.where(most > 0, most, 1.0)
 
     def _split(self, texts: list[str]) -> list[list[str]]:
-        words: list[list[str]] = self.tokenizer.split(strings(texts)).to_pylist()
-        return words
+        return self.tokenizer.split(texts)
 
     def _weighted(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the weight of each word in each text, as an array like that of its counts."""
