@@ -16,7 +16,7 @@ Corpus = Annotated[
     Path,
     Argument(
         metavar="CORPUS",
-        help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zip; a "
+        help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; a "
         "folder, one text per file; or - for standard input.",
     ),
 ]

@@ -20,8 +20,8 @@ vectors_app = typer.Typer(cls=Commands, help="Describe, convert and distil word 
 Source = Annotated[
     str,
     Argument(
-        help=f"'{ENGLISH}', '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz or "
-        ".zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding."
+        help=f"'{ENGLISH}', '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, .bz2, .xz, "
+        ".zst or .zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding."
     ),
 ]
 Skip = Annotated[bool, Option("--skip-bad-rows", help="Skip invalid rows, and report how many.")]
