@@ -20,7 +20,7 @@ NAMES = [
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [
-    "parasphere", "numpy", "scipy", "pyarrow", "scikit-learn", "gensim", "model2vec", "sentence-transformers",
+    "parasphere", "numpy", "scipy", "scikit-learn", "gensim", "model2vec", "sentence-transformers",
     "wordllama",
 ]  # fmt: skip
 

@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 import parasphere
 
 ROUNDS = 5
-NEEDED = "import numpy, sklearn.base, pyarrow"  # what the model cannot do without
+NEEDED = "import numpy, sklearn.base, orjson"  # what the model cannot do without
 IMPORT = "from parasphere import SphericalParagraphModel"
 IMPORT_BAR = 1.5
 VECTORS = """

@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.svm import LinearSVC
@@ -84,7 +83,7 @@ class Task:
 
     def _pieces(self, shares: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         """Return words of test texts and those to predict from them, drawn and cut as learning does."""
-        read = Lookup(Vocabulary(self.known), Tokenizer()).ids(pa.array(self.unseen[:JUDGED], pa.large_string()))
+        read = Lookup(Vocabulary(self.known), Tokenizer()).ids(self.unseen[:JUDGED])
         known = read.ids >= 0
         ends = np.append(0, np.cumsum(known))[read.ends]
         often, settings = Settings().sample / shares, Settings()

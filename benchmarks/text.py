@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from gensim.models import KeyedVectors
 from gensim.utils import simple_preprocess
 from model2vec import StaticModel
@@ -30,7 +29,7 @@ from parasphere import Tokenizer as Words
 from parasphere._kernels import sum_rows
 from parasphere.model import Reader
 from parasphere.places import GLOVE
-from parasphere.text import string_buffers
+from parasphere.text import Strings
 
 LETTERS = r"[^\W\d_]+"
 BARS = {
@@ -76,12 +75,12 @@ def static_model(vectors: WordVectors) -> StaticModel:
     return StaticModel(np.vstack([vectors.matrix, np.zeros(vectors.dim, np.float32)]), tokenizer, max_length=None)
 
 
-def floor(vectors: WordVectors, texts: pa.Array) -> float:
+def floor(vectors: WordVectors, texts: list[str]) -> float:
     """Return the seconds of only reading the text and gathering the same rows: what no tokenizer can beat."""
     reader = Reader(vectors, Words())
     ids, ends = reader.lookup.ids(texts)
     out = reader.empty(len(texts))
-    data, _ = string_buffers(texts)
+    data = Strings.of(texts).data
 
     def gather() -> None:
         data.sum()
@@ -97,7 +96,6 @@ def run() -> dict[str, Any]:
     name, texts = corpus()
     vectors = WordVectors.load(GLOVE)
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
-    column = pa.array(texts, pa.large_string())
     bags = Reader(vectors).read(texts)
     keyed = KeyedVectors(vectors.dim)
     keyed.add_vectors(vectors.vocabulary.words, np.array(vectors.matrix))
@@ -113,9 +111,8 @@ def run() -> dict[str, Any]:
     small = WordVectors.from_arrays(count_words, np.ones((len(count_words), 2), np.float32)).vocabulary
     seconds = {
         "parasphere": best(lambda: Reader(vectors).read(texts), 7),
-        "parasphere, from an Arrow column": best(lambda: Reader(vectors).read(column), 7),
         "parasphere, two threads": best(lambda: Reader(vectors).read(texts, n_jobs=2), 7),
-        "read the text and gather the rows, no more": floor(vectors, column),
+        "read the text and gather the rows, no more": floor(vectors, texts),
         "scikit-learn CountVectorizer + sparse product": best(lambda: scikit_learn(vectors, texts), 2),
         "gensim simple_preprocess + mean": best(lambda: gensim_mean(keyed, texts), 2),
         "model2vec encode": best(lambda: model.encode(texts, use_multiprocessing=False), 2),

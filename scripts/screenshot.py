@@ -8,7 +8,6 @@ import threading
 import time
 from pathlib import Path
 
-import pyarrow as pa
 import uvicorn
 from playwright.sync_api import sync_playwright
 
@@ -24,8 +23,7 @@ def main() -> None:
     """Serve the explorer, type a query, and keep the picture."""
     corpus = datasets.load("docstrings")
     labels = [corpus.label_names[label] for label in corpus.labels]
-    table = pa.table({"id": corpus.ids, "text": corpus.texts, "area": labels})
-    documents = read_documents(table, id="id", label="area")
+    documents = read_documents(corpus.texts, id=corpus.ids, label=labels)
     model = SphericalParagraphModel().fit(corpus.texts)
     explorer = Explorer(documents, [landscape_of(model, documents, "docstrings")], "Docstrings")
     listening = open_socket(0)

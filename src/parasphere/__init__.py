@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
 
 # The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
-# neither pyarrow nor the model.
+# neither scikit-learn nor the model.
 _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",

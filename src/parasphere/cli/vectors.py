@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "source",
     default=ENGLISH,
     help=f"'{ENGLISH}' (the default), '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, "
-    ".bz2, .xz or .zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding.",
+    ".bz2, .xz, .zst or .zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding.",
 )
 @click.option(
     "--nearest", metavar="WORD", multiple=True, help="List the nearest neighbours of a word; may be repeated."

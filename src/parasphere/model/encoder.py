@@ -37,7 +37,7 @@ class Encoder:
     """Texts as directions on the unit sphere, by what a :class:`SphericalParagraphModel` has learned.
 
     An encoder does not change, and can be used from many threads. It needs numpy alone: a process that loads one and
-    encodes texts imports neither scikit-learn nor scipy nor Arrow.
+    encodes texts imports neither scikit-learn nor scipy.
 
     Parameters
     ----------

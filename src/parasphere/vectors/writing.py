@@ -26,7 +26,7 @@ def write(
     >>> path = Path(tempfile.mkdtemp(), "tiny.vec")
     >>> write(path, Vocabulary(["sea", "lake"]), np.array([[0.6, 0.8], [0, 1]], np.float32), np.array([5.0, 0.1]))
     >>> path.read_text()
-    '2 2\nsea 3.0 4.0\nlake 0.0 0.1\n'
+    '2 2\nsea 3 4\nlake 0 0.1\n'
     """
     formatted = _FORMATS.get(path.suffix.lower())
     if formatted is None:
@@ -66,7 +66,7 @@ def _text(row: NDArray[np.float32]) -> bytes:
     # Most programs read a double and round it to float32; rounding twice can, very rarely, give another number.
     if (np.array(orjson.loads(numbers), np.float64).astype(np.float32) != row).any():
         numbers = orjson.dumps(row.astype(np.float64), option=orjson.OPT_SERIALIZE_NUMPY)
-    return numbers[1:-1].replace(b",", b" ")
+    return numbers[1:-1].replace(b",", b" ").replace(b".0 ", b" ").removesuffix(b".0")
 
 
 def _binary(row: NDArray[np.float32]) -> bytes:
