@@ -216,7 +216,6 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert found.count("nothing: no word of it is known") == 2
     found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
     assert [len(each["matches"]) for each in found] == [2, 0, 0]
-    assert "has no graph for --approximate" in run("search", tmp_path / "index", "north", "--approximate", code=1)
     assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
 

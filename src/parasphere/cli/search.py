@@ -36,9 +36,6 @@ def index(
     no_texts: Annotated[bool, Option("--no-texts", help="Do not keep the texts: results have ids alone.")] = False,
     no_words: Annotated[bool, Option("--no-words", help="Do not keep the words: search by vectors alone.")] = False,
     half: Annotated[bool, Option("--half", help="Keep vectors in half precision: less room, three digits.")] = False,
-    graph: Annotated[
-        bool, Option("--graph", help="Also prepare 'parasphere search --approximate': minutes per million texts.")
-    ] = False,
     threads: options.Threads = 1,
     vectors: options.LoadVectors = None,
     as_json: options.AsJson = False,
@@ -61,8 +58,6 @@ def index(
             documents(corpus), id_column, dtype="float16" if half else "float32", texts=not no_texts,
             words=not no_words, text=text_column, encoding=encoding, format=format, null=null, progress=at,
         )  # fmt: skip
-    if graph:
-        made.make_graph()
     made.save(folder)
     facts = {"documents": len(made), "dim": made.offsets.shape[1], "index": str(folder)}
     say(facts, as_json, f"{len(made):,} documents written to {folder}")
@@ -79,9 +74,6 @@ def search(
         float | None,
         Option(min=0.0, max=1.0, help="Weight of words: 0 for vectors alone, 1 for words alone. (default: found)"),
     ] = None,
-    approximate: Annotated[
-        bool, Option("--approximate", help="Look at some candidates only: for indexes made with --graph.")
-    ] = False,
     text_column: options.TextColumn = "text",
     encoding: options.Encoding = "utf-8",
     format: options.Format = None,
@@ -103,13 +95,8 @@ def search(
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
     loaded = Index.load(folder, vectors=vectors)
-    if approximate and loaded.graph is None:
-        raise ParasphereError(
-            f"{folder} has no graph for --approximate, and making one takes longer than an exact search: omit the "
-            "option, or make the index with 'parasphere index ... --graph'."
-        )
     if query is not None:
-        matches = loaded.search(query, k, weight=weight, exact=not approximate, n_jobs=threads)
+        matches = loaded.search(query, k, weight=weight, n_jobs=threads)
         if as_json:
             print_json([match._asdict() for match in matches])
         elif not matches:
@@ -121,7 +108,7 @@ def search(
             )
     elif queries is not None:
         texts = _read_queries(queries, text=text_column, encoding=encoding, format=format, null=null)
-        results = zip(texts, loaded.search(texts, k, weight=weight, exact=not approximate, n_jobs=threads), strict=True)
+        results = zip(texts, loaded.search(texts, k, weight=weight, n_jobs=threads), strict=True)
         if as_json:
             print_json([
                 {"query": text, "matches": [match._asdict() for match in matches]} for text, matches in results

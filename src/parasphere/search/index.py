@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from .. import storage
-from ..corpus import Block, one_text
+from ..corpus import Block, one_text, without_surrogates
 from ..errors import ParasphereError, StoreError
 from ..model import Encoder, Match, n_threads
 from ..sphere.rows import unit_rows
 from ..storage import WRONG_FACTS, Arrays, check_layouts, check_types, storable
-from ..text import AnyTokenizer, Tokenizer, Vocabulary, string_buffers
+from ..text import AnyTokenizer, Vocabulary, string_buffers
 from ..vectors import WordVectors
 from .approximate import MIN_CANDIDATES, Graph
 from .bm25 import BM25, bm25_tokenizer
@@ -149,7 +149,7 @@ class Index:
         ids : str or sequence of str
             Numbers are ids too, as in :meth:`add`.
         """
-        names = [str(name) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
+        names = [without_surrogates(str(name)) for name in ([ids] if isinstance(ids, str | int | np.integer) else ids)]
         import pyarrow.compute as pc  # here, as no search needs it, and it takes longer to import than many searches
 
         positions = pc.index_in(pa.array(names, pa.large_string()), value_set=self.ids)
@@ -228,10 +228,11 @@ class Index:
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
 
-        It takes minutes per million documents, is saved with the index, and is lost if documents change.
+        It takes minutes per million documents. It is not saved, as a file with one could not be checked, and it is lost
+        if documents change.
         """
         if self.graph is None:
-            self.graph = Graph.build(self.offsets, n_threads(self.encoder.n_jobs))
+            self.graph = Graph(self.offsets, n_threads(self.encoder.n_jobs))
         return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD) -> list[Duplicate]:
@@ -277,9 +278,14 @@ class Index:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, and check the numbers, once per file.
+            Compare the data with their checksum. Numbers are checked in any case.
+
+        Notes
+        -----
+        The files stay mapped: replace the folder as a whole, as :meth:`save` does, and do not edit or truncate them
+        while an index is in use.
         """
-        arrays, facts = storage.load(folder, KIND, verify=verify, inspect=check_arrays)
+        arrays, facts = storage.load(folder, KIND, verify=verify)
         try:
             index = storage.unpacked(facts, arrays, KIND, vectors=vectors, tokenizer=tokenizer)
         except StoreError as error:
@@ -301,7 +307,6 @@ class Index:
         weight, scale = self.fusion
         facts = {"encoder": self.encoder, "weight": weight, "scale": scale, "added": self.added}
         arrays = {"offsets": self.offsets} | _string_arrays("ids", self.ids)
-        arrays |= {} if self.graph is None else {"graph": self.graph.data}
         arrays |= {} if self.texts is None else _string_arrays("texts", self.texts)
         if self.bm25 is not None:
             arrays |= {"words.bytes": self.bm25.words.data, "words.ends": self.bm25.words.offsets}
@@ -317,7 +322,8 @@ class Index:
         if encoder.reader is None:
             raise ParasphereError("its model cannot read texts")
         parts = _Columns.of(arrays, bm25_tokenizer(encoder.reader.tokenizer))
-        index = cls(encoder, *parts, fusion, added, Graph(arrays["graph"]) if "graph" in arrays else None)
+        parts.check()
+        index = cls(encoder, *parts, fusion, added)
         sizes = {len(part) for part in parts if part is not None}
         if len(sizes) > 1 or index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
@@ -355,25 +361,6 @@ class Index:
         ]
 
 
-def check_arrays(arrays: Arrays) -> None:
-    """Raise unless all numbers and strings of the arrays of a file are possible."""
-    try:
-        own = {name.removeprefix(f"{KIND}."): array for name, array in arrays.items()}
-        offsets, ids, texts, bm25 = _Columns.of(own, Tokenizer())
-        if not (np.einsum("ij,ij->i", offsets, offsets, dtype=np.float32) < 1.1).all():
-            raise ParasphereError("its offsets are no unit vectors")
-        for column in (ids, texts):
-            if column is not None:
-                column.validate(full=True)
-        check_distinct(ids)
-        if bm25 is not None:
-            bm25.words.check_utf8()
-            bm25.words.table  # noqa: B018  (raises if a word is repeated)
-            bm25.check()
-    except WRONG_FACTS as error:
-        raise StoreError(f"this is no valid index ({error}): it is damaged.") from error
-
-
 def check_distinct(ids: pa.LargeStringArray) -> None:
     """Raise if two documents have the same id."""
     import pyarrow.compute as pc
@@ -404,6 +391,19 @@ class _Columns(NamedTuple):
             bm25 = BM25(tokenizer, words, **postings)
         texts = _strings("texts", arrays) if "texts.ends" in arrays else None
         return cls(offsets, _strings("ids", arrays), texts, bm25)
+
+    def check(self) -> None:
+        """Raise unless all numbers and strings are possible: they may come from a file."""
+        if not (np.einsum("ij,ij->i", self.offsets, self.offsets, dtype=np.float32) < 1.1).all():
+            raise ParasphereError("its offsets are no unit vectors")
+        for column in (self.ids, self.texts):
+            if column is not None:
+                column.validate(full=True)
+        check_distinct(self.ids)
+        if self.bm25 is not None:
+            self.bm25.words.check_utf8()
+            self.bm25.words.table  # noqa: B018  (raises if a word is repeated)
+            self.bm25.check()
 
 
 class _Sample:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import StoreError
 from .folder import check_target, is_saved, load, remove, save
+from .paths import path_of
 from .tensors import Arrays
 
 
@@ -27,7 +28,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, kind: str, key: Mapping[str, Any]) -> None:
-        self.folder, self.kind, self.key = Path(folder).expanduser(), kind, dict(key)
+        self.folder, self.kind, self.key = path_of(folder), kind, dict(key)
         check_target(self.folder, kind)
 
     def resume(self) -> tuple[Arrays, dict[str, Any]] | None:
