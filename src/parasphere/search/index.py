@@ -393,13 +393,12 @@ class _Columns(NamedTuple):
         return cls(offsets, _strings("ids", arrays), texts, bm25)
 
     def check(self) -> None:
-        """Raise unless all numbers and strings are possible: they may come from a file."""
+        """Raise unless numbers and strings are possible: they may come from a file. Ids that repeat do no harm."""
         if not (np.einsum("ij,ij->i", self.offsets, self.offsets, dtype=np.float32) < 1.1).all():
             raise ParasphereError("its offsets are no unit vectors")
         for column in (self.ids, self.texts):
             if column is not None:
                 column.validate(full=True)
-        check_distinct(self.ids)
         if self.bm25 is not None:
             self.bm25.words.check_utf8()
             self.bm25.words.table  # noqa: B018  (raises if a word is repeated)
