@@ -41,7 +41,7 @@ WAIT_SECONDS = 60.0  # for another process that writes to the same folder
 
 _DATA = re.compile(r"parasphere-[0-9a-f]{16}\.safetensors")
 _OURS = re.compile(r"parasphere-[0-9a-f]{16}\.(safetensors|part)")
-_LARGEST_MANIFEST = 32 << 20  # bytes; as Python objects it takes up to twenty times as many
+_LARGEST_MANIFEST = 32 << 20  # bytes; as Python objects it can take thirty times as many
 _FIELDS = {"version": int, "kind": str, "data": str, "size": int, "crc32": int, "meta": dict}
 
 
