@@ -3,6 +3,8 @@
 scripts/embed_english.py uses it; ``parasphere.vectors.english`` reads the format.
 """
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,17 @@ def save_quantised(
         "lengths": np.array([len(word) for word in spelled], np.uint8),
         "data": np.frombuffer(b"".join(spelled), np.uint8),
     }
-    storage.save(folder, KIND, arrays, {"fingerprint": exact.fingerprint, "unknown_weight": exact.unknown_weight})
+    data = b"".join(storage.Tensors(arrays).pieces())
+    checksum = hashlib.sha256(data).hexdigest()
+    facts = {
+        "kind": KIND,
+        "data": f"data-{checksum[:16]}.safetensors",
+        "size": len(data),
+        "sha256": checksum,
+        "meta": {"fingerprint": exact.fingerprint, "unknown_weight": exact.unknown_weight},
+    }
+    storage.write_file(folder / facts["data"], data)
+    storage.write_file(folder / storage.MANIFEST, json.dumps(facts, indent=1).encode())
 
 
 def in_bytes(matrix: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -34,12 +34,12 @@ from numpy.typing import NDArray
 from reproduction.datasets import SentencePairs, sentence_pairs
 from sklearn.linear_model import Ridge
 
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model.bags import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
-from parasphere.vectors.english import KIND
+from parasphere.vectors.english import read_quantised
 from parasphere.vectors.learning_texts import read_texts
 
 FREQUENT = 100_000  # of GloVe's words, the most frequent first, are taken
@@ -74,7 +74,7 @@ def read(path: Path) -> tuple[Taught, dict[str, Any]]:
 
 def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
     """Return the words of a folder that has all rows as bytes, and its provenance."""
-    arrays, _ = storage.load(folder, KIND)
+    arrays, _ = read_quantised(folder)
     if "halves" in arrays:
         raise SystemExit(f"{folder} has rows of half bytes: it was refined before. Give what it was refined from.")
     ends = np.cumsum(arrays["lengths"], dtype=np.int64)

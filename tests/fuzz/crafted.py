@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from parasphere import (
     Bags,
+    Encoder,
+    Index,
     JointVectors,
     MovMF,
     SphericalParagraphModel,
+    SphericalTopics,
     StoreError,
     WordVectors,
     storage,
@@ -38,7 +41,7 @@ class Target(NamedTuple):
     """A kind of folder: how one is made, read, and used."""
 
     save: Callable[[Path], Any]
-    load: Callable[[Path], Any]
+    load: Callable[..., Any]
     use: Callable[[Any], Any]
 
 
@@ -82,6 +85,27 @@ def _model(**options: Any) -> Target:
     return Target(save, SphericalParagraphModel.load, _use_model)
 
 
+def _fitted() -> SphericalParagraphModel:
+    return SphericalParagraphModel(_vectors(), tol=1e-3).fit(TEXTS)
+
+
+def _use_index(index: Index) -> None:
+    index.search(ASKED, k=3)
+    index.duplicates()
+    index.add(["north of new york"], ids=["one more"])
+    index.remove(index.ids[0].as_py())
+    index.search(ASKED, k=3, weight=1)
+
+
+def _use_topics(topics: SphericalTopics) -> None:
+    topics.transform(ASKED)
+    topics.predict(ASKED)
+    topics.reduce(1).topic_words(2)
+    topics.over(list(range(len(topics.labels_))))
+    assert len(topics.topics_) == len(topics.weights_)
+    topics.partial_fit(TEXTS[:3])
+
+
 def _joint() -> JointVectors:
     return JointVectors(4, start=None, epochs=1, min_count=1, ngrams=2)
 
@@ -109,6 +133,13 @@ TARGETS: dict[str, Target] = {
     "joint": _learner(_joint()),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
     "bags": Target(lambda folder: Reader(_vectors()).read(TEXTS).save(folder), Bags.load, _use_bags),
+    "encoder": Target(
+        lambda folder: _fitted().encoder_.save(folder), Encoder.load, lambda found: found.transform(ASKED)
+    ),
+    "index": Target(lambda folder: _fitted().index(TEXTS).save(folder), Index.load, _use_index),
+    "topics": Target(
+        lambda folder: SphericalTopics(_fitted(), n_topics=3).fit(TEXTS).save(folder), SphericalTopics.load, _use_topics
+    ),
     "movmf": _of_rows(MovMF(2, random_state=0)),
 }
 
@@ -193,12 +224,18 @@ def case(seed: int) -> None:
         else:
             crafted = _crafted_facts(meta, rng)
             meta = crafted if isinstance(crafted, dict) else meta
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crafted"
         storage.save(path, kind, arrays, meta)
+        load_and_use(target, path)
+
+
+def load_and_use(target: str, path: Path, **options: Any) -> None:
+    """Load a folder and use what comes; raise what comes out of that unless it is one of our errors."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
         try:
-            found = TARGETS[target].load(path)
+            found = TARGETS[target].load(path, **options)
         except StoreError as error:
             if str(path) not in str(error):
                 raise AssertionError(f"the error does not name the folder: {error}") from error

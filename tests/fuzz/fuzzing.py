@@ -27,6 +27,7 @@ import time
 import traceback
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -218,28 +219,62 @@ def corpora(random: Random, folder: Path) -> None:
 # ---------------------------------------------------------------------------------- saved folders
 
 
+Files = dict[str, bytes]
+
+
 @cache
-def saved_folder() -> dict[str, bytes]:
-    """Save sound word vectors; return the files of their folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        WordVectors.from_arrays(["sea", "lake", "é"], [[3, 4], [4, 3], [-1, 0]]).save(folder)
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+def saved_folders() -> dict[str, Files]:
+    """Save something sound of every kind; return the files of the folders."""
+    folders: dict[str, Files] = {}
+    for name, kind in crafted.TARGETS.items():
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kind.save(Path(folder))
+            files = sorted(Path(folder).iterdir(), key=lambda path: path.suffix)
+            assert [path.suffix for path in files] == [".json", ".safetensors"]
+            folders[name] = {path.name: path.read_bytes() for path in files}
+    return folders
+
+
+def resealed(manifest: bytes, data: bytes) -> bytes:
+    """Return a manifest, which may be mutated, with the checksums that fit."""
+    try:
+        facts = json.loads(manifest)
+        facts |= {"size": len(data), "crc32": zlib.crc32(data)}
+        del facts["manifest_crc32"]
+        facts["manifest_crc32"] = zlib.crc32(json.dumps(facts, sort_keys=True).encode())
+        return json.dumps(facts).encode()
+    except (ValueError, TypeError, KeyError):
+        return manifest
 
 
 @target
 def damaged_folders(random: Random, folder: Path) -> None:
-    """Load a saved folder whose files were mutated; what is loaded all the same is what was saved."""
-    files = saved_folder()
-    for name, data in files.items():
-        (folder / name).write_bytes(mutated(random, data, random.choice(list(files.values()))))
-    if random.random() < 0.1:
-        next(folder.iterdir()).unlink()
-    try:
-        assert WordVectors.load(folder).words == ["sea", "lake", "é"]
-    except StoreError as error:
-        named(folder, error)
-    with contextlib.suppress(StoreError, VectorsError):  # who asks for it may read damaged numbers
-        storage.load(folder, "word-vectors", verify=False)
+    """Load and use a saved folder whose files were mutated or swapped, and perhaps given checksums that fit."""
+    name, other = (random.choice(list(saved_folders())) for _ in range(2))
+    files, others = saved_folders()[name], saved_folders()[other]
+    (manifest_name, manifest), (data_name, data) = files.items()
+    _, strange = others.values()
+    match random.randrange(4):
+        case 0:
+            data = strange
+        case 1:
+            manifest = mutated(random, manifest, random.choice(list(others.values())))
+        case _:
+            data = mutated(random, data, strange)
+    sealed = random.random() < 0.6
+    if sealed:
+        manifest = resealed(manifest, data)
+    (folder / manifest_name).write_bytes(manifest)
+    if random.random() < 0.95:
+        (folder / data_name).write_bytes(data)
+    for verify in (True, False):
+        crafted.load_and_use(name, folder, verify=verify)
+    if not sealed:
+        facts = json.loads(files[manifest_name])
+        with contextlib.suppress(StoreError):
+            assert storage.load(folder, facts["kind"])[1] == facts["meta"]
+            assert data == files[data_name]
 
 
 @target

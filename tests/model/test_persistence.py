@@ -9,6 +9,7 @@ import pytest
 from conftest import is_mapped
 
 from parasphere import (
+    Encoder,
     JointVectors,
     ParasphereWarning,
     SphericalParagraphModel,
@@ -148,8 +149,8 @@ def test_damaged_folders_are_named(model: SphericalParagraphModel, tmp_path: Pat
     model.save(folder)
     manifest = folder / storage.MANIFEST
     whole = manifest.read_text()
-    manifest.write_text(json.dumps(json.loads(whole) | {"version": 2}))
-    with pytest.raises(StoreError, match="version 2"):
+    manifest.write_text(json.dumps(json.loads(whole) | {"version": 99}))
+    with pytest.raises(StoreError, match="version 99"):
         SphericalParagraphModel.load(folder)
     manifest.write_text(whole[: len(whole) // 2])
     with pytest.raises(StoreError, match="damaged"):
@@ -207,6 +208,34 @@ def test_numbers_of_numpy_are_parameters_too(vectors: WordVectors, tmp_path: Pat
     model = SphericalParagraphModel(vectors, max_iter=np.int64(400), tol=np.float32(1e-4), random_state=np.int64(3))
     model.fit(TEXTS).save(tmp_path / "m")
     assert SphericalParagraphModel.load(tmp_path / "m").random_state == 3
+
+
+def test_parameters_that_cannot_be_are_told(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    arrays, meta = storage.load(tmp_path / "m", KIND)
+    lies = [("parameters", "n_jobs", 0), ("parameters", "tol", -1.0), ("parameters", "max_iter", 0)]
+    for part, name, value in lies:
+        assert name in meta[part]
+        lie = meta | {part: meta[part] | {name: value}}
+        storage.save(tmp_path / "m", KIND, {key: np.array(array) for key, array in arrays.items()}, lie)
+        with pytest.raises(StoreError, match=f"'{name}' parameter .* it is damaged"):
+            SphericalParagraphModel.load(tmp_path / "m")
+    model.encoder_.save(tmp_path / "encoder")
+    arrays, meta = storage.load(tmp_path / "encoder", "encoder")
+    meta["encoder"]["facts"]["n_jobs"] = 0
+    storage.save(tmp_path / "encoder", "encoder", {key: np.array(array) for key, array in arrays.items()}, meta)
+    with pytest.raises(StoreError, match="n_jobs must be a positive number"):
+        Encoder.load(tmp_path / "encoder")
+
+
+def test_an_array_is_used_once(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    """Facts that name a large array many times would fill the memory with copies."""
+    model.save(tmp_path / "m")
+    arrays, meta = storage.load(tmp_path / "m", KIND)
+    meta["learned"]["evidence_"] = {"list": [meta["learned"]["evidence_"]] * 2}
+    storage.save(tmp_path / "m", KIND, {key: np.array(array) for key, array in arrays.items()}, meta)
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalParagraphModel.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize(

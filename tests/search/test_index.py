@@ -1,5 +1,6 @@
 """Indexes: rankings against brute force, adding and removing, and what is saved."""
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pytest
 from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
 from parasphere.search import Fusion, Ids
 from parasphere.sphere import neighbours
-from parasphere.storage import load, save
+from parasphere.storage import MANIFEST, load, save
+from parasphere.storage.folder import _manifest_checksum
 
 RNG = np.random.default_rng(5)
 WORDS = [f"{first}{last}" for first in "bcdfghklmn" for last in ("az", "ez", "iz", "oz", "uz")]
@@ -270,9 +272,28 @@ def test_a_damaged_index_is_refused(index: Index, tmp_path: Path, damage: Any) -
     arrays = {name: np.array(array) for name, array in arrays.items()}
     damage(arrays, facts)
     save(tmp_path / "index", "index", arrays, facts)
-    for _ in range(2):
+    for verify in (True, False):
         with pytest.raises(StoreError):
-            Index.load(tmp_path / "index")
+            Index.load(tmp_path / "index", verify=verify)
+
+
+def test_what_was_loaded_as_another_kind_is_not_taken_for_sound(index: Index, tmp_path: Path) -> None:
+    index.save(tmp_path / "index")
+    arrays, facts = load(tmp_path / "index", "index")
+    documents = arrays["index.words.documents"] + np.int32(10**6)
+    save(tmp_path / "other", "other", arrays | {"index.words.documents": documents}, facts)
+    load(tmp_path / "other", "other")
+    path = tmp_path / "other" / MANIFEST
+    manifest = json.loads(path.read_text()) | {"kind": "index"}
+    path.write_text(json.dumps(manifest | {"manifest_crc32": _manifest_checksum(manifest)}))
+    with pytest.raises(StoreError, match="do not fit each other"):
+        Index.load(tmp_path / "other")
+
+
+def test_half_a_character_is_in_no_id(index: Index) -> None:
+    with pytest.raises(ParasphereError, match="no document of the index has the id"):
+        index.remove(["\ud800"])
+    assert index.search("\ud800") == []
 
 
 def test_the_weight_follows_what_finds_more() -> None:

@@ -13,7 +13,6 @@ from safetensors.numpy import load_file
 
 from parasphere import storage
 from parasphere.errors import StoreError
-from parasphere.storage import verified
 from parasphere.storage.folder import _manifest_checksum
 from parasphere.storage.tensors import map_tensors
 
@@ -120,7 +119,7 @@ def test_other_folders(saved: Path, tmp_path: Path) -> None:
 def lie(folder: Path, **changes: object) -> None:
     """Change a manifest as somebody would who knows its checksum."""
     manifest = json.loads((folder / storage.MANIFEST).read_text()) | changes
-    manifest["manifest_sha256"] = _manifest_checksum(manifest)
+    manifest["manifest_crc32"] = _manifest_checksum(manifest)
     (folder / storage.MANIFEST).write_text(json.dumps(manifest))
 
 
@@ -128,7 +127,7 @@ def lie(folder: Path, **changes: object) -> None:
     "changes",
     [
         {"data": 5}, {"data": "../secret"}, {"data": "/etc/passwd"}, {"data": None}, {"kind": None}, {"kind": 7},
-        {"size": "large"}, {"size": True}, {"size": -1}, {"sha256": []}, {"meta": []}, {"version": "1"},
+        {"size": "large"}, {"size": True}, {"size": -1}, {"crc32": []}, {"meta": []}, {"version": "1"},
     ],
     ids=str,
 )  # fmt: skip
@@ -149,7 +148,7 @@ def test_a_manifest_that_cannot_be_read_gets_a_sentence(saved: Path, content: by
 
 @pytest.mark.parametrize("name", ["manifest", "data"])
 def test_nobody_waits_for_a_fifo(saved: Path, name: str) -> None:
-    path = saved / storage.MANIFEST if name == "manifest" else next(saved.glob("data-*"))
+    path = saved / storage.MANIFEST if name == "manifest" else next(saved.glob("parasphere-*"))
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(StoreError, match="not a regular file"):
@@ -169,9 +168,9 @@ def test_a_header_that_lies_is_named(tmp_path: Path, change: dict[str, object]) 
     entry = {"dtype": "F64", "shape": [2, 3], "data_offsets": [0, 48]} | change
     header = json.dumps({"x": entry}).encode().ljust(248)
     path = tmp_path / "lie.safetensors"
-    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(64))
-    with path.open("rb") as file, pytest.raises(StoreError, match="does not fit its data"):
-        map_tensors(file, path)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(48))
+    with pytest.raises(StoreError, match="does not fit its data"):
+        map_tensors(path)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +179,40 @@ def test_a_header_that_lies_is_named(tmp_path: Path, change: dict[str, object]) 
 def test_a_file_without_a_header_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.safetensors"
     path.write_bytes(content)
-    with path.open("rb") as file, pytest.raises(StoreError, match="damaged"):
-        map_tensors(file, path)
+    with pytest.raises(StoreError, match="damaged"):
+        map_tensors(path)
+
+
+def written(path: Path, header: dict[str, object], size: int) -> Path:
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text.ljust(-(-len(text) // 8) * 8) + bytes(size))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("begins", "size"), [((0, 0), 8), ((0, 8), 24), ((0, 16), 24), ((8, 16), 24)],
+    ids=["overlap", "rest", "gap", "late"],
+)  # fmt: skip
+def test_arrays_follow_each_other(tmp_path: Path, begins: tuple[int, int], size: int) -> None:
+    header = {
+        name: {"dtype": "F64", "shape": [1], "data_offsets": [begin, begin + 8]}
+        for name, begin in zip("xy", begins, strict=True)
+    }
+    with pytest.raises(StoreError, match="does not fit its data"):
+        map_tensors(written(tmp_path / "lie.safetensors", header, size))
+
+
+def test_a_shape_of_very_many_axes_is_refused_at_once(tmp_path: Path) -> None:
+    header = {"x": {"dtype": "U8", "shape": [2**62] * 100_000, "data_offsets": [0, 0]}}
+    with pytest.raises(StoreError, match="does not fit its data"):
+        map_tensors(written(tmp_path / "lie.safetensors", header, 0))
+
+
+def test_facts_that_could_not_be_read_again_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage.folder, "_LARGEST_MANIFEST", 1000)
+    with pytest.raises(StoreError, match="at most 1,000 can be"):
+        storage.save(tmp_path / "new", "thing", {}, {"long": "x" * 2000})
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -191,7 +222,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_one_flipped_bit_is_found_in_a_large_file(large: Path) -> None:
-    (data,) = large.glob("data-*")
+    (data,) = large.glob("parasphere-*")
     storage.load(large, "thing")
     times = data.stat()
     with data.open("r+b") as file:
@@ -201,20 +232,6 @@ def test_one_flipped_bit_is_found_in_a_large_file(large: Path) -> None:
     with pytest.raises(StoreError, match="changed after it was written"):
         storage.load(large, "thing")
     assert storage.load(large, "thing", verify=False)[0]["x"].sum() == 1
-
-
-def test_a_file_is_compared_once(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (data,) = large.glob("data-*")
-    os.utime(data, ns=(0, 0))
-    monkeypatch.setattr(verified, "SETTLED_NS", -(10**12))  # it was written a moment ago
-    storage.load(large, "thing")
-    monkeypatch.setattr(verified.hashlib, "file_digest", None)
-    storage.load(large, "thing")
-    monkeypatch.setattr(verified, "_seen", set())  # as in another process
-    storage.load(large, "thing")
-    monkeypatch.setenv("PARASPHERE_CACHE", str(large / "elsewhere"))
-    with pytest.raises(TypeError):
-        storage.load(large, "thing")
 
 
 # What is not ours stays.
@@ -229,7 +246,14 @@ def test_a_folder_with_files_of_the_user_is_refused_and_left_alone(tmp_path: Pat
 
 
 def test_files_of_the_user_beside_a_save_outlive_every_save(saved: Path) -> None:
-    names = ["data-train.json", "part-1.json", "data-0123456789abcdef.safetensors", "part-0123456789abcdef"]
+    names = [
+        "data-train.json",
+        "part-1.json",
+        "data-0123456789abcdef.safetensors",
+        "part-0123456789abcdef",
+        "parasphere-mine.safetensors",
+        "parasphere-0123456789abcdef.safetensors.bak",
+    ]
     for name in names:
         (saved / name).write_text("mine")
     storage.save(saved, "thing", {"x": np.ones(2)}, {})
@@ -247,6 +271,84 @@ def test_a_save_whose_manifest_was_damaged_may_be_replaced(saved: Path) -> None:
     (saved / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="not readable JSON"):
         storage.save(saved, "thing", {"x": np.ones(2)}, {})
+
+
+# Links, which lead elsewhere.
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    path = tmp_path / "victim"
+    path.write_text("years of work")
+    return path
+
+
+Link = Callable[[Path, Path], None]
+LINKS: dict[str, Link] = {
+    "symbolic": lambda path, target: path.symlink_to(target),
+    "hard": lambda path, target: path.hardlink_to(target),
+}
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path, victim: Path, link: Link) -> None:
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    link(folder / "parasphere.lock", victim)
+    with pytest.raises(StoreError, match=r"parasphere\.lock is a link or not a file"):
+        storage.save(folder, "thing", {"x": np.ones(3)}, {})
+    assert victim.read_text() == "years of work"
+    assert [path.name for path in folder.iterdir()] == ["parasphere.lock"]
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+@pytest.mark.parametrize("name", ["manifest", "data"])
+def test_a_link_in_a_saved_folder_is_replaced(saved: Path, victim: Path, link: Link, name: str) -> None:
+    path = saved / storage.MANIFEST if name == "manifest" else next(saved.glob("parasphere-*"))
+    victim.write_bytes(path.read_bytes())  # so that the folder is taken for a saved one
+    before = victim.read_bytes()
+    path.unlink()
+    link(path, victim)
+    storage.save(saved, "thing", {"x": np.ones(3)}, {})
+    storage.save(saved, "thing", {"x": np.ones(4)}, {})
+    assert victim.read_bytes() == before
+    assert storage.load(saved, "thing")[0]["x"].sum() == 4
+    storage.remove(saved)
+    assert victim.read_bytes() == before
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+@pytest.mark.parametrize("name", ["v.npy", ".v.npy.part0"])
+def test_a_file_is_not_written_through_a_link(tmp_path: Path, victim: Path, link: Link, name: str) -> None:
+    link(tmp_path / name, victim)
+    storage.write_file(tmp_path / "v.npy", b"new")
+    assert victim.read_text() == "years of work"
+    assert (tmp_path / "v.npy").read_bytes() == b"new"
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "v.npy")
+    with pytest.raises(StoreError, match="is no regular file"):
+        storage.write_file(tmp_path / "v.npy", b"new")
+
+
+# Paths that no file can have.
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "a" * 5000, "a/" * 3000, "~nosuchuser/x", "a\0b", "\ud800"], ids=ascii)
+def test_a_path_that_cannot_be_gets_a_sentence(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for use in (
+        lambda: storage.load(path, "thing"),
+        lambda: storage.save(path, "thing", {}, {}),
+        lambda: storage.remove(path),
+        lambda: storage.is_saved(path),
+        lambda: storage.write_file(path, b""),
+        lambda: storage.Checkpoint(path, "thing", {}),
+    ):
+        with pytest.raises(StoreError, match="cannot be the path of a file or folder"):
+            use()
+    assert not list(tmp_path.iterdir())
 
 
 # Disks that are full.
@@ -334,9 +436,7 @@ def test_two_writers_and_a_reader_never_break_a_folder(tmp_path: Path) -> None:
     assert whole(folder)
 
 
-def test_a_part_left_by_a_killed_process_is_taken_over(tmp_path: Path) -> None:
-    for number in (0, 1):
-        (tmp_path / f".file.txt.part{number}").write_text("left behind, and longer than what comes")
+def test_two_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
     with storage.replacing(tmp_path / "file.txt") as outer, storage.replacing(tmp_path / "file.txt") as inner:
         outer.write_text("outer")
         inner.write_text("inner")

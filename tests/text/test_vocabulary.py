@@ -53,6 +53,8 @@ def test_first_rows_marks_the_first_of_each_word() -> None:
 def test_an_empty_word_is_refused() -> None:
     with pytest.raises(VectorsError, match="row 1 is empty"):
         Vocabulary(["a", ""])
+    with pytest.raises(VectorsError, match=r"the word in row 1 is \['b'\]; a str is needed"):
+        Vocabulary(["a", ["b"]])
 
 
 def test_what_is_absent() -> None:

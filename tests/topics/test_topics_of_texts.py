@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from parasphere import SphericalParagraphModel, SphericalTopics, WordVectors, datasets
-from parasphere.errors import CorpusError
+from parasphere import SphericalParagraphModel, SphericalTopics, WordVectors, datasets, storage
+from parasphere.errors import CorpusError, StoreError
 
 K, WORDS_EACH = 5, 30
 WORDS = [f"{'abcde'[topic]}{chr(97 + i // 26)}{chr(97 + i % 26)}" for topic in range(K) for i in range(WORDS_EACH)]
@@ -174,6 +174,39 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert (again.transform(texts) == fitted().transform(texts)).all()
     assert again.topic_words() == fitted().topic_words()
     assert again.topics_ == fitted().topics_
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("typical_", {"list": [3, 4]}), ("typical_", {"list": [{"list": ["a"]}]}), ("typical_scores_", {"list": []}),
+        ("typical_scores_", {"list": [{"list": ["a"]}]}), ("outliers_", "x"), ("lexical_weight_", 2.0),
+        ("outlier_limit_", None),
+    ],
+)  # fmt: skip
+def test_topics_with_other_facts_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+    fitted().save(tmp_path / "topics")
+    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
+    facts["learned"][name] = value
+    storage.save(tmp_path / "topics", SphericalTopics.kind(), dict(arrays), facts)
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalTopics.load(tmp_path / "topics")
+
+
+@pytest.mark.parametrize(
+    ("name", "lie"),
+    [
+        ("labels_", lambda array: array + 100), ("sums_", lambda array: array[:, 1:].copy()),
+        ("axes_", lambda array: array[1:].copy()), ("sizes_", lambda array: array * 0),
+        ("words_.idf", lambda array: array[1:].copy()), ("counts_", lambda array: array[:, 1:].copy()),
+    ],
+)  # fmt: skip
+def test_topics_with_other_arrays_are_refused(name: str, lie: Any, tmp_path: Path) -> None:
+    fitted().save(tmp_path / "topics")
+    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
+    storage.save(tmp_path / "topics", SphericalTopics.kind(), arrays | {name: lie(arrays[name])}, facts)
+    with pytest.raises(StoreError, match="damaged"):
+        SphericalTopics.load(tmp_path / "topics")
 
 
 def test_a_fitted_model_is_kept_as_it_is() -> None:

@@ -30,8 +30,8 @@ def out(metavar: str, help: str, required: bool = True) -> Callable[[Function], 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 TEXTS = (
-    "Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; a folder, "
-    "one text per file; or - for standard input."
+    "Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; a "
+    "folder, one text per file; or - for standard input."
 )
 corpus = click.argument("corpus", type=PATH, help=TEXTS)
 model = click.argument("model", type=PATH, help="The folder of a model, written by 'parasphere fit'.")

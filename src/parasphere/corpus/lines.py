@@ -247,7 +247,7 @@ def json_columns(
     null: Null,
     where: str,
 ) -> list[list[Any]]:
-    """Return the documents of numbered objects, and other columns; labels are strings, other values stay what they are."""
+    """Return the documents of numbered objects, and other columns: labels as strings, other values as they are."""
     documents: list[Any] = []
     columns: list[list[Any]] = [[] for _ in others]
     for number, record in records:

@@ -45,7 +45,8 @@ def fit(
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
         Each file is a partition, of any kind that :func:`parasphere.corpus.blocks` reads.
     work : path
-        A folder that all workers see. It holds the sums, of ``4 * dim + 32`` bytes per document, until the end.
+        A folder that all workers see. It holds the sums, of ``4 * dim + 32`` bytes per document, until the end. One fit
+        uses it at a time.
     client : dask.distributed.Client, default=None
         None is the client that was made last.
     errors : {"raise", "skip"}, default="raise"
@@ -65,7 +66,16 @@ def fit(
     check_errors(errors)
     if model.init != "data":
         raise ParasphereError(f'a cluster fits models with init="data"; init={model.init!r} is for fit, in memory')
-    client, sources, work = current(client), sources_of(corpus, columns), Path(work).expanduser().absolute()
+    client, sources, work = current(client), sources_of(corpus, columns), storage.path_of(work).absolute()
+    with storage.only_one(work, f"another fit is using {work}: wait for its end, or choose another folder."):
+        return _fit(model, corpus, sources, work, client, errors, sample, keep, columns)
+
+
+def _fit(
+    model: Model, corpus: Any, sources: Sequence[Source], work: Path, client: Any, errors: Errors, sample: int,
+    keep: bool, columns: dict[str, Any],
+) -> Model:  # fmt: skip
+    """Fit a model, alone in the folder."""
     first = [] if model.tokenizer is not None else _first_texts(client, sources, errors, columns)
     reader = _reader(model, corpus, client, sample, columns, first)
     reading = _reading(reader, sources, work, errors, columns)
@@ -104,7 +114,6 @@ def _reader(model: Any, corpus: Any, client: Any, sample: int, columns: dict[str
 
 def _reading(reader: Reader, sources: Sequence[Source], work: Path, errors: Errors, columns: dict[str, Any]) -> Reading:
     """Return how the corpus is read, and where to: a folder that is named by all that the sums depend on."""
-    work.mkdir(parents=True, exist_ok=True)
     saved = save_reader(work, reader)
     tokenizer = None if isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer
     options = {name: repr(value) for name, value in sorted(columns.items())}

@@ -52,25 +52,25 @@ def index(
         Passed to :func:`parasphere.corpus.blocks`.
     """
     check_errors(errors)
-    client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    sent = send(Encoder.of(model), folder)
-    options_key = {name: repr(value) for name, value in sorted(columns.items())}
-    paths = {}
-    for source in sources:
-        key = storage.key_of("shard", sent.folder.name, source.key, ids, texts, words, options_key)[:16]
-        paths[source.number] = folder / f"shard-{source.number:06d}-{key}"
-    foreign = sorted(
-        path.name for path in folder.iterdir() if _SHARD.fullmatch(path.name) and path not in paths.values()
-    )
-    if foreign:
-        raise StoreError(
-            f"{folder} holds {foreign[0]}, a shard of another model, corpus or options. Choose another one."
+    client, sources, folder = current(client), sources_of(corpus, columns), storage.path_of(out).absolute()
+    with storage.only_one(folder, f"another index is being written to {folder}: wait for its end."):
+        sent = send(Encoder.of(model), folder)
+        options_key = {name: repr(value) for name, value in sorted(columns.items())}
+        paths = {}
+        for source in sources:
+            key = storage.key_of("shard", sent.folder.name, source.key, ids, texts, words, options_key)[:16]
+            paths[source.number] = folder / f"shard-{source.number:06d}-{key}"
+        foreign = sorted(
+            path.name for path in folder.iterdir() if _SHARD.fullmatch(path.name) and path not in paths.values()
         )
-    options = {"ids": ids, "texts": texts, "words": words, "columns": columns}
-    tasks = (submitted(client, _make, source, paths[source.number], sent, options, errors) for source in sources)
-    warn_of_skipped(total_of(client, tasks), sources)
-    storage.remove(sent.folder)
+        if foreign:
+            raise StoreError(
+                f"{folder} holds {foreign[0]}, a shard of another model, corpus or options. Choose another one."
+            )
+        options = {"ids": ids, "texts": texts, "words": words, "columns": columns}
+        tasks = (submitted(client, _make, source, paths[source.number], sent, options, errors) for source in sources)
+        warn_of_skipped(total_of(client, tasks), sources)
+        storage.remove(sent.folder)
     return ShardedIndex.load(folder)
 
 
@@ -98,7 +98,7 @@ class ShardedIndex:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         """
-        paths = sorted(path for path in Path(folder).expanduser().iterdir() if _SHARD.fullmatch(path.name))
+        paths = sorted(path for path in storage.path_of(folder).glob("shard-*") if _SHARD.fullmatch(path.name))
         if not paths:
             raise StoreError(f"{folder} holds no shards; parasphere.dask.index makes them")
         shards = [Index.load(path, tokenizer=tokenizer) for path in paths]

@@ -1,7 +1,8 @@
 """The bags of partitions in files: written once, mapped into memory in each step of EM. All of this runs on workers.
 
 A partition is some files, its pieces (bags of documents with known words), and a folder with the statistics that EM
-starts from, which is written last: a partition with statistics is complete. Everything is written under another name
+starts from, which is written last: a partition with statistics is complete. It has the checksums of the pieces, so that
+a damaged piece, or one in the place of another, is noticed. Everything is written under another name
 and then renamed, and the content depends on the documents alone, so that it does no harm if two workers write the same
 one.
 """
@@ -21,6 +22,7 @@ from ..model import Bags, CorpusStatistics, Partition, Prior, Reader
 from .outcomes import Errors, Outcome, attempt
 
 PIECE = 1 << 26  # bytes of sums of a piece, about
+_AGAIN = "remove the folder it is in, and fit again."
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,9 @@ def save_reader(folder: Path, reader: Reader) -> Path:
         unknown_weight=reader.unknown_weight, dtype=reader.dtype,
     )  # fmt: skip
     facts, arrays = storage.packed(reader, "reader")
-    storage.save(folder / "reader", "reader", arrays, {"reader": facts})
-    manifest = storage.read_manifest(folder / "reader")
-    named = folder / f"reader-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
+    named = folder / f"reader-{storage.key_of(storage.Tensors(arrays).digest(), facts)[:16]}"
     if not storage.is_saved(named):
         storage.save(named, "reader", arrays, {"reader": facts})
-    storage.remove(folder / "reader")
     return named
 
 
@@ -93,7 +92,7 @@ def step_partition(number: int, name: str, reading: Reading, prior: Prior) -> Ou
     """Return the statistics of a partition under a prior."""
 
     def work() -> tuple[CorpusStatistics, None]:
-        parts = (Partition(_load_piece(path)).statistics(prior) for path in pieces(reading.partition(number)))
+        parts = (Partition(_load_piece(*piece)).statistics(prior) for piece in pieces(reading.partition(number)))
         return reduce(add, parts), None
 
     return attempt(number, name, "raise", work)
@@ -102,60 +101,76 @@ def step_partition(number: int, name: str, reading: Reading, prior: Prior) -> Ou
 def load_statistics(folder: Path) -> CorpusStatistics:
     """Return the statistics that EM starts from, of a partition that has been read."""
     arrays, facts = storage.load(folder, "partition")
-    statistics: CorpusStatistics = storage.unpacked(facts["statistics"], arrays, "statistics")
+    _check_identity(folder, facts)
+    try:
+        statistics: CorpusStatistics = storage.unpacked(facts["statistics"], arrays, "statistics")
+    except storage.WRONG_FACTS as error:
+        raise StoreError(f"{folder} is damaged ({error}); {_AGAIN}") from error
     return statistics
 
 
-def pieces(folder: Path) -> list[Path]:
-    """Return the pieces of a partition that has been read, in the order of the documents."""
-    return [_piece(folder, k) for k in range(storage.read_manifest(folder)["meta"]["n"])]
+def pieces(folder: Path) -> list[tuple[Path, int]]:
+    """Return the pieces of a partition that has been read, in the order of the documents, and their checksums."""
+    facts = storage.read_manifest(folder)["meta"]
+    _check_identity(folder, facts)
+    return [(_piece(folder, number), checksum) for number, checksum in enumerate(facts["pieces"])]
+
+
+def _check_identity(folder: Path, facts: dict[str, Any]) -> None:
+    """Raise unless what lies in the folder of a partition was made for it."""
+    if facts.get("partition") != _identity(folder):
+        raise StoreError(f"{folder} holds {str(facts.get('partition'))[:60]!r}, another partition; {_AGAIN}")
+
+
+def _identity(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
 
 
 def _piece(folder: Path, number: int) -> Path:
     return folder.with_name(f"{folder.name}-piece-{number:05d}.safetensors")
 
 
-def _save_piece(path: Path, bags: Bags) -> None:
-    """Write bags without a checksum, which would take long beside reading their texts; they are checked when loaded."""
+def _save_piece(path: Path, bags: Bags) -> int:
+    """Write bags; return their checksum."""
+    tensors = storage.Tensors(bags.to_saved()[1])
     with storage.replacing(path) as part:
-        storage.Tensors(bags.to_saved()[1]).write(part)
+        tensors.write(part, "wb")
+    return tensors.checksum()
 
 
-def _load_piece(path: Path) -> Bags:
+def _load_piece(path: Path, checksum: int) -> Bags:
     """Map bags into memory, once per process."""
     status = path.stat()
-    return _mapped_piece(path, status.st_size, status.st_mtime_ns)
+    return _mapped_piece(path, checksum, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
-def _mapped_piece(path: Path, _size: int, _changed: int) -> Bags:
-    """Map bags into memory; that their numbers fit each other is checked."""
-    with path.open("rb") as file:
-        arrays = storage.map_tensors(file, path)
+def _mapped_piece(path: Path, checksum: int, _size: int, _changed: int) -> Bags:
+    """Map bags into memory; their checksum is compared, and that their numbers fit each other is checked."""
     try:
-        return Bags.from_saved({}, arrays, {})
+        return Bags.from_saved({}, storage.map_tensors(path, checksum=checksum), {})
     except (ParasphereError, TypeError, ValueError, KeyError) as error:
-        raise StoreError(f"{path} is damaged ({error}); remove the folder it is in, and fit again.") from error
+        raise StoreError(f"{path} is damaged ({error}); {_AGAIN}") from error
 
 
-def _save_statistics(folder: Path, read: tuple[CorpusStatistics, int]) -> None:
+def _save_statistics(folder: Path, read: tuple[CorpusStatistics, list[int]]) -> None:
     facts, arrays = storage.packed(read[0], "statistics")
-    storage.save(folder, "partition", arrays, {"statistics": facts, "n": read[1]})
+    meta = {"statistics": facts, "partition": _identity(folder), "pieces": read[1]}
+    storage.save(folder, "partition", arrays, meta)
 
 
-def _read(material: Any, folder: Path, reading: Reading) -> tuple[CorpusStatistics, int]:
-    """Write the pieces of a partition; return the statistics of the bags, and the number of pieces."""
+def _read(material: Any, folder: Path, reading: Reading) -> tuple[CorpusStatistics, list[int]]:
+    """Write the pieces of a partition; return the statistics of the bags, and the checksums of the pieces."""
     reader = load_reader(reading.reader, reading.tokenizer)
     counts = np.zeros(len(reader.vectors), np.int64)
     total = Partition(reader.empty(), word_counts=counts).statistics(None)
-    n = 0
+    checksums: list[int] = []
     for bags, words in _gathered(reader, material, reading.columns):
         part = Partition.of(bags, words)
         total = total + part.statistics(None)
         if len(part.bags):
-            _save_piece(_piece(folder, n), part.bags)
-            n += 1
-    return total, n
+            checksums.append(_save_piece(_piece(folder, len(checksums)), part.bags))
+    return total, checksums
 
 
 def _gathered(reader: Reader, material: Any, columns: dict[str, Any]) -> Iterator[tuple[Bags, Any]]:

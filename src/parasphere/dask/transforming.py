@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ..model.exports import writer
 from ..text import Tokenizer
 from .connecting import current
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
-from .partitions import sources_of
+from .partitions import Source, sources_of
 
 _PART = re.compile(r"part-\d{6}-([0-9a-f]{16})\.parquet")
 
@@ -85,10 +86,18 @@ def transform(
     Written
     """
     check_errors(errors)
-    client, sources, folder = current(client), sources_of(corpus, columns), Path(out).expanduser().absolute()
-    folder.mkdir(parents=True, exist_ok=True)
+    client, sources, folder = current(client), sources_of(corpus, columns), storage.path_of(out).absolute()
     encoder = Encoder.of(model)
     space = encoder.space if space is None else space
+    with storage.only_one(folder, f"another transform is writing to {folder}: wait for its end."):
+        return _write(encoder, sources, folder, space, client, errors, columns)
+
+
+def _write(
+    encoder: Encoder, sources: Sequence[Source], folder: Path, space: Any, client: Any, errors: Errors,
+    columns: dict[str, Any],
+) -> Written:  # fmt: skip
+    """Write the vectors of all partitions, alone in the folder."""
     sent = send(encoder, folder)
     given = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
@@ -130,7 +139,7 @@ def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str 
     dask.dataframe.DataFrame, or dask.bag.Bag
         Columns ``v0``, ``v1``, ... of float32 with the index of the Series; or one array per text.
     """
-    folder = Path(work).expanduser().absolute()
+    folder = storage.path_of(work).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     encoder = Encoder.of(model)
     space, sent = encoder.space if space is None else space, send(encoder, folder)
@@ -156,13 +165,11 @@ def send(encoder: Encoder, folder: Path) -> Sent:
     """Save an encoder to a subfolder that is named by its content."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParasphereWarning)  # a tokenizer that is a function is sent too
-        encoder.save(folder / "_model", embed_vectors=True)
-        manifest = storage.read_manifest(folder / "_model")
+        facts, arrays = storage.packed(encoder.with_own_vectors(), "encoder")
         # Parquet datasets leave out folders whose names begin with an underscore.
-        named = folder / f"_model-{storage.key_of(manifest['sha256'], manifest['meta'])[:16]}"
+        named = folder / f"_model-{storage.key_of(storage.Tensors(arrays).digest(), facts)[:16]}"
         if not storage.is_saved(named):
             encoder.save(named, embed_vectors=True)
-    storage.remove(folder / "_model")
     reader = encoder.reader
     return Sent(named, None if reader is None or isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer)
 

@@ -130,6 +130,8 @@ def _kept(folder: Path, key: str, model: Any, name: str, n: int) -> Landscape | 
         arrays[name].dtype == dtype and arrays[name].ndim == ndim and len(arrays[name]) == n
         for name, (dtype, ndim) in LAYOUTS.items()
     )
-    if not sound or len(index) != n or len(topics.labels_) != n:
+    if not sound or len(index) != n or not np.array_equal(arrays["topic"], topics.labels_):
+        return None
+    if not (np.isfinite(arrays["points"]).all() and np.isfinite(arrays["certainty"]).all()):
         return None
     return Landscape(name, index, topics, arrays["points"], arrays["topic"], arrays["certainty"])

@@ -279,7 +279,7 @@ class Bags:
         ----------
         folder : path
         verify : bool, default=True
-            Compare the data with their checksum, once per file.
+            Compare the data with their checksum. Numbers are checked in any case.
         """
         arrays, _ = storage.load(folder, KIND, verify=verify)
         try:

@@ -20,7 +20,7 @@ from .comparing import cosines, doubts, log_bayes_factor
 from .equations import Prior
 from .explain import Explanation, MatchExplanation, explain, explain_match
 from .posterior import Floats, Posterior, Space, check_space, posterior_of, vectors_of
-from .reader import Reader, is_numeric
+from .reader import Reader, is_numeric, n_threads
 from .sampling import Sampled, draw
 from .similar import Match, similar
 
@@ -342,7 +342,7 @@ class Encoder:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, once per file.
+            Compare the data with their checksum. Numbers are checked in any case.
         """
         kind = storage.read_manifest(folder)["kind"]
         arrays, facts = storage.load(folder, MODEL if kind == MODEL else KIND, verify=verify)
@@ -382,6 +382,7 @@ class Encoder:
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
         """Make an encoder of saved facts, which are checked."""
         check_types(cls, facts)
+        n_threads(facts["n_jobs"])  # raises unless it is possible
         encoder = cls(**facts)
         scatter = None if encoder.scatter is None else len(encoder.scatter.within)
         reader = None if encoder.reader is None else encoder.reader.dim

@@ -1,6 +1,5 @@
 """Approximate search for millions of documents, by a graph of neighbours (HNSW) that usearch makes."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,20 @@ MIN_CANDIDATES = 64  # per query, which are ranked by their exact scores
 
 
 class Graph:
-    """The graph of the neighbours of unit rows, in the format of usearch.
+    """The graph of the neighbours of unit rows.
 
     Parameters
     ----------
-    data : (n_bytes,) uint8
+    rows : (n_docs, dim) array
+        Their positions are the keys of the graph.
+    threads : int
     """
 
-    def __init__(self, data: NDArray[np.uint8]) -> None:
-        self.data = data
-
-    @classmethod
-    def build(cls, rows: NDArray[Any], threads: int) -> "Graph":
-        """Return the graph of rows; their positions are its keys."""
-        graph = _usearch()(ndim=rows.shape[1], metric="ip", dtype="f16")
-        graph.add(np.arange(len(rows), dtype=np.uint64), np.asarray(rows, np.float32), threads=threads)
-        return cls(np.frombuffer(bytes(graph.save()), np.uint8))
+    def __init__(self, rows: NDArray[Any], threads: int) -> None:
+        self._graph = import_extra("usearch.index", "search", "approximate search").Index(
+            ndim=rows.shape[1], metric="ip", dtype="f16"
+        )
+        self._graph.add(np.arange(len(rows), dtype=np.uint64), np.asarray(rows, np.float32), threads=threads)
 
     def nearest(self, queries: NDArray[Any], count: int, threads: int) -> NDArray[np.int64]:
         """Return the positions of nearly the nearest rows to each query, (n_queries, count)."""
@@ -36,11 +33,3 @@ class Graph:
         if positions.shape[1] != min(count, len(self._graph)):
             raise ParasphereError("the graph of neighbours finds too few of them: make it again by adding documents")
         return positions
-
-    @cached_property
-    def _graph(self) -> Any:
-        return _usearch().restore(bytes(self.data))
-
-
-def _usearch() -> Any:
-    return import_extra("usearch.index", "search", "approximate search").Index

@@ -122,21 +122,21 @@ class Contents:
         parts = [part for part in (offsets, ids, hashes, texts, bm25, *held.values()) if part is not None]
         if len(set(map(len, parts))) > 1:
             raise ParasphereError("its parts are of different sizes")
-        if bm25 is not None:
-            bm25.check()
+        contents.check()
         return contents
 
-    def check_values(self) -> None:
-        """Raise unless all numbers and strings are possible."""
+    def check(self) -> None:
+        """Raise unless all numbers and strings are possible: they may come from a file. Ids that repeat do no harm."""
         if not (np.einsum("ij,ij->i", self.offsets, self.offsets, dtype=np.float32) < 1.1).all():
             raise ParasphereError("its offsets are no unit vectors")
         self.ids.check()
         if self.texts is not None:
             self.texts.check()
         if self.bm25 is not None:
-            self.bm25.forms.check()
             self.bm25.words.check_utf8()
             self.bm25.words.table  # noqa: B018  (raises if a word is repeated)
+            self.bm25.forms.check()
+            self.bm25.check()
 
 
 def hash_of(text: str | Sequence[str]) -> int:

@@ -69,11 +69,10 @@ class Ids(Sequence[str | int]):
             ) from None
 
     def check(self) -> None:
-        """Raise unless all ids that are integers can be, and all ids are different."""
+        """Raise unless all ids are UTF-8, and those that are integers can be."""
         self.names.check()
         if not all(re.fullmatch("-?[0-9]+", name) for name in self.names.take(self.whole)):
             raise ParasphereError("an id that is marked as an integer is none")
-        self.places  # noqa: B018  (raises if two documents have the same id)
 
     def take(self, rows: Any) -> "Ids":
         """Return the ids at some positions, or of a mask."""

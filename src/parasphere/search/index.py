@@ -376,10 +376,11 @@ class Index:
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
 
-        It takes minutes per million documents, is not saved, and is lost if documents change.
+        It takes minutes per million documents. It is not saved, as a file with one could not be checked, and it is lost
+        if documents change.
         """
         if self.graph is None:
-            self.graph = Graph.build(self.offsets, n_threads(self.encoder.n_jobs))
+            self.graph = Graph(self.offsets, n_threads(self.encoder.n_jobs))
         return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD, *, keep: Keep = "longest") -> Duplicates:
@@ -427,8 +428,12 @@ class Index:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, and check all numbers and strings. What compiled code relies on is
-            checked in any case.
+            Compare the data with their checksum. Numbers are checked in any case.
+
+        Notes
+        -----
+        The files stay mapped: replace the folder as a whole, as :meth:`save` does, and do not edit or truncate them
+        while an index is in use.
         """
         arrays, facts = storage.load(folder, KIND, verify=verify)
         try:
@@ -439,11 +444,6 @@ class Index:
             raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
         if not isinstance(index, Index):
             raise StoreError(f"{folder} holds a {type(index).__name__} in place of an index: it is damaged.")
-        if verify:
-            try:
-                index.contents.check_values()
-            except WRONG_FACTS as error:
-                raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
         return index
 
     def __len__(self) -> int:

@@ -10,7 +10,9 @@ from .estimators import Saved, check_fitted, packed, storable, unpacked
 from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
 from .layouts import LayoutError, check_layouts
+from .lock import only_one
 from .output import replacing, write_file
+from .paths import path_of
 from .tensors import Arrays, Tensors, map_tensors
 from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
@@ -38,8 +40,10 @@ __all__ = [
     "key_of",
     "load",
     "map_tensors",
+    "only_one",
     "packed",
     "packing_of",
+    "path_of",
     "read_manifest",
     "recall",
     "remove",

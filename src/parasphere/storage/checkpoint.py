@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import StoreError
 from .folder import check_target, is_saved, load, remove, save
+from .paths import path_of
 from .tensors import Arrays
 
 
@@ -27,7 +28,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, kind: str, key: Mapping[str, Any]) -> None:
-        self.folder, self.kind, self.key = Path(folder).expanduser(), kind, dict(key)
+        self.folder, self.kind, self.key = path_of(folder), kind, dict(key)
         check_target(self.folder, kind)
 
     def resume(self) -> tuple[Arrays, dict[str, Any]] | None:
@@ -35,13 +36,16 @@ class Checkpoint:
         if not is_saved(self.folder):
             return None
         arrays, meta = load(self.folder, self.kind)
-        other = [name for name, value in self.key.items() if meta["key"].get(name) != value]
+        key, facts = meta.get("key"), meta.get("facts")
+        if not (isinstance(key, dict) and isinstance(facts, dict)):
+            raise StoreError(f"{self.folder} holds no valid checkpoint: it is damaged.")
+        other = [name for name, value in self.key.items() if key.get(name) != value]
         if other:
             raise StoreError(
                 f"{self.folder} is the checkpoint of another computation (different: {', '.join(other)}). Use the "
                 "parameters and data that it was begun with, or choose another folder."
             )
-        return arrays, meta["facts"]
+        return arrays, facts
 
     def write(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> None:
         """Write the state, replacing the last one in one step."""

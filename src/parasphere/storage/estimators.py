@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError, ParasphereWarning, StoreError, warn_user
+from ..parameters import check_parameters
 from .facts import WRONG_FACTS, check_types
 from .folder import load, save
 from .layouts import check_layouts
@@ -132,7 +133,7 @@ class Saved:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum, once per file.
+            Compare the data with their checksum. Numbers are checked in any case.
 
         Returns
         -------
@@ -148,12 +149,8 @@ class Saved:
             reason = str(error) if isinstance(error, ParasphereError) else repr(error)
             raise StoreError(f"{folder} holds no valid {cls.__name__} ({reason}): it is damaged.") from error
 
-    def _check_parameters(self) -> None:
-        """Raise unless the parameters are valid; subclasses may check more than their types."""
-
     def _check_learned(self) -> None:
         """Raise unless all learned attributes are present, have the right types, and fit each other."""
-        self._check_parameters()
         learned = vars(self)
         hints = {name: hint for name, hint in get_type_hints(type(self)).items() if _is_learned(name)}
         check_types(hints, {name: learned[name] for name in hints})
@@ -280,7 +277,8 @@ class _Unpacking:
     """Turns the facts and arrays of :class:`_Packing` into values again."""
 
     def __init__(self, arrays: Arrays, overrides: Overrides) -> None:
-        self.arrays, self.overrides = arrays, overrides
+        self.arrays = dict(arrays)  # each is used once: copies take no more memory than the file
+        self.overrides = overrides
         self.made: dict[str, Any] = {}
 
     def estimator(self, kind: type, facts: Facts, path: str) -> Any:
@@ -289,6 +287,8 @@ class _Unpacking:
             parameters["vectors"] = self.overrides["vectors"]  # they were moved
         check_types(kind.__init__, parameters)  # type: ignore[misc]
         made = kind(**parameters)
+        if hasattr(made, "_parameters"):
+            check_parameters(made, parameters)
         for name, fact in facts["learned"].items():
             if not _is_learned(name):
                 raise ParasphereError(f"{name!r} is not the name of a learned attribute")
@@ -306,7 +306,7 @@ class _Unpacking:
             return self.estimator(_registered(_ESTIMATORS, fact["estimator"]), fact["facts"], f"{path}.")
         ((kind, value),) = fact.items()
         if kind == "array":
-            return np.array(self.arrays[value])
+            return np.array(self.arrays.pop(value))
         if kind == "strings":
             return np.array([str(item) for item in value], object)
         if kind in ("list", "tuple"):
@@ -322,7 +322,7 @@ class _Unpacking:
         at = str(fact["at"])
         if at not in self.made:
             facts = {key: self.value(item, f"{at}.{key}") for key, item in fact["facts"].items()}
-            arrays = {key: self.arrays[f"{at}.{key}"] for key in fact["arrays"]}
+            arrays = {key: self.arrays.pop(f"{at}.{key}") for key in fact["arrays"]}
             self.made[at] = _registered(_STORABLES, fact["object"]).from_saved(facts, arrays, self.overrides)
         return self.made[at]
 

@@ -33,4 +33,6 @@ def _is_a(value: Any, hint: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     if kind is Callable:
         return callable(value)
+    if kind is list and get_args(hint):
+        return isinstance(value, list) and all(_is_a(item, get_args(hint)[0]) for item in value)
     return kind is Any or not isinstance(kind, type) or isinstance(value, kind)

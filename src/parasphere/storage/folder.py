@@ -2,50 +2,47 @@
 
 A folder holds a manifest and the data file that it names::
 
-    parasphere.json                       kind, version, facts, and the data file's name, size and checksum
-    data-3f1c09ab55d2e871.safetensors     the arrays
+    parasphere.json                             kind, version, facts, and the data file's name, size and checksum
+    parasphere-3f1c09ab55d2e871.safetensors     the arrays
 
-**Saving.** A data file is named by its content and never changes. It is written first; then the manifest replaces the
-old one by a rename, which is the moment at which the folder changes. One process writes at a time: it locks
-``parasphere.lock`` and lists in it every file that it is about to make or to replace. The lock ends with its process.
-The next process that locks it removes the files that are listed, but not named in the manifest: those of a save that
-was killed. Nothing else in a folder is ever removed.
+**Saving.** A data file has a random name and never changes. It is written first; then the manifest replaces the old one
+by a rename, which is the moment at which the folder changes. One process writes at a time, while it holds
+``parasphere.lock``; before it gives the lock back, it removes all files with names of this form but the one that the
+manifest names: the old one, and what a save left that was killed. Nothing else in a folder is ever removed. Every file
+that is written is a new one, so that nothing is written through a link.
 
 **Loading** takes no lock. If a data file is missing because the folder was saved meanwhile, the new manifest is read; a
-data file that is open stays readable.
+data file that is open stays readable. The checksums, of CRC-32, find accidents; who loads relies on nothing but what is
+checked of the numbers themselves.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import re
 import secrets
-import stat
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from io import BufferedReader
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ..errors import StoreError
-from . import verified
-from .claim import claimed
+from .lock import LOCK, only_one
 from .output import flush, writing
-from .tensors import Arrays, Tensors, map_tensors
+from .paths import path_of
+from .tensors import Arrays, Tensors, map_tensors, open_plain
 
-VERSION = 1
+VERSION = 2
 MANIFEST = "parasphere.json"
-LOCK = "parasphere.lock"
 WAIT_SECONDS = 60.0  # for another process that writes to the same folder
 
-_DATA = re.compile(r"data-[0-9a-f]{16}\.safetensors")
-_PART = re.compile(r"part-[0-9a-f]{16}")
-_LARGEST_MANIFEST = 64 << 20
-_FIELDS = {"version": int, "kind": str, "data": str, "size": int, "sha256": str, "meta": dict}
+_DATA = re.compile(r"parasphere-[0-9a-f]{16}\.safetensors")
+_OURS = re.compile(r"parasphere-[0-9a-f]{16}\.(safetensors|part)")
+_LARGEST_MANIFEST = 32 << 20  # bytes; as Python objects it can take thirty times as many
+_FIELDS = {"version": int, "kind": str, "data": str, "size": int, "crc32": int, "meta": dict}
 
 
 def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
@@ -68,26 +65,26 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     StoreError
         If the folder must not or cannot be written to. It is then unchanged.
     """
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     check_target(folder, kind)
-    tensors = Tensors(arrays)
-    checksum = tensors.checksum()
-    data = f"data-{checksum[:16]}.safetensors"
+    tensors, data = Tensors(arrays), f"parasphere-{secrets.token_hex(8)}.safetensors"
     manifest = {
         "format": "parasphere", "version": VERSION, "kind": kind, "data": data,
-        "size": tensors.size, "sha256": checksum, "meta": dict(meta),
+        "size": tensors.size, "crc32": tensors.checksum(), "meta": dict(meta),
     }  # fmt: skip
-    manifest["manifest_sha256"] = _manifest_checksum(manifest)
+    manifest["manifest_crc32"] = _manifest_checksum(manifest)
     text = json.dumps(manifest, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    if len(text) > _LARGEST_MANIFEST:
+        raise StoreError(f"{folder}: the facts to save take {len(text):,} bytes; at most {_LARGEST_MANIFEST:,} can be.")
     kept = "What it held before is unchanged." if is_saved(folder) else "Nothing was saved."
-    with writing(folder, kept), _only_writer(folder) as journal:
+    with writing(folder, kept), _only_writer(folder):
         check_target(folder, kind)  # again: another process may have saved something else meanwhile
-        _replace(folder, tensors, text, data, journal)
+        _replace(folder, tensors, data, text)
 
 
 def check_target(folder: str | Path, kind: str) -> None:
     """Raise if :func:`save` could not or should not write to a folder; nothing is changed."""
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     if not folder.exists():
         above = next(parent for parent in folder.absolute().parents if parent.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
@@ -96,8 +93,7 @@ def check_target(folder: str | Path, kind: str) -> None:
     if not folder.is_dir():
         raise StoreError(f"{folder} is a file; a folder is written here. Choose another name.")
     if not (folder / MANIFEST).exists():
-        ours = {LOCK, *_journal_names(folder)}
-        foreign = sorted(path.name for path in folder.iterdir() if path.name not in ours)
+        foreign = sorted(name for name in _names(folder) if name != LOCK and not _OURS.fullmatch(name))
         if (folder / MANIFEST).exists():  # of another process, which has just saved
             check_target(folder, kind)
         elif foreign:
@@ -114,20 +110,19 @@ def check_target(folder: str | Path, kind: str) -> None:
 
 def remove(folder: str | Path) -> None:
     """Remove the files that :func:`save` wrote, and the folder if nothing else is in it."""
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     with writing(folder, "Some of it may be left."):
-        with _only_writer(folder) as journal:
-            if (folder / MANIFEST).exists():
-                journal.record({_manifest_facts(folder)["data"], *journal.names})
-                (folder / MANIFEST).unlink()
+        with _only_writer(folder):
+            (folder / MANIFEST).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def load(
-    folder: str | Path, kind: str, *, verify: bool = True, inspect: Callable[[Arrays], None] | None = None
-) -> tuple[Arrays, dict[str, Any]]:
+def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
     """Map the arrays of a saved folder into memory, read-only, and return them with the meta.
+
+    Types and shapes of the arrays agree with the file, and nothing else is known of them: who uses their numbers as
+    sizes or positions checks them.
 
     Parameters
     ----------
@@ -136,10 +131,7 @@ def load(
     kind : str
         What the folder must hold.
     verify : bool, default=True
-        Compare the data file with its checksum. This is done once per file: while it does not change, later loads and
-        later processes skip it.
-    inspect : callable, default=None
-        Called with the arrays when their checksum is compared, so once per file too; it raises if they are not sound.
+        Compare the data file with its checksum.
 
     Returns
     -------
@@ -148,15 +140,14 @@ def load(
     meta : dict
         The facts that were saved.
     """
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     manifest = read_manifest(folder)
     while True:
         if manifest["kind"] != kind:
-            raise StoreError(f"{folder} holds {manifest['kind']!r}, not {kind!r}.")
+            raise StoreError(f"{folder} holds {manifest['kind']!r:.60}, not {kind!r}.")
         path = folder / manifest["data"]
         try:
-            with _open_plain(path) as file:
-                return _load_data(file, path, manifest, verify, inspect), manifest["meta"]
+            return map_tensors(path, manifest["size"], manifest["crc32"] if verify else None), manifest["meta"]
         except FileNotFoundError:
             newer = read_manifest(folder)
             if newer == manifest:
@@ -168,43 +159,23 @@ def load(
 
 def is_saved(folder: str | Path, kind: str | None = None) -> bool:
     """Return whether a folder was written by :func:`save` (with this kind, if one is given)."""
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     if not (folder / MANIFEST).is_file():
         return False
     return kind is None or read_manifest(folder)["kind"] == kind
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the checked manifest of a saved folder: ``kind``, ``data``, ``size``, ``sha256`` and ``meta``."""
-    folder = Path(folder).expanduser()
+    """Return the checked manifest of a saved folder: ``kind``, ``meta``, and ``data``, which differs for every save."""
+    folder = path_of(folder)
     manifest = _manifest_facts(folder)
-    if manifest["version"] > VERSION:
-        raise StoreError(
-            f"{folder} has format version {manifest['version']}; this parasphere reads up to {VERSION}. Upgrade it."
-        )
     try:
-        intact = manifest.get("manifest_sha256") == _manifest_checksum(manifest)
+        intact = manifest.get("manifest_crc32") == _manifest_checksum(manifest)
     except RecursionError:
         intact = False
     if not intact:
         raise StoreError(f"{folder / MANIFEST} was changed after it was written. Save the folder again.")
     return manifest
-
-
-def _load_data(
-    file: BufferedReader, path: Path, manifest: dict[str, Any], verify: bool, inspect: Callable[[Arrays], None] | None
-) -> Arrays:
-    size = os.fstat(file.fileno()).st_size
-    if size != manifest["size"]:
-        raise StoreError(f"{path} has {size:,} bytes instead of {manifest['size']:,}: it is damaged.")
-    if not verify or verified.is_known(file, manifest["sha256"]):
-        return map_tensors(file, path)
-    verified.compare(file, path, manifest["sha256"])
-    arrays = map_tensors(file, path)
-    if inspect is not None:
-        inspect(arrays)
-    verified.remember(file, manifest["sha256"])
-    return arrays
 
 
 def _manifest_facts(folder: Path) -> dict[str, Any]:
@@ -213,7 +184,7 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise StoreError(f"{folder} is not a folder; a folder that parasphere saved is needed.")
     try:
-        with _open_plain(path) as file:
+        with open_plain(path) as file:
             manifest = json.loads(file.read(_LARGEST_MANIFEST).decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no {MANIFEST}: parasphere did not save it.") from None
@@ -223,6 +194,10 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{path} is not readable JSON ({error}): it is damaged.") from None
     if not isinstance(manifest, dict) or manifest.get("format") != "parasphere":
         raise StoreError(f"{path} was not written by parasphere.")
+    version = manifest.get("version")
+    if type(version) is int and version != VERSION:
+        advice = "Upgrade parasphere" if version > VERSION else "Make it again"
+        raise StoreError(f"{folder} has format version {version}; this parasphere reads version {VERSION}. {advice}.")
     for name, kind in _FIELDS.items():
         if type(manifest.get(name)) is not kind:
             shown, due = repr(manifest.get(name))[:60], kind.__name__
@@ -238,117 +213,55 @@ def _is_wreck(folder: Path) -> bool:
     try:
         _manifest_facts(folder)
     except StoreError:
-        others = {path.name for path in folder.iterdir()} - {MANIFEST, LOCK}
-        return bool(others) and all(_DATA.fullmatch(name) for name in others)
+        others = _names(folder) - {MANIFEST, LOCK}
+        return bool(others) and all(_OURS.fullmatch(name) for name in others)
     return False
 
 
-def _data_files(folder: Path) -> set[str]:
-    """Return the names of the data files that a save replaces."""
-    if not (folder / MANIFEST).exists():
-        return set()
-    if _is_wreck(folder):
-        return {path.name for path in folder.iterdir() if _DATA.fullmatch(path.name)}
-    return {_manifest_facts(folder)["data"]}
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
 
 
-def _open_plain(path: Path) -> BufferedReader:
-    """Open a regular file for reading; a pipe or device, on which one could wait for ever, is refused."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StoreError(f"{path} is not a regular file: it is damaged.")
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
-    rest = {key: value for key, value in manifest.items() if key != "manifest_sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-# ------------------------------------------------------------------------------------------------ one writer at a time
-
-
-class _Journal:
-    """The list in the lock of a folder: files that may be removed unless the manifest names them."""
-
-    def __init__(self, folder: Path, descriptor: int) -> None:
-        self.folder, self.descriptor = folder, descriptor
-        self.names = _journal_names(folder)
-
-    def record(self, names: set[str]) -> None:
-        """List the names of files before any of them is made or replaced."""
-        self.names = names
-        os.ftruncate(self.descriptor, 0)
-        os.lseek(self.descriptor, 0, os.SEEK_SET)
-        os.write(self.descriptor, json.dumps(sorted(names)).encode())
-        os.fsync(self.descriptor)
-
-    def clear(self) -> None:
-        """Remove the listed files that the manifest does not name, and then the lock itself."""
-        manifest = self.folder / MANIFEST
-        current = _manifest_facts(self.folder)["data"] if manifest.exists() else None
-        for name in sorted(self.names - {current}):
-            (self.folder / name).unlink(missing_ok=True)
-        (self.folder / LOCK).unlink(missing_ok=True)
-
-
-def _journal_names(folder: Path) -> set[str]:
-    """Return the names in the lock of a folder, as far as a save can have made them."""
-    try:
-        with _open_plain(folder / LOCK) as file:
-            names = json.loads(file.read(_LARGEST_MANIFEST))
-    except (OSError, ValueError, RecursionError, StoreError):
-        return set()  # no lock, or an empty one
-    known = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    return {name for name in known if _DATA.fullmatch(name) or _PART.fullmatch(name)}
+def _manifest_checksum(manifest: Mapping[str, Any]) -> int:
+    rest = {key: value for key, value in manifest.items() if key != "manifest_crc32"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 @contextmanager
-def _only_writer(folder: Path) -> Iterator[_Journal]:
-    """Make a folder and hold its lock; afterwards the listed files are removed, except the current save."""
+def _only_writer(folder: Path) -> Iterator[None]:
+    """Make a folder and hold its lock; afterwards all data files are removed but that of the manifest."""
     made = not folder.exists()
+    busy = f"{folder} has been written to by another process for {WAIT_SECONDS:.0f} s. Try again later."
     try:
-        with ExitStack() as stack:
-            journal = _Journal(folder, _lock(folder, stack))
+        with only_one(folder, busy, WAIT_SECONDS):
             try:
-                yield journal
+                yield
             finally:
-                with contextlib.suppress(OSError, StoreError):  # what cannot be removed stays listed
-                    journal.clear()
+                with contextlib.suppress(OSError, StoreError):
+                    _clean(folder)
     finally:
         if made:
             with contextlib.suppress(OSError):  # it holds what was saved, unless saving failed
                 folder.rmdir()
 
 
-def _lock(folder: Path, stack: ExitStack) -> int:
-    """Hold the lock of a folder while the stack is open, waiting for other writers; return its descriptor."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = stack.enter_context(claimed(folder / LOCK))
-        except FileNotFoundError:
-            continue  # another process removed the folder after we had made it
-        if descriptor is not None:
-            return descriptor
-        time.sleep(0.005)
-    raise StoreError(f"{folder} has been written to by another process for {WAIT_SECONDS:.0f} s. Try again later.")
-
-
-def _replace(folder: Path, tensors: Tensors, manifest: bytes, data: str, journal: _Journal) -> None:
-    """List every file that is made or replaced, write the data, then the manifest."""
-    parts = [folder / f"part-{secrets.token_hex(8)}" for _ in range(2)]
-    journal.record({*journal.names, *_data_files(folder), data, *(part.name for part in parts)})
-    tensors.write(parts[0])
-    flush(parts[0])
-    parts[0].replace(folder / data)
-    parts[1].write_bytes(manifest)
-    flush(parts[1])
+def _replace(folder: Path, tensors: Tensors, data: str, manifest: bytes) -> None:
+    """Write the data, then the manifest under another name, and rename it."""
+    part = folder / f"parasphere-{secrets.token_hex(8)}.part"
+    tensors.write(folder / data)
+    flush(folder / data)
+    with part.open("xb") as file:
+        file.write(manifest)
+    flush(part)
     flush(folder)  # the data file is on the disk before the manifest that names it
-    parts[1].replace(folder / MANIFEST)
+    part.replace(folder / MANIFEST)
     flush(folder)
+
+
+def _clean(folder: Path) -> None:
+    """Remove all data files and parts but the data file that the manifest names."""
+    current = _manifest_facts(folder)["data"] if (folder / MANIFEST).exists() else None
+    for name in _names(folder):
+        if _OURS.fullmatch(name) and name != current:
+            with contextlib.suppress(OSError):  # Windows removes no mapped file; the next save tries again
+                (folder / name).unlink()

@@ -1,13 +1,17 @@
-"""Atomic writes: a file is written completely or not at all, with the permissions of the umask."""
+"""Atomic writes: a file is written completely or not at all, with the permissions of the umask.
+
+What is written is a new file with a random name, which then takes the place of the old one: if that is a link, the link
+is replaced, and what it leads to is unchanged.
+"""
 
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from itertools import count
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import StoreError
-from .claim import claimed
+from .paths import path_of
 
 
 @contextmanager
@@ -28,21 +32,21 @@ def replacing(path: str | Path) -> Iterator[Path]:
     >>> path.read_text()
     'hello'
     """
-    path = Path(path).expanduser()
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder; a file is written here. Choose another name.")
+    path = path_of(path)
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise StoreError(f"{path} is {what}; a file is written here. Choose another name.")
     with writing(path, "What was there before is unchanged." if path.exists() else "Nothing was written."):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            part = _part(path, stack)
-            try:
-                yield part
-                flush(part)
-                stack.close()  # Windows renames no open file
-                part.replace(path)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
+        part = path.with_name(f".parasphere-{secrets.token_hex(8)}.part")
+        try:
+            part.touch(exist_ok=False)
+            yield part
+            flush(part)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def write_file(path: str | Path, content: bytes) -> None:
@@ -58,21 +62,6 @@ def writing(path: Path, kept: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror or error}). {kept}") from error
-
-
-def _part(path: Path, stack: ExitStack) -> Path:
-    """Return an empty file next to ``path`` that is locked while the stack is open.
-
-    A killed process leaves its part behind. The next one that writes the same file finds it unlocked and reuses it, so
-    that leftovers do not accumulate.
-    """
-    for number in count():
-        part = path.with_name(f".{path.name}.part{number}")
-        descriptor = stack.enter_context(claimed(part))
-        if descriptor is not None:
-            os.ftruncate(descriptor, 0)
-            return part
-    raise AssertionError("unreachable")
 
 
 def flush(path: Path) -> None:

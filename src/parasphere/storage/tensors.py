@@ -8,6 +8,9 @@ import hashlib
 import json
 import math
 import mmap
+import os
+import stat
+import zlib
 from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
@@ -26,7 +29,8 @@ _DTYPES = {
 }  # fmt: skip
 _NAMES = {np.dtype(code).str: name for name, code in _DTYPES.items()}
 _ALIGNMENT = 64  # of the data, in bytes
-_LONGEST_HEADER = 100 << 20  # the limit of the safetensors library
+_LONGEST_HEADER = 4 << 20  # bytes; as JSON of Python it takes many times as many
+_MOST_AXES = 32
 
 
 class Tensors:
@@ -53,16 +57,23 @@ class Tensors:
             if array.size:
                 yield array.reshape(-1).view(np.uint8).data
 
-    def checksum(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        digest = hashlib.sha256()
+    def checksum(self) -> int:
+        """Return the CRC-32 of the file's bytes, which finds accidents."""
+        crc = 0
+        for piece in self.pieces():
+            crc = zlib.crc32(piece, crc)
+        return crc
+
+    def digest(self) -> str:
+        """Return a hash of the file's bytes, by which equal content is told."""
+        digest = hashlib.blake2b(digest_size=16)
         for piece in self.pieces():
             digest.update(piece)
         return digest.hexdigest()
 
-    def write(self, path: Path) -> None:
-        """Write the file."""
-        with path.open("wb") as file:
+    def write(self, path: Path, mode: str = "xb") -> None:
+        """Write the file, which must not exist unless the mode is "wb"."""
+        with path.open(mode) as file:
             for piece in self.pieces():
                 file.write(piece)
 
@@ -77,31 +88,64 @@ def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array, little).reshape(array.shape)
 
 
-def map_tensors(file: BufferedReader, path: Path) -> Arrays:
-    """Map every array of an open safetensors file, read-only; ``path`` is its name in messages.
+def open_plain(path: Path) -> BufferedReader:
+    """Open a regular file for reading; a pipe or device, on which one could wait for ever, is refused."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StoreError(f"{path} is not a regular file: it is damaged.")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
-    The map remains valid if the file is removed or replaced.
+
+def map_tensors(path: Path, size: int | None = None, checksum: int | None = None) -> Arrays:
+    """Map every array of a safetensors file, read-only.
+
+    The map remains valid if the file is removed or replaced by another; nothing can be done about one that is changed.
+
+    Parameters
+    ----------
+    path : Path
+    size : int, default=None
+        The number of bytes that the file must have.
+    checksum : int, default=None
+        The CRC-32 that its bytes must have.
     """
-    size = file.seek(0, 2)
-    file.seek(0)
-    length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, _LONGEST_HEADER):
-        raise StoreError(f"{path} has no safetensors header in its {size:,} bytes: it is damaged.")
-    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with open_plain(path) as file:
+        found = os.fstat(file.fileno()).st_size
+        if size is not None and found != size:
+            raise StoreError(f"{path} has {found:,} bytes instead of {size:,}: it is damaged.")
+        length = int.from_bytes(file.read(8), "little")
+        if found < 8 or length > min(found - 8, _LONGEST_HEADER):
+            raise StoreError(f"{path} has no safetensors header in its {found:,} bytes: it is damaged.")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if checksum is not None and zlib.crc32(mapped) != checksum:
+        raise StoreError(f"{path} was changed after it was written: its checksum differs. Save the folder again.")
     try:
         header = json.loads(mapped[8 : 8 + length])
-        return {name: _array(mapped, 8 + length, entry) for name, entry in header.items() if name != "__metadata__"}
+        header.pop("__metadata__", None)
+        return _arrays(mapped, 8 + length, header)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise StoreError(f"{path} has a header that does not fit its data ({error!r}): it is damaged.") from error
+        raise StoreError(f"{path} has a header that does not fit its data ({error!r:.200}): it is damaged.") from error
 
 
-def _array(mapped: mmap.mmap, begin: int, entry: dict[str, Any]) -> NDArray[Any]:
-    """Return the array of a header entry, if its type, shape and offsets agree with each other and the file."""
-    dtype, shape, (first, last) = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
-    if not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
-        raise ValueError(f"shape {shape} from {first} to {last}")
-    count, offset = math.prod(shape), begin + first
-    if count * dtype.itemsize != last - first or begin + last > len(mapped) or offset % dtype.itemsize:
-        raise ValueError(f"shape {shape} of {dtype} from {first} to {last}, in {len(mapped) - begin} bytes")
-    flat = np.frombuffer(mapped, dtype, count, offset) if count else np.empty(0, dtype)
-    return flat.reshape(shape)
+def _arrays(mapped: mmap.mmap, begin: int, header: dict[str, Any]) -> Arrays:
+    """Return the arrays of a header, if their types, shapes and offsets agree with each other and the file.
+
+    They must follow each other without gaps, as the format demands: then they never take more memory than the file.
+    """
+    arrays, end = {}, 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        dtype, shape, (first, last) = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
+        if len(shape) > _MOST_AXES or not all(type(n) is int and 0 <= n < 2**63 for n in (*shape, first, last)):
+            raise ValueError(f"{name!r:.40} of shape {shape!r:.60} from {first!r:.20} to {last!r:.20}")
+        count, offset = math.prod(shape), begin + first
+        if first != end or count * dtype.itemsize != last - first or offset % dtype.itemsize:
+            raise ValueError(f"{name!r:.40} of shape {shape!r:.60} and type {dtype} from {first} to {last}")
+        flat = np.frombuffer(mapped, dtype, count, offset) if count else np.empty(0, dtype)
+        arrays[name], end = flat.reshape(shape), last
+    if begin + end != len(mapped):
+        raise ValueError(f"arrays of {end} bytes in {len(mapped) - begin}")
+    return arrays

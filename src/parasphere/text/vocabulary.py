@@ -174,6 +174,9 @@ def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArr
 
 def utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the UTF-8 bytes of words, concatenated, and the offsets at which they begin."""
+    strange = next((row for row, word in enumerate(words) if not isinstance(word, str)), None)
+    if strange is not None:
+        raise VectorsError(f"the word in row {strange} is {words[strange]!r:.60}; a str is needed")
     encoded = [without_surrogates(word).encode() for word in words]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), np.uint8), ends

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
-from ..errors import CorpusError
+from ..errors import CorpusError, ParasphereError
 from ..estimator import SphericalParagraphModel
 from ..model import Encoder, as_texts
 from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
@@ -116,6 +116,7 @@ class SphericalTopics(
     _layouts: ClassVar = {
         "axes_": "f4[axes,columns]", **TopicSums.sum_layouts,
     }  # fmt: skip
+    _not_negative: ClassVar = ("sizes_", "counts_", "together_", "lexical_weight_")
     _left_out: ClassVar = ("model",)
 
     encoder_: Encoder
@@ -203,6 +204,17 @@ class SphericalTopics(
         """
         check_is_fitted(self, "labels_")
         return self._rows(list(blocks(as_texts(X))))
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        k, dim = self.sums_.shape
+        texts = [len(texts) for texts in self.typical_]
+        if len(texts) != k or texts != [len(scores) for scores in self.typical_scores_]:
+            raise ParasphereError("its typical texts do not fit its topics")
+        if dim != self.encoder_.dim + len(self.axes_) or self.lexical_weight_ > 1 or not self.sizes_.any():
+            raise ParasphereError("its topics do not fit the vectors of its texts")
+        if len(self.labels_) and not -1 <= self.labels_.min() <= self.labels_.max() < k:
+            raise ParasphereError("its labels are not those of its topics")
 
     def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
         """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""

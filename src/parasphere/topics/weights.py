@@ -59,6 +59,10 @@ class WordWeights:
     def __len__(self) -> int:
         return len(self.idf)
 
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes that the layouts of saved topics may refer to."""
+        return {"columns": len(self)}
+
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of saved topics."""
         return {"vocabulary": self.vocabulary, "tokenizer": self.tokenizer}, {"idf": self.idf}

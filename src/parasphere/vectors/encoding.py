@@ -12,7 +12,7 @@ from ..corpus import Block
 from ..errors import VectorsError
 from ..progress import progress
 from ..sphere.rows import unit_rows
-from ..storage import Checkpoint
+from ..storage import Checkpoint, path_of
 
 CHECKPOINT = "encoding-checkpoint"
 CHUNK = 8192  # texts that are encoded, and kept, at a time
@@ -107,7 +107,7 @@ def given_vectors(teacher: NDArray[Any] | str | Path, n_texts: int) -> tuple[NDA
     name = "given vectors" if isinstance(teacher, np.ndarray) else Path(teacher).name
     if not isinstance(teacher, np.ndarray):
         try:
-            teacher = np.load(Path(teacher).expanduser(), mmap_mode="r", allow_pickle=False)
+            teacher = np.load(path_of(teacher), mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise VectorsError(
                 f"the teacher {name} cannot be read ({error}); a .npy file of numbers is expected."

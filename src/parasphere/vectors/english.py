@@ -1,15 +1,17 @@
 """The word vectors that come with the library: ``english-128``.
 
-They lie in a saved folder beside this file, which ``scripts/embed_english.py`` writes. A row is kept as integers, whose
+They lie in a folder beside this file, which ``scripts/embed_english.py`` writes: ``parasphere.json`` with a few facts,
+and the file that it names with the arrays, in the safetensors format. A row is kept as integers, whose
 direction is the vector of the word: dividing them by their length needs no scale. The first words, which are most of
 any text, have integers from -127 to 127, a byte each. The others, more numerous and seldom seen, have integers from -7
 to 7, and two of them share a byte. The weights are kept apart, with mean 1 over the text that words were counted in.
 ``provenance.json`` and ``LICENCE.txt`` in the folder describe their origin.
 """
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from .. import storage
 from ..errors import StoreError, VectorsError
 from ..places import ENGLISH
-from ..storage import check_layouts
+from ..storage import MANIFEST, Arrays, check_layouts
 from ..text import Vocabulary
 from .stored import StoredVectors
 
@@ -37,6 +39,12 @@ def english_folder() -> Path:
     return Path(__file__).parent / ENGLISH
 
 
+def read_quantised(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Map the arrays of a folder in this format into memory, and return them with its facts; nothing is checked."""
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    return storage.map_tensors(folder / manifest["data"]), manifest["meta"]
+
+
 def load_english(cls: type[V], folder: Path | None = None) -> V:
     """Load the word vectors that come with the library, or others in their format.
 
@@ -44,8 +52,8 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
     as the installer left it.
     """
     folder = english_folder() if folder is None else folder
-    arrays, facts = storage.load(folder, KIND, verify=False)
     try:
+        arrays, facts = read_quantised(folder)
         check_layouts(arrays, _LAYOUTS)
         vocabulary = Vocabulary.from_buffers(arrays["data"], _offsets(arrays["lengths"]), trusted=True)
         vocabulary.check_utf8()
@@ -53,7 +61,7 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
         storage.check_types(_FACTS, known)
         matrix = decode_rows(arrays["rows"], arrays["halves"])
         vectors = cls(vocabulary, matrix, weights=arrays["weights"], check_now=False, **known)
-    except storage.WRONG_FACTS as error:
+    except (OSError, *storage.WRONG_FACTS) as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error
     vectors._checked = True  # the rows were just divided by their lengths
     return vectors

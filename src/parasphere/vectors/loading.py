@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
-from ..storage import ByteReader, Note, keep, key_of, recall
+from ..storage import ByteReader, Note, keep, key_of, path_of, recall
 from ..text import Strings
 from . import formats
 from .english import load_english
@@ -42,8 +42,11 @@ def load(
         vectors = _from_pieces(cls, WORDLLAMA, cache)
         vectors.source = WORDLLAMA
         return vectors
-    path = Path(source).expanduser()
-    if not os.path.exists(path):  # noqa: PTH110  # unlike Path.exists, it takes names that are too long for a file
+    try:
+        path = path_of(source)
+    except StoreError as error:
+        raise VectorsError(f"{error} Give {_WAYS}.") from None
+    if not path.exists():
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     if path.is_dir():
         from .pieces import is_static_table

@@ -185,8 +185,7 @@ def _paths(source: str | Path) -> tuple[Path, Path, Path | None]:
 
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with path.open("rb") as file:
-            arrays = map_tensors(file, path)
+        arrays = map_tensors(path)
     except (OSError, StoreError) as error:
         raise VectorsError(f"{path} cannot be read ({error}); a static model has its rows there.") from None
     if not arrays:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VectorsError
-from ..storage import Tensors, replacing, write_file
+from ..storage import Tensors, path_of, replacing, write_file
 from ..text import PIECE, AnyTokenizer, DividingTokenizer, Tokenizer
 from .pieces import CONFIG, TENSORS, TOKENIZER
 
@@ -52,9 +52,9 @@ def write_static(
     spelled = [UNKNOWN, *([] if prior is None else [PRIOR]), *(words[i] for i in kept)]
     first = np.zeros((1, rows.shape[1])) if prior is None else np.stack([np.zeros(len(prior)), prior])
     table = np.concatenate([first, rows[kept]]).astype(np.float32)
-    folder = Path(folder).expanduser()
+    folder = path_of(folder)
     with replacing(folder / TENSORS) as part:
-        Tensors({"embeddings": table}).write(part)
+        Tensors({"embeddings": table}).write(part, "wb")
     vocabulary = {word: row for row, word in enumerate(spelled)}
     facts: dict[str, Any] = {
         TOKENIZER: _tokenizer_json(vocabulary, tokenizer, prior is not None),

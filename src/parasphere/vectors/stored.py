@@ -83,10 +83,11 @@ class StoredVectors:
     def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> Self:
         """Map a folder that :meth:`save` wrote into memory; unlike with ``load``, ``source`` is None."""
         try:
-            arrays, facts = storage.load(folder, KIND, verify=verify, inspect=_check_saved_rows)
+            arrays, facts = storage.load(folder, KIND, verify=verify)
             skipped = {reason: Skipped(**entry) for reason, entry in facts["skipped"].items()}
             vectors = cls._of_arrays(arrays, facts | ({"name": name} if name else {}), skipped)
-            vectors._checked = verify  # when the checksum was compared, so that no page is read for it again
+            if verify:
+                vectors.matrix  # noqa: B018  (checks the rows; otherwise they are checked when they are first used)
             return vectors
         except StoreError:
             raise
@@ -127,10 +128,6 @@ def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
             f"{n_words:,} words need a matrix of numbers with one row each, not {rows.dtype} of shape {rows.shape}"
         )
     return _read_only(np.ascontiguousarray(rows, np.float32))
-
-
-def _check_saved_rows(arrays: dict[str, NDArray[Any]]) -> None:
-    _check_unit(_shaped_rows(arrays["matrix"], len(arrays["matrix"])), "the folder")
 
 
 def _check_unit(rows: NDArray[np.float32], name: str) -> None:

@@ -21,7 +21,7 @@ from ..parameters import (
     instance_of,
     number,
 )
-from ..storage import Checkpoint, Saved
+from ..storage import Checkpoint, Saved, path_of
 from ..text import AnyTokenizer, Tokenizer
 from .encoding import Encoding, given_vectors, plain_texts
 from .learning_texts import known_words, most_frequent, read_texts, seed_of
@@ -162,7 +162,7 @@ class TaughtVectors(Saved, BaseEstimator):
         held = list(blocks(X))
         texts = read_texts(held, self.tokenizer_, self.min_count)
         texts = known_words(texts if self.max_words is None else most_frequent(texts, self.max_words))
-        folder = None if self.checkpoint is None else Path(self.checkpoint).expanduser()
+        folder = None if self.checkpoint is None else path_of(self.checkpoint)
         encoding, words = None, None
         if isinstance(self.teacher, np.ndarray | str | Path):
             taught, name = given_vectors(self.teacher, len(texts.ends) - 1)

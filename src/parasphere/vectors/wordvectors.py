@@ -130,7 +130,7 @@ class WordVectors(StoredVectors):
         trust : bool, default=False
             Open gensim's ``.kv`` files too. They are pickles, which can run any code.
         verify : bool, default=True
-            Compare the data of a saved folder with its checksum, once per file.
+            Compare the data of a saved folder with its checksum. Numbers are checked in any case.
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """

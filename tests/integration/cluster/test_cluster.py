@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parasphere
-from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors, datasets
+from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors, datasets, storage
 
 pytest.importorskip("distributed", reason="the extra dask")
 
@@ -331,11 +332,25 @@ def test_the_client_is_killed_and_goes_on(client: Client, files: Path, tmp_path:
     assert read == {path: path.stat().st_mtime_ns for path in read}  # no text was read again
 
 
+def test_one_fit_uses_a_folder_at_a_time(client: Client, files: Path, tmp_path: Path) -> None:
+    def fit() -> None:
+        cluster.fit(make(tokenizer=slow), files / "*", work=tmp_path / "work", client=client)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(fit)
+        while not (tmp_path / "work" / "parasphere.lock").exists():
+            time.sleep(0.002)
+        with pytest.raises(StoreError, match=r"another fit is using .*work"):
+            cluster.fit(make(), files / "*", work=tmp_path / "work", client=client)
+        first.result()
+    cluster.fit(make(), files / "*", work=tmp_path / "work", client=client)
+
+
 def steps(manifest: Path) -> int:
-    """Return the number of priors in a checkpoint of EM."""
+    """Return the number of iterations in a checkpoint of EM."""
     with contextlib.suppress(ValueError, OSError):
-        arrays, _ = parasphere.storage.load(manifest.parent, "em-run")
-        return next(len(array) for name, array in arrays.items() if "concentrations" in name)
+        arrays, meta = storage.load(manifest.parent, "em-state")
+        return len(storage.unpacked(meta["facts"]["state"], arrays, "state").trace)
     return 0
 
 

@@ -162,7 +162,7 @@ def test_what_was_computed_is_kept(model: SphericalParagraphModel, documents: Do
     assert again.index.search("a matrix", 3) == first.index.search("a matrix", 3)
     _, told = made("b")  # another corpus, say
     assert told
-    next((tmp_path / "kept" / "map").glob("data-*")).write_bytes(b"damaged")
+    next((tmp_path / "kept" / "map").glob("parasphere-*")).write_bytes(b"damaged")
     _, told = made("b")
     assert told
 
@@ -274,4 +274,4 @@ def test_the_command_serves_until_it_is_stopped(explorer: Explorer, tmp_path: Pa
             running.kill()
     assert (about["n"], len(about["models"][0]["topics"])) == (len(explorer.documents), 3)
     assert told["work"] == str(tmp_path / "index.explore")
-    assert len(list((tmp_path / "index.explore").glob("index-*/map/data-*"))) == 1
+    assert len(list((tmp_path / "index.explore").glob("index-*/map/parasphere-*"))) == 1

@@ -1,0 +1,30 @@
+"""Paths that a caller gave."""
+
+import os
+from pathlib import Path
+
+from ..errors import StoreError
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """Return a path with the user's folder in place of ``~``; raise a StoreError if no file or folder can be there.
+
+    Examples
+    --------
+    >>> path_of("folder/file.npy").name
+    'file.npy'
+    >>> path_of("a" * 5000)
+    Traceback (most recent call last):
+    parasphere.errors.StoreError: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'... cannot be the path of a file or folder
+    (File name too long).
+    """
+    try:
+        expanded = Path(path).expanduser()
+        expanded.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: of a user without a folder
+        shown = repr(str(path)[:40]) + "..." * (len(str(path)) > 40)
+        reason = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise StoreError(f"{shown} cannot be the path of a file or folder ({reason}).") from None
+    return expanded
