@@ -6,7 +6,6 @@ PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that ans
 
 import contextlib
 import os
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,35 +21,17 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        given: dict[str, Any] = {"registry": self.registry, "namespace": "parasphere"}
-        self.seconds = Histogram(
-            "request_seconds",
-            "Seconds from the headers of a request to its answer.",
-            ["path"],
-            buckets=_BUCKETS,
-            **given,
-        )
-        self.requests = Counter("requests", "Requests that were answered.", ["path", "status"], **given)
-        self.texts = Counter("texts", "Texts that were computed.", ["path"], **given)
-        self.waiting = Gauge(
-            "requests_waiting", "Requests that are being served.", multiprocess_mode="livesum", **given
-        )  # fmt: skip
-
-    @cache  # noqa: B019  (lives as long as its worker, and paths are few)
-    def _of_path(self, path: str) -> tuple[Histogram, Counter]:
-        return self.seconds.labels(path), self.texts.labels(path)
-
-    @cache  # noqa: B019
-    def _of_status(self, path: str, status: int) -> Counter:
-        return self.requests.labels(path, status)
+        to: dict[str, Any] = {"registry": self.registry, "namespace": "parasphere"}
+        self.seconds = Histogram("request_seconds", "Seconds per request.", ["path"], buckets=_BUCKETS, **to)
+        self.requests = Counter("requests", "Requests that were answered.", ["path", "status"], **to)
+        self.texts = Counter("texts", "Texts that were computed.", ["path"], **to)
+        self.waiting = Gauge("requests_waiting", "Requests that are being served.", multiprocess_mode="livesum", **to)
 
     def count(self, path: str, status: int, seconds: float, n_texts: int) -> None:
         """Count a request that was answered."""
-        times, texts = self._of_path(path)
-        times.observe(seconds)
-        self._of_status(path, status).inc()
-        if n_texts:
-            texts.inc(n_texts)
+        self.seconds.labels(path).observe(seconds)
+        self.requests.labels(path, status).inc()
+        self.texts.labels(path).inc(n_texts)
 
     def page(self) -> bytes:
         """Return the numbers of all workers, in the format of Prometheus."""
