@@ -107,6 +107,16 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close) if begins else None
 
 
+class Workers(Multiprocess):
+    """Keeps as many workers as were asked for."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that have ended; one that ends while it is asked whether it lives is not waited for."""
+        for process in self.processes:
+            process.child_conn.close()  # the worker has its own; what is read from the other end then ends with it
+        super().keep_subprocess_alive()
+
+
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
 
@@ -136,7 +146,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
                 uvicorn.Server(config).run([listening])
                 return
             os.environ[FOLDER] = folder
-            workers = Multiprocess(config, sockets=[listening])
+            workers = Workers(config, sockets=[listening])
             workers.run()
             if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
                 raise ParasphereError("a worker could not start; the log says why.")
@@ -152,9 +162,6 @@ def bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except socket.gaierror as error:
-        raise ParasphereError(f"{host!r} is no address to listen on ({error}).") from None
     except (OSError, OverflowError) as error:
-        raise ParasphereError(
-            f"port {port} of {host} cannot be listened on ({error}); choose another by --port."
-        ) from None
+        message = f"port {port} of {host} cannot be listened on ({error}); choose others by --host and --port."
+        raise ParasphereError(message) from None
