@@ -2,12 +2,13 @@
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from .. import __version__
@@ -16,7 +17,7 @@ from .engine import Reloading
 from .metrics import Metrics
 from .middleware import ServiceMiddleware
 from .problems import on_problem
-from .routes import Worker, router
+from .routes import router
 from .settings import Settings
 
 _ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
@@ -30,15 +31,16 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         warnings.simplefilter("ignore", CoverageWarning)  # few known words are for the client to look after
-        held = Reloading(settings)
-        with ThreadPoolExecutor(_THREADS) as threads:
-            app.state.worker = Worker(settings, held, threads, metrics)
-            watching = asyncio.create_task(held.watch())
+        app.state.reloading = Reloading(settings)
+        with ThreadPoolExecutor(_THREADS) as app.state.threads:
+            watching = asyncio.create_task(app.state.reloading.watch())
             yield
             watching.cancel()
 
     about = {"title": "parasphere", "version": __version__, "description": _ABOUT}
-    app = _make()(**about, lifespan=lifespan, routes=[*router.routes])  # include_router would match each path twice
+    # Not include_router, by which each path would be matched twice.
+    app: FastAPI = FastAPIOffline(**about, lifespan=lifespan, routes=[*router.routes])
+    app.state.settings, app.state.metrics = settings, metrics
     app.add_exception_handler(HTTPException, on_problem)
     paths = {route.path for route in router.routes if isinstance(route, APIRoute)}
     app.add_middleware(ServiceMiddleware, settings=settings, metrics=metrics, paths=paths)
@@ -47,13 +49,3 @@ def create_app(settings: Settings) -> FastAPI:
         schema["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{"HTTPBearer": []}]
     return app
-
-
-def _make() -> Callable[..., FastAPI]:
-    """Return what makes the application: with OpenAPI pages that load nothing from elsewhere, if they are installed."""
-    try:
-        from fastapi_offline import FastAPIOffline
-    except ImportError:
-        return lambda **options: FastAPI(docs_url=None, redoc_url=None, **options)
-    made: Callable[..., FastAPI] = FastAPIOffline
-    return made

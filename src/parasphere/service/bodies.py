@@ -66,9 +66,9 @@ class EmbeddingsBody(BaseModel):
 
 # Answers are written by orjson as they are; their vectors are lists of numbers.
 Certainty = TypedDict("Certainty", {"information": float, "concentration": float, "known_words": float})
+Vectors = list[list[float]]
 EmbedAnswer = TypedDict(
-    "EmbedAnswer",
-    {"model": str, "dim": int, "vectors": list[list[float]], "certainty": NotRequired[list[Certainty]]},
+    "EmbedAnswer", {"model": str, "dim": int, "vectors": Vectors, "certainty": NotRequired[list[Certainty]]}
 )
 MatchAnswer = TypedDict(
     "MatchAnswer", {"position": int, "similarity": float, "id": str | None, "text": str | None, "score": float}

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import signal
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..errors import ParasphereError, StoreError
 from ..model import Encoder
@@ -20,14 +19,7 @@ _EXAMPLES = ["a boat on the lake", "the road to the hills"]
 
 @dataclass(frozen=True)
 class Engine:
-    """The encoder of a server, and its index and topics if it has any.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    index : Index, default=None
-    topics : SphericalTopics, default=None
-    """
+    """The encoder of a server, and its index and topics if it has any."""
 
     encoder: Encoder
     index: Index | None = None
@@ -63,10 +55,6 @@ class Reloading:
     """Holds the engine of a worker, and replaces it when one of its folders has been replaced.
 
     A request that has begun keeps the engine that it began with; a folder that cannot be loaded changes nothing.
-
-    Parameters
-    ----------
-    settings : Settings
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -99,13 +87,11 @@ class Reloading:
 
     def _look(self) -> list[tuple[int, int, int] | None]:
         """Return what tells the manifest of each folder from another one."""
-        settings = self._settings
-        return [_stamp(folder / MANIFEST) for folder in (settings.model, settings.index, settings.topics) if folder]
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_ino, state.st_mtime_ns, state.st_size
+        found: list[tuple[int, int, int] | None] = []
+        for folder in filter(None, (self._settings.model, self._settings.index, self._settings.topics)):
+            try:
+                state = (folder / MANIFEST).stat()
+                found.append((state.st_ino, state.st_mtime_ns, state.st_size))
+            except OSError:
+                found.append(None)
+        return found

@@ -4,13 +4,11 @@ With several workers the numbers of each lie in files of a common folder, which 
 PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that answers ``/metrics`` adds them up.
 """
 
-import contextlib
 import os
-from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -38,18 +36,6 @@ class Metrics:
         folder = os.environ.get(FOLDER)
         if not folder:
             return generate_latest(self.registry)
-        _forget_dead(Path(folder))
         together = CollectorRegistry()
         MultiProcessCollector(together, folder)  # type: ignore[no-untyped-call]
         return generate_latest(together)
-
-
-def _forget_dead(folder: Path) -> None:
-    """Remove the files of dead workers that say how many requests wait; what they counted stays."""
-    for path in folder.glob("gauge_live*_*.db"):
-        pid = int(path.stem.rsplit("_", 1)[1])
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            with contextlib.suppress(FileNotFoundError):  # another worker was faster
-                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]

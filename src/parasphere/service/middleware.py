@@ -24,20 +24,10 @@ _SOON = {"Retry-After": "1"}
 
 
 class ServiceMiddleware:
-    """Admits requests within the limits, and counts and logs them.
-
-    Parameters
-    ----------
-    app : ASGIApp
-    settings : Settings
-    metrics : Metrics
-    paths : collection of str
-        The paths that are counted by name.
-    """
+    """Admits requests within the limits, and counts and logs them; ``paths`` are those that are counted by name."""
 
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, paths: Collection[str]) -> None:
         self.app, self.settings, self.metrics, self.paths = app, settings, metrics, paths
-        self.key = None if settings.api_key is None else settings.api_key.encode()
         self.waiting = 0  # requests with a body, read or not
         self.held = 0  # bytes of their bodies
 
@@ -48,44 +38,36 @@ class ServiceMiddleware:
             return
         began = time.perf_counter()
         exchange = _Exchange(self, scope, receive, send)
-        scope["texts"] = 0  # set by endpoints
+        works = scope["method"] == "POST"
+        self.waiting += works
+        self.metrics.waiting.inc(works)
         try:
             async with asyncio.timeout(self.settings.timeout):
-                await self._admit(exchange)
+                self._admit(exchange, works)
+                await self.app(scope, exchange.receive, exchange.send)
         except ProblemError as problem:
             await exchange.refuse(problem)
         except TimeoutError:
             await exchange.refuse(self._late(exchange))
         except Exception as error:
-            LOGGER.error("error", exc_info=error, extra={"fields": {"request_id": exchange.id, "path": scope["path"]}})
-            await exchange.refuse(
-                ProblemError(500, f"the server failed; its log says why, under the id {exchange.id}.")
-            )
+            fields = {"request_id": exchange.id, "path": scope["path"]}
+            LOGGER.error("error", exc_info=error, extra={"fields": fields})
+            await exchange.refuse(ProblemError(500, f"the server failed; its log says why, under id {exchange.id}."))
         finally:
             self.held -= exchange.size
+            self.waiting -= works
+            self.metrics.waiting.dec(works)
         self._tell(exchange, time.perf_counter() - began)
 
-    async def _admit(self, exchange: "_Exchange") -> None:
-        scope = exchange.scope
-        if self.key is not None and not scope["path"].startswith(_OPEN) and not self._has_key(exchange.headers):
-            message = "send the API key of this server as 'Authorization: Bearer KEY'."
-            raise ProblemError(401, message, headers={"WWW-Authenticate": "Bearer"})
-        if scope["method"] != "POST":
-            await self.app(scope, exchange.receive, exchange.send)
-            return
-        if self.waiting >= self.settings.max_waiting:
-            raise _busy(f"{self.waiting} requests wait already")
-        self.waiting += 1
-        self.metrics.waiting.inc()
-        try:
-            await self.app(scope, exchange.receive, exchange.send)
-        finally:
-            self.waiting -= 1
-            self.metrics.waiting.dec()
-
-    def _has_key(self, headers: dict[bytes, bytes]) -> bool:
-        scheme, _, key = headers.get(b"authorization", b"").partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self.key or b"")
+    def _admit(self, exchange: "_Exchange", works: bool) -> None:
+        key, limit = self.settings.api_key, self.settings.max_waiting
+        if key is not None and not exchange.scope["path"].startswith(_OPEN):
+            scheme, _, sent = exchange.headers.get(b"authorization", b"").partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(sent.strip(), key.encode()):
+                message = "send the API key of this server as 'Authorization: Bearer KEY'."
+                raise ProblemError(401, message, headers={"WWW-Authenticate": "Bearer"})
+        if works and self.waiting > limit:
+            raise _busy(f"{limit} requests wait already")
 
     def _late(self, exchange: "_Exchange") -> ProblemError:
         seconds = f"{self.settings.timeout:g} s"
@@ -114,16 +96,14 @@ class _Exchange:
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         own = self.headers.get(b"x-request-id", b"")
         self.id = own.decode() if _ID.fullmatch(own) else f"{random.getrandbits(64):016x}"
-        # A length may have thousands of digits, which int() refuses.
-        length = self.headers.get(b"content-length", b"0").lstrip(b"0")[:20]
-        self.length = int(length) if length.isdigit() else 0
+        self.length = int(self.headers.get(b"content-length", b"0").lstrip(b"0")[:20] or 0)  # int() bounds the digits
         self.status, self.size = 0, 0
         self.complete = not self.length and b"transfer-encoding" not in self.headers
+        scope["texts"] = 0  # set by endpoints
 
     async def receive(self) -> Message:
-        """Return the next part of the body, as long as the whole is within the limits."""
         service, limit = self.service, self.service.settings.max_body
-        message: Message = {} if self.length > limit else await self._receive()
+        message: Message = {"type": "none"} if self.length > limit else await self._receive()
         piece = message.get("body", b"")
         self.size += len(piece)
         service.held += len(piece)
@@ -131,18 +111,18 @@ class _Exchange:
             raise ProblemError(413, f"the body is too long; at most {limit:,} bytes are taken.")
         if service.held > _HELD * limit:
             raise _busy(f"requests of {service.held:,} bytes wait already")
-        self.complete = self.complete or (message["type"] == "http.request" and not message.get("more_body", False))
+        if message["type"] == "http.disconnect" and not self.complete:
+            raise ProblemError(400, "the client left before its request was read.")
+        self.complete = self.complete or not message.get("more_body", False)
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, with the id of the request."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message["headers"], (b"x-request-id", self.id.encode())]
+            message["headers"] = [*message["headers"], (b"x-request-id", self.id.encode())]
             dropped = min(_DROPPED, self.service.settings.max_body)
             if not self.complete and not 0 < self.length <= dropped:  # uvicorn would read the rest of the body
-                headers.append((b"connection", b"close"))
-            message["headers"] = headers
+                message["headers"].append((b"connection", b"close"))
         await self._send(message)
 
     async def refuse(self, problem: ProblemError) -> None:

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+Headers = Mapping[str, str] | None
 # What the status of an answer is called in it.
 _KINDS = {
     401: "authentication_error", 404: "not_found_error", 408: "timeout_error", 413: "too_large_error",
@@ -17,23 +18,9 @@ _KINDS = {
 
 
 class ProblemError(HTTPException):
-    """A request that cannot be served.
+    """A request that cannot be served: what was given, what would be right, and the field of the body that is wrong."""
 
-    Parameters
-    ----------
-    status : int
-        Status of the answer.
-    message : str
-        What was given, and what would be right.
-    param : str, default=None
-        The field of the body that is wrong.
-    headers : mapping, default=None
-        Further headers of the answer.
-    """
-
-    def __init__(
-        self, status: int, message: str, param: str | None = None, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str, param: str | None = None, headers: Headers = None) -> None:
         super().__init__(status, message, headers)
         self.param = param
 
@@ -53,13 +40,9 @@ def answer(problem: HTTPException) -> Response:
 async def on_problem(request: Request, error: Exception) -> Response:
     """Answer a request that was refused, by an endpoint or by the router."""
     assert isinstance(error, HTTPException)
-    if not isinstance(error, ProblemError):
-        path, method = request.url.path[:200], request.method[:20]
-        messages = {
-            404: f"there is nothing at {path!r}; /openapi.json lists what there is.",
-            405: f"{path!r} does not take {method!r}; /openapi.json lists what it takes.",
-        }
-        error.detail = messages.get(error.status_code, error.detail)
+    if error.status_code in (404, 405) and not isinstance(error, ProblemError):
+        asked = f"{request.method[:20]} {request.url.path[:200]}"
+        error.detail = f"there is no {asked!r} here; /openapi.json lists what there is."
     return answer(error)
 
 

@@ -3,8 +3,6 @@
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,10 +15,8 @@ from starlette.responses import Response
 from ..errors import ParasphereError
 from . import bodies
 from .bodies import PROBLEMS, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, TopicsBody, takes
-from .engine import Engine, Reloading
-from .metrics import Metrics
+from .engine import Engine
 from .problems import ProblemError, of_validation
-from .settings import Settings
 
 Kind = TypeVar("Kind", bound=BaseModel)
 MAX_ANSWER = 32 << 20  # bytes of the matches of all queries of a request
@@ -28,16 +24,6 @@ _MAX_MATCHES = 20_000  # of all queries of a request
 _MAX_FIELDS = 100  # of a body: each unknown one would be complained of
 _SHORT = 16_384  # characters whose vectors take less than a millisecond, about as long as handing them to a thread
 _NO_INDEX = "this server has no index: start it with --index, or send the texts to rank as 'among'."
-
-
-@dataclass(frozen=True)
-class Worker:
-    """What the endpoints of a worker share."""
-
-    settings: Settings
-    held: Reloading
-    threads: Executor
-    metrics: Metrics
 
 
 class Json(Response):
@@ -57,12 +43,12 @@ router = APIRouter()
 async def embed(request: Request) -> Response:
     """Turn texts into unit vectors (0 for a text without words that count), and say how much each text says."""
     body = await _read(request, EmbedBody)
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     texts = _texts(request, body.texts, "texts")
 
     def answer() -> Json:
         vectors = _vectors(engine, texts, "direction" if body.space == "direction" else None)
-        content = {"model": worker.settings.name, "dim": engine.encoder.dim, "vectors": vectors}
+        content = {"model": request.app.state.settings.name, "dim": engine.encoder.dim, "vectors": vectors}
         if body.certainty:
             found = engine.encoder.posterior(texts)
             names = ("information", "concentration", "known_words")
@@ -70,14 +56,14 @@ async def embed(request: Request) -> Response:
             content["certainty"] = [dict(zip(names, row, strict=True)) for row in rows]
         return Json(content)
 
-    return await _compute(worker, answer, texts)
+    return await _compute(request, answer, texts)
 
 
 @router.post("/similar", response_model=bodies.SimilarAnswer, **takes(SimilarBody))
 async def similar(request: Request) -> Response:
     """Find the texts that answer queries best, in the index of the server or among given texts."""
     body = await _read(request, SimilarBody)
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     queries, k = _texts(request, body.queries, "queries"), body.k
     among = None if body.among is None else _texts(request, body.among, "among")
     if len(queries) * k > _MAX_MATCHES:
@@ -105,14 +91,14 @@ async def similar(request: Request) -> Response:
                 raise ProblemError(413, message, "k")
         return Json(b'{"matches":[' + b",".join(parts) + b"]}")
 
-    return await _compute(worker, answer)
+    return await _compute(request, answer)
 
 
 @router.post("/explain", response_model=bodies.ExplainAnswer, **takes(ExplainBody))
 async def explain(request: Request) -> Response:
     """Say how much each word counts: in a text, or in the similarity of two texts."""
     body = await _read(request, ExplainBody)
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     text, other = body.text, body.other
     _texts(request, [text] if other is None else [text, other], "text")
 
@@ -125,13 +111,13 @@ async def explain(request: Request) -> Response:
         common = {"similarity": both.similarity, "common": both.common_a, "other_common": both.common_b}
         return Json({"words": _shares(both.words_a), "other_words": _shares(both.words_b), **common})
 
-    return await _compute(worker, answer)
+    return await _compute(request, answer)
 
 
 @router.get("/topics", response_model=bodies.TopicsAnswer, responses=PROBLEMS)
 async def topics(request: Request) -> Response:
     """List the topics of the corpus, in their own words."""
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
 
     def answer() -> Json:
         topics = _topics(engine)
@@ -140,14 +126,14 @@ async def topics(request: Request) -> Response:
         rows = [{"topic": t, "size": size, "words": words, "texts": texts} for t, (size, words, texts) in found]
         return Json({"topics": rows})
 
-    return await _compute(worker, answer)
+    return await _compute(request, answer)
 
 
 @router.post("/topics", response_model=bodies.TextTopicsAnswer, **takes(TopicsBody))
 async def topics_of(request: Request) -> Response:
     """Say what topics texts belong to."""
     body = await _read(request, TopicsBody)
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     texts = _texts(request, body.texts, "texts")
 
     def answer() -> Json:
@@ -162,22 +148,22 @@ async def topics_of(request: Request) -> Response:
         rows = zip(labels, likely, strict=True)
         return Json({"texts": [{"topic": label if label >= 0 else None, "likely": row} for label, row in rows]})
 
-    return await _compute(worker, answer)
+    return await _compute(request, answer)
 
 
 @router.get("/health", response_model=bodies.HealthAnswer)
 async def health(request: Request) -> Response:
     """Tell that the worker is alive."""
-    return Json({"status": "alive", "model": _worker(request)[0].settings.name})
+    return Json({"status": "alive", "model": request.app.state.settings.name})
 
 
 @router.get("/ready", response_model=bodies.ReadyAnswer)
 async def ready(request: Request) -> Response:
     """Tell that the worker computes, and with what."""
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     return Json({
         "status": "ready",
-        "model": worker.settings.name,
+        "model": request.app.state.settings.name,
         "dim": engine.encoder.dim,
         "documents": None if engine.index is None else len(engine.index),
         "topics": None if engine.topics is None else len(engine.topics.weights_),
@@ -187,7 +173,7 @@ async def ready(request: Request) -> Response:
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
     """Return the numbers of all workers, for Prometheus."""
-    page = _worker(request)[0].metrics.page()
+    page = request.app.state.metrics.page()
     return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -195,7 +181,7 @@ async def metrics(request: Request) -> Response:
 async def embeddings(request: Request) -> Response:
     """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words, as blanks separate them."""
     body = await _read(request, EmbeddingsBody)
-    worker, engine = _worker(request)
+    engine: Engine = request.app.state.reloading.engine
     texts, dim = _texts(request, _no_tokens(body.input), "input"), engine.encoder.dim
     if body.dimensions not in (None, dim):
         raise ProblemError(422, f"the model has {dim} dimensions, and cannot give {body.dimensions}.", "dimensions")
@@ -208,17 +194,17 @@ async def embeddings(request: Request) -> Response:
         return Json({
             "object": "list",
             "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
-            "model": worker.settings.name,
+            "model": request.app.state.settings.name,
             "usage": {"prompt_tokens": words, "total_tokens": words},
         })  # fmt: skip
 
-    return await _compute(worker, answer, texts)
+    return await _compute(request, answer, texts)
 
 
 @router.get("/v1/models", response_model=bodies.ModelsAnswer)
 async def models(request: Request) -> Response:
     """List the model of this server."""
-    name = _worker(request)[0].settings.name
+    name = request.app.state.settings.name
     return Json({"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "parasphere"}]})
 
 
@@ -239,25 +225,19 @@ async def _read(request: Request, kind: type[Kind]) -> Kind:
         raise of_validation(error) from None
 
 
-def _worker(request: Request) -> tuple[Worker, Engine]:
-    """Return what serves a request: the worker, and its engine of this moment."""
-    worker: Worker = request.app.state.worker
-    return worker, worker.held.engine
-
-
-async def _compute(worker: Worker, answer: Callable[[], Response], short: list[str] | None = None) -> Response:
+async def _compute(request: Request, answer: Callable[[], Response], short: list[str] | None = None) -> Response:
     """Return an answer that is computed in a thread, or at once if only the vectors of a few short texts are needed."""
     try:
         if short is not None and sum(map(len, short)) <= _SHORT:
             return answer()
-        return await asyncio.get_running_loop().run_in_executor(worker.threads, answer)
+        return await asyncio.get_running_loop().run_in_executor(request.app.state.threads, answer)
     except ParasphereError as error:
         raise ProblemError(422, str(error)) from None
 
 
 def _texts(request: Request, texts: str | list[str], param: str) -> list[str]:
     """Return a field of texts as a list, if it is within the limits; count them for log and metrics."""
-    texts, settings = [texts] if isinstance(texts, str) else texts, _worker(request)[0].settings
+    texts, settings = [texts] if isinstance(texts, str) else texts, request.app.state.settings
     request.scope["texts"] += len(texts)
     if len(texts) > settings.max_texts:
         raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {settings.max_texts:,} are taken.", param)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
@@ -33,10 +34,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _timer: asyncio.TimerHandle | None = None
     _unread = 0  # bytes since the last that were part of a body
-    _size = 0  # of the headers and trailers that were read
+    _too_long = False
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Wait for the first request."""
         super().connection_made(transport)
         self._wait(True)
 
@@ -46,36 +47,29 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has come; a header is counted before its end has come, as the parser holds it."""
+        """Parse what has come; headers and trailers are counted before their end, as the parser holds them."""
         self._unread += len(data)
         super().data_received(data)
         if self._unread > MAX_HEADER_BYTES and not self.transport.is_closing():
-            self._size = self._unread
+            self._too_long = True
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the headers of a request."""
+        """Wait for the headers of a request."""
         super().on_message_begin()
-        self._size = 0
         self._wait(True)
 
-    def on_url(self, url: bytes) -> None:
-        """Take a part of the first line."""
-        self._count(url)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or a trailer."""
-        self._count(name + value)
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
-        """Wait no longer."""
+        """Wait no longer; refuse headers that came at once and are too long."""
         self._wait(False)
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        self._too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
+        if self._too_long:
+            raise ValueError("too many headers")  # which the parser passes on as one of its own errors
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body, which the application bounds."""
+        """Count anew; the application bounds bodies."""
         self._unread = 0
         super().on_body(body)
 
@@ -85,9 +79,9 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
-        """Answer what is no HTTP, or has too many headers, and close the connection."""
+        """Answer what is not HTTP, or has too many headers, and close the connection."""
         status, message = 400, "this is not a valid HTTP request."
-        if self._size > MAX_HEADER_BYTES or len(self.headers or ()) >= MAX_HEADERS:
+        if self._too_long:
             status = 431
             message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are taken."
         body = content(status, message)
@@ -95,13 +89,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[status] + b"\r\n" + head + body)
         self.transport.close()
 
-    def _count(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size > MAX_HEADER_BYTES or len(self.headers) >= MAX_HEADERS:
-            raise ValueError("too many headers")  # which the parser passes on as one of its own errors
-
     def _wait(self, begins: bool) -> None:
-        """Close the connection if headers do not come in time."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close) if begins else None
@@ -111,9 +99,11 @@ class Workers(Multiprocess):
     """Keeps as many workers as were asked for."""
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that have ended; one that ends while it is asked whether it lives is not waited for."""
+        """Replace workers that have ended."""
         for process in self.processes:
-            process.child_conn.close()  # the worker has its own; what is read from the other end then ends with it
+            process.child_conn.close()  # the worker's end: if it dies while it is asked, nobody waits for its answer
+            if not process.process.is_alive():
+                mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
         super().keep_subprocess_alive()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from serving import Saved, answer_on
 
-N = 10_000
+N = 3_000
 PATHS = [
     "/embed",
     "/similar",
