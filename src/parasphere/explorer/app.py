@@ -1,5 +1,6 @@
 """The web application behind the page: its files, the arrays of points, and the answers as JSON."""
 
+import csv
 import io
 import json
 from collections.abc import Callable
@@ -8,7 +9,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import ParasphereError, import_extra
@@ -148,9 +148,18 @@ def _rows(body: bytes) -> Any:
 
 
 def _written(table: Any, format: str) -> bytes:
-    file = io.BytesIO()
     if format == "csv":
-        pyarrow.csv.write_csv(table, file)
-    else:
-        pyarrow.parquet.write_table(table, file)
+        columns = table.to_pydict()
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow(columns)
+        rows.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
+        return text.getvalue().encode()
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(table, file)
     return file.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

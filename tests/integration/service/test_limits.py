@@ -141,9 +141,8 @@ def test_trailers_and_the_first_line_are_bounded_as_headers_are(small: httpx.Cli
     head = b"POST /embed HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
     with socket.create_connection((small.base_url.host, small.base_url.port), timeout=30) as connection:
         connection.sendall(head)
-        with pytest.raises(ConnectionError):  # closed, and not only when the deadline of the request has passed
-            for _ in range(1000):
-                connection.sendall(b"X-Trailer: " + b"x" * 10_000 + b"\r\n")
+        with pytest.raises(ConnectionError):  # closed, long before the deadline of the request
+            connection.sendall((b"X-Trailer: " + b"x" * 10_000 + b"\r\n") * 2000)
 
 
 @pytest.mark.parametrize(
