@@ -19,7 +19,7 @@ import uvicorn
 
 from parasphere import SphericalParagraphModel, datasets
 from parasphere.service.app import create_app
-from parasphere.service.server import Impatient, bind
+from parasphere.service.server import BoundedProtocol, bind
 from parasphere.service.settings import Settings
 from parasphere.topics import SphericalTopics
 
@@ -55,7 +55,8 @@ def saved(folder: Path) -> Saved:
 def serving(settings: Settings) -> Iterator[httpx.Client]:
     """Serve in a thread of this process; yields a client."""
     listening = bind(settings)
-    config = uvicorn.Config(create_app(settings), http=Impatient, lifespan="on", log_config=None, access_log=False)
+    app = create_app(settings)
+    config = uvicorn.Config(app, http=BoundedProtocol, lifespan="on", log_config=None, access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()

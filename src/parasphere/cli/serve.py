@@ -91,7 +91,7 @@ def serve(
     """
     from ..errors import ParasphereError, import_extra
 
-    for module in ("fastapi", "httptools", "orjson", "prometheus_client", "pybase64", "uvicorn"):
+    for module in ("fastapi", "httptools", "orjson", "fastapi_offline", "prometheus_client", "uvicorn"):
         import_extra(module, "serve", "the service")
     from ..service.server import serve as run
     from ..service.settings import Settings, read_key

@@ -151,9 +151,14 @@ def _written(columns: dict[str, list[Any]], format: str) -> bytes:
         text = io.StringIO(newline="")
         rows = csv.writer(text)
         rows.writerow(columns)
-        rows.writerows(zip(*columns.values(), strict=True))
+        rows.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
         return text.getvalue().encode()
     parquet = import_extra("pyarrow.parquet", "arrow", "Exporting Parquet")
     file = io.BytesIO()
     parquet.write_table(import_extra("pyarrow", "arrow", "Exporting Parquet").table(columns), file)
     return file.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

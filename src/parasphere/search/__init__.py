@@ -1,7 +1,7 @@
 """Searching documents: the index, BM25, its fusion with the cosines of vectors, and near-duplicates."""
 
 from .bm25 import BM25
-from .columns import Column
+from .columns import OPERATORS, Column
 from .fusion import Fusion
 from .ids import Ids
 from .index import Index, Update
@@ -9,6 +9,6 @@ from .matches import Matches
 from .near_duplicates import THRESHOLD, Duplicate, Duplicates, Keep, duplicates
 
 __all__ = [
-    "BM25", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches", "Update",
+    "BM25", "OPERATORS", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches", "Update",
     "duplicates",
 ]  # fmt: skip

@@ -1,76 +1,54 @@
-"""The application: endpoints behind the gate, with the model that they need."""
+"""The application of a worker: FastAPI with the endpoints, the middleware, and the model that they need."""
 
+import asyncio
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Security
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.routing import Route
 
 from .. import __version__
 from ..errors import CoverageWarning
-from . import openai, routes
-from .call import Worker
-from .engine import Engine
-from .gate import Gate
+from .engine import Reloading
 from .metrics import Metrics
-from .problems import ProblemError, answer
+from .middleware import ServiceMiddleware
+from .problems import on_problem
+from .routes import router
 from .settings import Settings
-from .work import Work
 
 _ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
+_THREADS = 4  # requests that are computed side by side
 
 
-def create_app(settings: Settings) -> Gate:
+def create_app(settings: Settings) -> FastAPI:
     """Return the ASGI application of a worker; the model is loaded when it starts."""
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         warnings.simplefilter("ignore", CoverageWarning)  # few known words are for the client to look after
-        engine = Engine.load(settings)
-        engine.warm()
-        with Work() as work:
-            app.state.worker = Worker(settings, engine, work, metrics)
+        app.state.reloading = Reloading(settings)
+        with ThreadPoolExecutor(_THREADS) as app.state.threads:
+            watching = asyncio.create_task(app.state.reloading.watch())
             yield
+            watching.cancel()
 
-    app = _make()(title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan)
-    # The gate asks for the key; this only tells the OpenAPI pages of it, which then have a field for it.
-    told = [] if settings.api_key is None else [Security(HTTPBearer(auto_error=False))]
-    for router in (routes.router, openai.router):
-        app.include_router(router, dependencies=told)
-    app.add_exception_handler(ProblemError, _problem)
-    app.add_exception_handler(HTTPException, _refused)
-    served = [route for router in (routes.router, openai.router) for route in router.routes]
-    return Gate(app, [route for route in served if isinstance(route, APIRoute)], settings, metrics)
-
-
-def _make() -> Callable[..., FastAPI]:
-    """Return what makes the application: with OpenAPI pages that load nothing from elsewhere, if they are installed."""
-    try:
-        from fastapi_offline import FastAPIOffline
-    except ImportError:
-        return lambda **options: FastAPI(docs_url=None, redoc_url=None, **options)
-    made: Callable[..., FastAPI] = FastAPIOffline
-    return made
-
-
-async def _problem(_request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, ProblemError)
-    return answer(problem)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    """Answer what FastAPI refuses: unknown paths and methods."""
-    assert isinstance(error, HTTPException)
-    messages = {
-        404: f"there is nothing at {request.url.path[:200]!r}; /openapi.json lists what there is.",
-        405: f"{request.url.path[:200]!r} does not take {request.method[:20]!r}; /openapi.json lists what it takes.",
-    }
-    return answer(
-        ProblemError(error.status_code, messages.get(error.status_code, str(error.detail)), headers=error.headers)
-    )
+    about = {"title": "parasphere", "version": __version__, "description": _ABOUT}
+    described = [route for route in router.routes if isinstance(route, APIRoute)]
+    # Endpoints take requests and return responses, and so are called by Starlette's routes, in half of FastAPI's time.
+    called = [Route(route.path, route.endpoint, methods=list(route.methods or ())) for route in described]
+    app: FastAPI = FastAPIOffline(**about, lifespan=lifespan, routes=[*called, *described])
+    app.state.settings, app.state.metrics = settings, metrics
+    app.add_exception_handler(HTTPException, on_problem)
+    paths = {route.path for route in described}
+    app.add_middleware(ServiceMiddleware, settings=settings, metrics=metrics, paths=paths)
+    if settings.api_key is not None:  # the OpenAPI pages then have a field for it
+        schema = app.openapi()
+        schema["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"HTTPBearer": []}]
+    return app

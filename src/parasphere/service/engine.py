@@ -1,157 +1,97 @@
-"""What a worker computes: vectors, similar texts, explanations and topics, with a model, an index and topics."""
+"""What a worker computes with: a model, an index and topics, loaded anew when their folders are replaced."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+import asyncio
+import contextlib
+import signal
+from dataclasses import dataclass
 
 from ..errors import ParasphereError, StoreError
-from ..model import Encoder, Match
+from ..model import Encoder
 from ..search import Index
-from ..storage import is_saved
+from ..storage import MANIFEST, is_saved
 from ..topics import SphericalTopics
+from .logs import LOGGER
 from .settings import Settings
 
-Rows = NDArray[np.float32]
-_SHORT = 16_384  # characters whose vectors take less than a millisecond
+INTERVAL = 1.0  # seconds between looks at the folders
 _EXAMPLES = ["a boat on the lake", "the road to the hills"]
-
-
-class AbsentError(ParasphereError):
-    """Something that this server was started without."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """The encoder of a server, and its index and topics if it has any.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    index : Index, default=None
-    topics : SphericalTopics, default=None
-    """
+    """The encoder of a server, and its index and topics if it has any."""
 
     encoder: Encoder
     index: Index | None = None
     topics: SphericalTopics | None = None
-    dim: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", self.encoder.dim)
 
     @classmethod
     def load(cls, settings: Settings) -> "Engine":
         """Map everything that a server needs into memory."""
+        vectors = settings.vectors
+        try:
+            encoder = Encoder.load(settings.model, vectors=vectors)
+        except StoreError as error:
+            hint = " Give the model, and the index by --index." if is_saved(settings.model, "index") else ""
+            raise StoreError(f"{error}{hint}") from error
         return cls(
-            _encoder(settings),
-            None if settings.index is None else Index.load(settings.index, vectors=settings.vectors),
-            None if settings.topics is None else SphericalTopics.load(settings.topics, vectors=settings.vectors),
+            encoder,
+            None if settings.index is None else Index.load(settings.index, vectors=vectors),
+            None if settings.topics is None else SphericalTopics.load(settings.topics, vectors=vectors),
         )
 
-    def is_short(self, texts: list[str]) -> bool:
-        """Tell whether the vectors of some texts take less than a millisecond."""
-        return sum(map(len, texts)) <= _SHORT
+    def warm(self) -> "Engine":
+        """Compute everything once, so that no client waits for what is built on first use; return the engine."""
+        with contextlib.suppress(ParasphereError):  # none of the words of the examples is known here
+            self.encoder.transform(_EXAMPLES)
+            if self.index is not None:
+                self.index.search(_EXAMPLES, 1)
+            if self.topics is not None:
+                self.topics.predict(_EXAMPLES)
+        return self
 
-    def vectors(self, texts: list[str]) -> Rows:
-        """Return the vector of each text, (n, dim)."""
-        return np.ascontiguousarray(self.encoder.transform(texts), np.float32)
 
-    def directions(self, texts: list[str]) -> Rows:
-        """Return the posterior direction of each text, (n, dim)."""
-        return np.ascontiguousarray(self.encoder.transform(texts, space="direction"), np.float32)
+class Reloading:
+    """Holds the engine of a worker, and replaces it when one of its folders has been replaced.
 
-    def certainty(self, texts: list[str]) -> NDArray[np.float64]:
-        """Return how much is known of each text, (n, 3): information in nats, concentration, known words."""
-        posterior = self.encoder.posterior(texts)
-        return np.column_stack([posterior.information, posterior.concentration, posterior.length])
+    A request that has begun keeps the engine that it began with; a folder that cannot be loaded changes nothing.
+    """
 
-    def search(self, queries: list[str], k: int, weight: float | None) -> list[list[Match]]:
-        """Return the best documents of the index for each query."""
-        if self.index is None:
-            raise AbsentError("this server has no index: start it with --index, or send the texts to rank as 'among'.")
-        return self.index.search(queries, k, weight=weight)
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._state = self._look()  # before loading: what is replaced meanwhile is loaded again
+        self._asked = asyncio.Event()
+        self._failure = ""
+        self.engine = Engine.load(settings).warm()
 
-    def similar(self, queries: list[str], among: list[str], k: int) -> list[list[Match]]:
-        """Return the most similar of some texts for each query."""
-        found: list[list[Match]] = self.encoder.similar(queries, among, k)
-        return found
-
-    def explain(self, text: str) -> dict[str, Any]:
-        """Return the share of each word in the direction of a text."""
-        found = self.encoder.explain(text)
-        return {
-            "words": [{"word": word, "share": share} for word, share in found.words],
-            "prior": found.prior,
-            "unknown": found.unknown,
-            "concentration": found.concentration,
-        }
-
-    def explain_match(self, text: str, other: str) -> dict[str, Any]:
-        """Return the part of each word in the similarity of two texts."""
-        found = self.encoder.explain_match(text, other)
-        return {
-            "similarity": found.similarity,
-            "words": [{"word": word, "share": share} for word, share in found.words_a],
-            "other_words": [{"word": word, "share": share} for word, share in found.words_b],
-            "common": found.common_a,
-            "other_common": found.common_b,
-        }
-
-    def known_topics(self) -> list[dict[str, Any]]:
-        """Return the topics: their sizes, words, and typical texts."""
-        topics = self._topics()
-        sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
-        return [
-            {"topic": topic, "size": size, "words": words, "texts": texts}
-            for topic, (size, words, texts) in enumerate(
-                zip(sizes, topics.topic_words(), topics.typical_, strict=True)
-            )
-        ]  # fmt: skip
-
-    def topics_of(self, texts: list[str], k: int) -> list[dict[str, Any]]:
-        """Return the topic of each text, and its ``k`` most likely ones with their probabilities."""
-        topics = self._topics()
-        shares, labels = topics.transform(texts), topics.predict(texts).tolist()
-        names = [", ".join(words) for words in topics.topic_words(3)]
-        best = np.argsort(-shares, axis=1, kind="stable")[:, :k]
-        return [
-            {
-                "topic": label if label >= 0 else None,
-                "likely": [{"topic": int(t), "name": names[t], "probability": float(row[t])} for t in order],
-            }
-            for label, row, order in zip(labels, shares, best, strict=True)
-        ]
-
-    def warm(self) -> None:
-        """Compute everything once, so that no client waits for what is built on first use."""
-        self.vectors(_EXAMPLES)
-        calls: list[Callable[[], object]] = [
-            lambda: self.directions(_EXAMPLES), lambda: self.certainty(_EXAMPLES),
-            lambda: self.similar(_EXAMPLES[:1], _EXAMPLES, 1), lambda: self.explain(_EXAMPLES[0]),
-            lambda: self.explain_match(_EXAMPLES[0], _EXAMPLES[1]),
-        ]  # fmt: skip
-        if self.index is not None:
-            calls.append(lambda: self.search(_EXAMPLES, 1, None))
-        if self.topics is not None:
-            calls += [self.known_topics, lambda: self.topics_of(_EXAMPLES, 1)]
-        for call in calls:
-            try:
-                call()
-            except ParasphereError:  # none of the words of the examples is known here
+    async def watch(self) -> None:
+        """Look at the folders every second; SIGHUP loads them though they look as before."""
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # Windows; not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked.set)
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), INTERVAL)
+            state = self._look()
+            if state == self._state and not self._asked.is_set():
                 continue
+            self._asked.clear()
+            try:
+                self.engine = await asyncio.to_thread(lambda: Engine.load(self._settings).warm())
+            except Exception as error:  # tried again, as a folder that is copied is complete only at the end
+                if str(error) != self._failure:
+                    LOGGER.error("reload", exc_info=error)
+                self._failure = str(error)
+            else:
+                self._state, self._failure = state, ""
+                LOGGER.info("reloaded")
 
-    def _topics(self) -> SphericalTopics:
-        if self.topics is None:
-            raise AbsentError("this server has no topics: start it with --topics.")
-        return self.topics
-
-
-def _encoder(settings: Settings) -> Encoder:
-    try:
-        return Encoder.load(settings.model, vectors=settings.vectors)
-    except StoreError as error:
-        hint = " Give the model, and the index by --index." if is_saved(settings.model, "index") else ""
-        raise StoreError(f"{error}{hint}") from error
+    def _look(self) -> list[tuple[int, int, int] | None]:
+        """Return what tells the manifest of each folder from another one."""
+        found: list[tuple[int, int, int] | None] = []
+        for folder in filter(None, (self._settings.model, self._settings.index, self._settings.topics)):
+            try:
+                state = (folder / MANIFEST).stat()
+                found.append((state.st_ino, state.st_mtime_ns, state.st_size))
+            except OSError:
+                found.append(None)
+        return found

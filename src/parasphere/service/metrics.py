@@ -4,14 +4,11 @@ With several workers the numbers of each lie in files of a common folder, which 
 PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that answers ``/metrics`` adds them up.
 """
 
-import contextlib
 import os
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -22,53 +19,23 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        given: dict[str, Any] = {"registry": self.registry, "namespace": "parasphere"}
-        self.seconds = Histogram(
-            "request_seconds",
-            "Seconds from the headers of a request to its answer.",
-            ["path"],
-            buckets=_BUCKETS,
-            **given,
-        )
-        self.requests = Counter("requests", "Requests that were answered.", ["path", "status"], **given)
-        self.texts = Counter("texts", "Texts that were computed.", ["path"], **given)
-        self.waiting = Gauge(
-            "requests_waiting", "Requests that are being served.", multiprocess_mode="livesum", **given
-        )  # fmt: skip
-
-    @cache  # noqa: B019  (lives as long as its worker, and paths are few)
-    def _of_path(self, path: str) -> tuple[Histogram, Counter]:
-        return self.seconds.labels(path), self.texts.labels(path)
-
-    @cache  # noqa: B019
-    def _of_status(self, path: str, status: int) -> Counter:
-        return self.requests.labels(path, status)
+        to: dict[str, Any] = {"registry": self.registry, "namespace": "parasphere"}
+        self.seconds = Histogram("request_seconds", "Seconds per request.", ["path"], buckets=_BUCKETS, **to)
+        self.requests = Counter("requests", "Requests that were answered.", ["path", "status"], **to)
+        self.texts = Counter("texts", "Texts that were computed.", ["path"], **to)
+        self.waiting = Gauge("requests_waiting", "Requests that are being served.", multiprocess_mode="livesum", **to)
 
     def count(self, path: str, status: int, seconds: float, n_texts: int) -> None:
         """Count a request that was answered."""
-        times, texts = self._of_path(path)
-        times.observe(seconds)
-        self._of_status(path, status).inc()
-        if n_texts:
-            texts.inc(n_texts)
+        self.seconds.labels(path).observe(seconds)
+        self.requests.labels(path, status).inc()
+        self.texts.labels(path).inc(n_texts)
 
     def page(self) -> bytes:
         """Return the numbers of all workers, in the format of Prometheus."""
         folder = os.environ.get(FOLDER)
         if not folder:
             return generate_latest(self.registry)
-        _forget_dead(Path(folder))
         together = CollectorRegistry()
         MultiProcessCollector(together, folder)  # type: ignore[no-untyped-call]
         return generate_latest(together)
-
-
-def _forget_dead(folder: Path) -> None:
-    """Remove the files of dead workers that say how many requests wait; what they counted stays."""
-    for path in folder.glob("gauge_live*_*.db"):
-        pid = int(path.stem.rsplit("_", 1)[1])
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            with contextlib.suppress(FileNotFoundError):  # another worker was faster
-                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]

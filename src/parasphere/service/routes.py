@@ -1,144 +1,287 @@
-"""The endpoints of the service's own interface."""
+"""The endpoints: the service's own interface, and that of OpenAI's clients."""
 
-from typing import Any
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-from fastapi import APIRouter
+import numpy as np
+import orjson
+from fastapi import APIRouter, Request
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from ..errors import ParasphereError
+from ..search import OPERATORS
 from . import bodies
-from .bodies import PROBLEMS, described, read, texts_of
-from .call import Call, Json
-from .engine import AbsentError
-from .problems import ProblemError
+from .bodies import PROBLEMS, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, TopicsBody, takes
+from .engine import Engine
+from .problems import ProblemError, of_validation
+
+Kind = TypeVar("Kind", bound=BaseModel)
+MAX_ANSWER = 32 << 20  # bytes of the matches of all queries of a request
+_MAX_MATCHES = 20_000  # of all queries of a request
+_MAX_FIELDS = 100  # of a body: each unknown one would be complained of
+_SHORT = 16_384  # characters whose vectors take less than a millisecond, about as long as handing them to a thread
+_NO_INDEX = "this server has no index: start it with --index, or send the texts to rank as 'among'."
+
+
+class Json(Response):
+    """An answer in JSON; arrays are lists of numbers."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Return the body of the answer."""
+        return content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+
 
 router = APIRouter()
-_TOGETHER = 64  # queries of one request that are searched for at a time, so that others get their turn
-_MOST_MATCHES = 20_000  # of all queries of a request
 
 
-@router.post("/embed", response_model=bodies.EmbedAnswer, responses=PROBLEMS, openapi_extra=described(bodies.EmbedBody))
-async def embed(call: Call) -> Response:
-    """Turn texts into unit vectors, and say how much each text says."""
-    worker = call.worker
-    body = read(call, bodies.EmbedBody)
-    texts = texts_of(call, body.texts, worker.settings, "texts")
-    engine = worker.engine
-    vectors = await compute(call, engine.directions if body.space == "direction" else engine.vectors, texts)
-    content = {"model": worker.settings.name, "dim": engine.dim, "vectors": vectors}
-    if body.certainty:
-        rows = await compute(call, engine.certainty, texts)
-        names = list(bodies.Certainty.model_fields)
-        content["certainty"] = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
-    return Json(content)
+@router.post("/embed", response_model=bodies.EmbedAnswer, **takes(EmbedBody))
+async def embed(request: Request) -> Response:
+    """Turn texts into unit vectors (0 for a text without words that count), and say how much each text says."""
+    body = await _read(request, EmbedBody)
+    engine: Engine = request.app.state.reloading.engine
+    texts = _texts(request, body.texts, "texts")
+
+    def answer() -> Json:
+        vectors = _vectors(engine, texts, "direction" if body.space == "direction" else None)
+        content = {"model": request.app.state.settings.name, "dim": engine.encoder.dim, "vectors": vectors}
+        if body.certainty:
+            found = engine.encoder.posterior(texts)
+            names = ("information", "concentration", "known_words")
+            rows = np.column_stack([found.information, found.concentration, found.length]).tolist()
+            content["certainty"] = [dict(zip(names, row, strict=True)) for row in rows]
+        return Json(content)
+
+    return await _compute(request, answer, texts)
 
 
-@router.post(
-    "/similar", response_model=bodies.SimilarAnswer, responses=PROBLEMS, openapi_extra=described(bodies.SimilarBody)
-)
-async def similar(call: Call) -> Response:
+@router.post("/similar", response_model=bodies.SimilarAnswer, **takes(SimilarBody))
+async def similar(request: Request) -> Response:
     """Find the texts that answer queries best, in the index of the server or among given texts."""
-    worker = call.worker
-    body = read(call, bodies.SimilarBody)
-    queries = texts_of(call, body.queries, worker.settings, "queries")
-    if len(queries) * body.k > _MOST_MATCHES:
-        raise ProblemError(
-            413, f"{len(queries):,} queries with k = {body.k:,} have more than {_MOST_MATCHES:,} matches.", "k"
-        )
-    k, weight, engine = body.k, body.weight, worker.engine
-    among = None if body.among is None else texts_of(call, body.among, worker.settings, "among")
-    matches: list[Any] = []
-    for begin in range(0, len(queries), _TOGETHER):
-        some = queries[begin : begin + _TOGETHER]
-        if among is None:
-            matches += await compute(call, lambda items: engine.search(items, k, weight), some, "search", k, weight)
-        else:
-            matches += await compute(call, lambda items: engine.similar(items, among, k), some, None)
-    return Json({"matches": [[match._asdict() for match in found] for found in matches]})
+    body = await _read(request, SimilarBody)
+    engine: Engine = request.app.state.reloading.engine
+    queries, k = _texts(request, body.queries, "queries"), body.k
+    among = None if body.among is None else _texts(request, body.among, "among")
+    where = None if body.where is None else {name: _condition(given) for name, given in body.where.items()}
+    if among is not None and where is not None:
+        raise ProblemError(400, "texts that are sent as 'among' have no columns: omit 'where'.", "where")
+    if len(queries) * k > _MAX_MATCHES:
+        message = f"{len(queries):,} queries with k = {k:,} have more than {_MAX_MATCHES:,} matches."
+        raise ProblemError(413, message, "k")
+
+    def rows() -> Iterator[Any]:
+        """Yield the matches of each query: not all of them at once, as their texts may be long."""
+        if among is not None:
+            yield from engine.encoder.similar(queries, among, k)
+            return
+        if engine.index is None:
+            raise ProblemError(404, _NO_INDEX)
+        step = max(1, 1000 // k)
+        for begin in range(0, len(queries), step):
+            yield from engine.index.search(queries[begin : begin + step], k, where=where, weight=body.weight)
+
+    def answer() -> Json:
+        parts, size = [], 0
+        for row in rows():
+            parts.append(orjson.dumps([match._asdict() for match in row]))
+            size += len(parts[-1])
+            if size > MAX_ANSWER:
+                message = f"the matches are longer than {MAX_ANSWER:,} bytes; send fewer queries, or a smaller k."
+                raise ProblemError(413, message, "k")
+        return Json(b'{"matches":[' + b",".join(parts) + b"]}")
+
+    return await _compute(request, answer)
 
 
-@router.post(
-    "/explain", response_model=bodies.ExplainAnswer, responses=PROBLEMS, openapi_extra=described(bodies.ExplainBody)
-)
-async def explain(call: Call) -> Response:
+@router.post("/explain", response_model=bodies.ExplainAnswer, **takes(ExplainBody))
+async def explain(request: Request) -> Response:
     """Say how much each word counts: in a text, or in the similarity of two texts."""
-    worker = call.worker
-    body = read(call, bodies.ExplainBody)
-    pair = [body.text] if body.other is None else [body.text, body.other]
-    texts_of(call, pair, worker.settings, "text")
-    engine = worker.engine
-    explainer = engine.explain if body.other is None else engine.explain_match
-    found = await compute(call, lambda items: [explainer(*texts) for texts in items], [pair], None)
-    return Json(found[0])
+    body = await _read(request, ExplainBody)
+    engine: Engine = request.app.state.reloading.engine
+    text, other = body.text, body.other
+    _texts(request, [text] if other is None else [text, other], "text")
+
+    def answer() -> Json:
+        if other is None:
+            one = engine.encoder.explain(text)
+            shares = {"prior": one.prior, "unknown": one.unknown, "concentration": one.concentration}
+            return Json({"words": _shares(one.words), **shares})
+        both = engine.encoder.explain_match(text, other)
+        common = {"similarity": both.similarity, "common": both.common_a, "other_common": both.common_b}
+        return Json({"words": _shares(both.words_a), "other_words": _shares(both.words_b), **common})
+
+    return await _compute(request, answer)
 
 
-@router.get("/topics", response_model=bodies.TopicsAnswer, responses={404: PROBLEMS[404]})
-async def topics(call: Call) -> Response:
+@router.get("/topics", response_model=bodies.TopicsAnswer, responses=PROBLEMS)
+async def topics(request: Request) -> Response:
     """List the topics of the corpus, in their own words."""
-    worker = call.worker
-    found = await compute(call, lambda _: [worker.engine.known_topics()], [None], None)
-    return Json({"topics": found[0]})
+    engine: Engine = request.app.state.reloading.engine
+
+    def answer() -> Json:
+        topics = _topics(engine)
+        sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
+        found = enumerate(zip(sizes, topics.topic_words(), topics.typical_, strict=True))
+        rows = [{"topic": t, "size": size, "words": words, "texts": texts} for t, (size, words, texts) in found]
+        return Json({"topics": rows})
+
+    return await _compute(request, answer)
 
 
-@router.post(
-    "/topics", response_model=bodies.TextTopicsAnswer, responses=PROBLEMS, openapi_extra=described(bodies.TopicsBody)
-)
-async def topics_of(call: Call) -> Response:
+@router.post("/topics", response_model=bodies.TextTopicsAnswer, **takes(TopicsBody))
+async def topics_of(request: Request) -> Response:
     """Say what topics texts belong to."""
-    worker = call.worker
-    body = read(call, bodies.TopicsBody)
-    texts, k = texts_of(call, body.texts, worker.settings, "texts"), body.k
-    found = await compute(call, lambda items: worker.engine.topics_of(items, k), texts, "topics", k)
-    return Json({"texts": found})
+    body = await _read(request, TopicsBody)
+    engine: Engine = request.app.state.reloading.engine
+    texts = _texts(request, body.texts, "texts")
+
+    def answer() -> Json:
+        topics = _topics(engine)
+        shares, labels = topics.transform(texts), topics.predict(texts).tolist()
+        names = [", ".join(words) for words in topics.topic_words(3)]
+        best = np.argsort(-shares, axis=1, kind="stable")[:, : body.k].tolist()
+        likely = [
+            [{"topic": t, "name": names[t], "probability": float(row[t])} for t in order]
+            for row, order in zip(shares, best, strict=True)
+        ]
+        rows = zip(labels, likely, strict=True)
+        return Json({"texts": [{"topic": label if label >= 0 else None, "likely": row} for label, row in rows]})
+
+    return await _compute(request, answer)
 
 
-@router.get("/health", response_model=bodies.StateAnswer)
-async def health(call: Call) -> Response:
+@router.get("/health", response_model=bodies.HealthAnswer)
+async def health(request: Request) -> Response:
     """Tell that the worker is alive."""
-    return Json({"status": "alive", "model": call.worker.settings.name})
+    return Json({"status": "alive", "model": request.app.state.settings.name})
 
 
-@router.get("/ready", response_model=bodies.StateAnswer, responses={503: PROBLEMS[503]})
-async def ready(call: Call) -> Response:
-    """Tell whether the worker can compute."""
-    worker = call.worker
-    if not worker.work.alive:
-        raise ProblemError(503, "the worker does not compute any more.")
-    engine = worker.engine
+@router.get("/ready", response_model=bodies.ReadyAnswer)
+async def ready(request: Request) -> Response:
+    """Tell that the worker computes, and with what."""
+    engine: Engine = request.app.state.reloading.engine
     return Json({
         "status": "ready",
-        "model": worker.settings.name,
-        "dim": engine.dim,
+        "model": request.app.state.settings.name,
+        "dim": engine.encoder.dim,
         "documents": None if engine.index is None else len(engine.index),
         "topics": None if engine.topics is None else len(engine.topics.weights_),
     })  # fmt: skip
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics(call: Call) -> Response:
+async def metrics(request: Request) -> Response:
     """Return the numbers of all workers, for Prometheus."""
-    return Response(call.worker.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    page = request.app.state.metrics.page()
+    return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def compute(call: Call, function: Any, items: list[Any], *key: Any) -> Any:
-    """Return the results of a function of items.
+@router.post("/v1/embeddings", response_model=bodies.EmbeddingsAnswer, **takes(EmbeddingsBody))
+async def embeddings(request: Request) -> Response:
+    """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words, as blanks separate them."""
+    body = await _read(request, EmbeddingsBody)
+    engine: Engine = request.app.state.reloading.engine
+    texts, dim = _texts(request, _no_tokens(body.input), "input"), engine.encoder.dim
+    if body.dimensions not in (None, dim):
+        raise ProblemError(422, f"the model has {dim} dimensions, and cannot give {body.dimensions}.", "dimensions")
 
-    Parameters
-    ----------
-    call : Call
-        The request that asks for it.
-    function : callable
-        From a list of items to as many results.
-    items : list
-    *key
-        What the result depends on beside the items: requests of one key are computed together. The function itself if
-        nothing is given, and None for a request that is computed alone.
-    """
-    worker = call.worker
-    joined = (key or (function,)) if key != (None,) else None
+    def answer() -> Json:
+        rows: Any = _vectors(engine, texts)
+        if body.encoding_format == "base64":
+            rows = [b64encode(row).decode() for row in rows.astype("<f4", copy=False)]
+        words = sum(len(text.split()) for text in texts)
+        return Json({
+            "object": "list",
+            "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
+            "model": request.app.state.settings.name,
+            "usage": {"prompt_tokens": words, "total_tokens": words},
+        })  # fmt: skip
+
+    return await _compute(request, answer, texts)
+
+
+@router.get("/v1/models", response_model=bodies.ModelsAnswer)
+async def models(request: Request) -> Response:
+    """List the model of this server."""
+    name = request.app.state.settings.name
+    return Json({"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "parasphere"}]})
+
+
+async def _read(request: Request, kind: type[Kind]) -> Kind:
+    """Return the checked body of a request."""
+    media = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if media != "application/json":
+        raise ProblemError(415, f"send JSON with 'Content-Type: application/json', not {media[:80]!r}.")
     try:
-        return await worker.work.do(function, items, key=joined, short=not key and worker.engine.is_short(items))
-    except AbsentError as error:
-        raise ProblemError(404, str(error)) from None
+        content = orjson.loads(await request.body())
+    except orjson.JSONDecodeError as error:
+        raise ProblemError(400, f"the body must be JSON in UTF-8: {error}.") from None
+    if isinstance(content, dict) and len(content) > _MAX_FIELDS:
+        raise ProblemError(422, f"the body has {len(content):,} fields; at most {_MAX_FIELDS} are read.")
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise of_validation(error) from None
+
+
+async def _compute(request: Request, answer: Callable[[], Response], short: list[str] | None = None) -> Response:
+    """Return an answer that is computed in a thread, or at once if only the vectors of a few short texts are needed."""
+    try:
+        if short is not None and sum(map(len, short)) <= _SHORT:
+            return answer()
+        return await asyncio.get_running_loop().run_in_executor(request.app.state.threads, answer)
     except ParasphereError as error:
         raise ProblemError(422, str(error)) from None
+
+
+def _texts(request: Request, texts: str | list[str], param: str) -> list[str]:
+    """Return a field of texts as a list, if it is within the limits; count them for log and metrics."""
+    texts, settings = [texts] if isinstance(texts, str) else texts, request.app.state.settings
+    request.scope["texts"] += len(texts)
+    if len(texts) > settings.max_texts:
+        raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {settings.max_texts:,} are taken.", param)
+    longest = max(map(len, texts))
+    if longest > settings.max_length:
+        message = f"a text of {param!r} has {longest:,} characters; at most {settings.max_length:,} are taken."
+        raise ProblemError(413, message, param)
+    return texts
+
+
+def _no_tokens(sent: Any) -> str | list[str]:
+    if isinstance(sent, str) or isinstance(sent[0], str):
+        texts: str | list[str] = sent
+        return texts
+    raise ProblemError(
+        422,
+        "'input' must be a text or a list of texts, not token ids, which are those of another model's tokenizer "
+        "(LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False) sends texts).",
+        "input",
+    )
+
+
+def _vectors(engine: Engine, texts: list[str], space: Any = None) -> NDArray[np.float32]:
+    return np.ascontiguousarray(engine.encoder.transform(texts, space=space), np.float32)
+
+
+def _shares(words: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"word": word, "share": share} for word, share in words]
+
+
+def _condition(given: Any) -> Any:
+    """Return a condition on a column; in JSON a pair of an operator and a value is a list."""
+    if not isinstance(given, list):
+        return given
+    if len(given) == 2 and isinstance(given[0], str) and given[0] in OPERATORS:
+        return tuple(given)
+    return [_condition(one) for one in given]
+
+
+def _topics(engine: Engine) -> Any:
+    if engine.topics is None:
+        raise ProblemError(404, "this server has no topics: start it with --topics.")
+    return engine.topics

@@ -10,96 +10,101 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
 
 from ..errors import ParasphereError
-from .accepting import FairLoop
 from .app import create_app
 from .engine import Engine
 from .logs import CONFIG
 from .metrics import FOLDER
+from .problems import content
 from .settings import Settings
-from .workers import Workers
 
-HEADER_SECONDS = 10.0  # from a connection, or the last answer on it, to the end of the next request's headers
+HEADER_SECONDS = 10.0  # from a connection, or the first byte of a request, to the end of its headers
+MAX_HEADER_BYTES, MAX_HEADERS = 32 << 10, 100  # of a request, its first line included
 _IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, which would otherwise meet closed ones
-_HEALTH_SECONDS = 60  # within which a worker that has started answers its parent
+_HEALTH_SECONDS = 60  # within which a worker answers its parent; a busy machine takes some to import its modules
 
 
-class Gathering:
-    """A transport that writes at the end of the loop's turn: uvicorn writes headers and body of an answer apart.
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP whose headers are bounded in bytes, number and time, which they are not in uvicorn."""
 
-    Each write takes as long as the rest of what HTTP does for a short answer, here and at the client, which is woken.
-    """
-
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._loop = transport, loop
-        self._held: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        """Write soon."""
-        if not self._held:
-            self._loop.call_soon(self._flush)
-        self._held.append(data)
-
-    def close(self) -> None:
-        """Write what is left, and close."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        held, self._held = self._held, []
-        if held and not self._transport.is_closing():
-            self._transport.write(b"".join(held))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
-class Impatient(HttpToolsProtocol):
-    """HTTP with an end to waiting for headers, which uvicorn does not have: idle connections cost a file each."""
-
-    lost: Callable[[], None] | None = None  # called when the connection has ended
-    _since: float | None = None  # when headers began to be waited for
-    _check: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
+    _unread = 0  # bytes since the last that were part of a body
+    _too_long = False
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the headers of the first request."""
-        super().connection_made(Gathering(transport, self.loop))  # type: ignore[arg-type]
-        self._since = self.loop.time()
-        self._check = self.loop.call_later(HEADER_SECONDS, self._look)
-
-    def on_message_begin(self) -> None:
-        """Begin to wait for the headers of the next request."""
-        super().on_message_begin()
-        if self._since is None:
-            self._since = self.loop.time()
-
-    def on_headers_complete(self) -> None:
-        """Wait no longer."""
-        self._since = None
-        super().on_headers_complete()
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Look no longer."""
-        if self._check is not None:
-            self._check.cancel()
+        """Wait no longer."""
+        self._wait(False)
         super().connection_lost(exc)
-        if self.lost is not None:
-            self.lost()
 
-    def _look(self) -> None:
-        """Look whether it is time to give up; one timer per connection costs less than one per request."""
-        left = HEADER_SECONDS if self._since is None else self._since + HEADER_SECONDS - self.loop.time()
-        # A loop that was held up runs its timers first: what has arrived meanwhile must be read before this is decided.
-        self._check = self.loop.call_later(left, self._look) if left > 0 else self.loop.call_later(0.1, self._close)
+    def data_received(self, data: bytes) -> None:
+        """Parse what has come; headers and trailers are counted before their end, as the parser holds them."""
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > MAX_HEADER_BYTES and not self.transport.is_closing():
+            self._too_long = True
+            self.send_400_response("")
 
-    def _close(self) -> None:
-        if self._since is None:
-            self._look()
-        elif not self.transport.is_closing():
-            self.transport.close()
+    def on_message_begin(self) -> None:
+        """Wait for the headers of a request."""
+        super().on_message_begin()
+        self._wait(True)
+
+    def on_headers_complete(self) -> None:
+        """Wait no longer; refuse headers that came at once and are too long."""
+        self._wait(False)
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        self._too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
+        if self._too_long:
+            raise ValueError("too many headers")  # which the parser passes on as one of its own errors
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Count anew; the application bounds bodies."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Count anew."""
+        self._unread = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Answer what is not HTTP, or has too many headers, and close the connection."""
+        status, message = 400, "this is not a valid HTTP request."
+        if self._too_long:
+            status = 431
+            message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are taken."
+        body = content(status, message)
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + b"\r\n" + head + body)
+        self.transport.close()
+
+    def _wait(self, begins: bool) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close) if begins else None
+
+
+class Workers(Multiprocess):
+    """Keeps as many workers as were asked for."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that have ended."""
+        for process in self.processes:
+            process.child_conn.close()  # the worker's end: if it dies while it is asked, nobody waits for its answer
+            if not process.process.is_alive():
+                mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
+        super().keep_subprocess_alive()
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -116,30 +121,25 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     Engine.load(settings)
     listening = bind(settings)
     host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    announce(f"http://{shown}:{port}")
+    announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
     # uvicorn raises the signal that ended it once more, when all is done; as an exception it can be caught.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
-            partial(create_app, settings), factory=True, workers=settings.workers, http=Impatient, ws="none",
-            loop="auto" if settings.workers == 1 else f"{FairLoop.__module__}:FairLoop",
+            partial(create_app, settings), factory=True, workers=settings.workers, http=BoundedProtocol, ws="none",
             lifespan="on", log_config=CONFIG, access_log=False, server_header=False, proxy_headers=False,
             timeout_keep_alive=_IDLE_SECONDS, timeout_graceful_shutdown=settings.grace,
             timeout_worker_healthcheck=_HEALTH_SECONDS,
         )  # fmt: skip
         try:
             if settings.workers == 1:
-                server = uvicorn.Server(config)
-                server.run([listening])
-                if not server.started:
-                    raise ParasphereError("the server could not start; its log says why.")
-            else:
-                os.environ[FOLDER] = folder
-                workers = Workers(config, sockets=[listening])
-                workers.run()
-                if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
-                    raise ParasphereError("a worker could not start; the log says why.")
+                uvicorn.Server(config).run([listening])
+                return
+            os.environ[FOLDER] = folder
+            workers = Workers(config, sockets=[listening])
+            workers.run()
+            if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+                raise ParasphereError("a worker could not start; the log says why.")
         except KeyboardInterrupt:
             pass
         finally:
@@ -148,21 +148,10 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 def bind(settings: Settings) -> socket.socket:
     """Return a listening socket, which all workers share: what one of them has not accepted, another does."""
+    host, port = settings.host, settings.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ParasphereError(f"{settings.host!r} is no address to listen on ({error}).") from None
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(2048)
-        listening.set_inheritable(True)
+        return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        listening.close()
-        raise ParasphereError(
-            f"port {settings.port} of {settings.host} cannot be listened on ({error}); choose another by --port."
-        ) from None
-    return listening
+        message = f"port {port} of {host} cannot be listened on ({error}); choose others by --host and --port."
+        raise ParasphereError(message) from None

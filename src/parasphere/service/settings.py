@@ -65,16 +65,7 @@ class Settings:
 
 
 def read_key(path: Path) -> str:
-    r"""Return the API key in a file, without the blanks around it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w+") as file:
-    ...     _ = file.write("secret\n"), file.flush()
-    ...     read_key(Path(file.name))
-    'secret'
-    """
+    """Return the API key in a file, without the blanks around it."""
     key = path.read_text(encoding="utf-8").strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ParasphereError(f"{path} must hold one API key: printable ASCII characters without blanks between them.")

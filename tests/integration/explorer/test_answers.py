@@ -1,5 +1,6 @@
 """What the explorer computes: documents, highlights, selections, what it keeps, and what its server answers."""
 
+import csv
 import io
 import json
 import signal
@@ -18,6 +19,7 @@ from explored import ask, make_documents, make_explorer, make_model, served
 
 from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer
 from parasphere.explorer import Documents, Explorer, Landscape, landscape_of, read_documents
+from parasphere.explorer.app import _written
 from parasphere.explorer.documents import days_of, iso_date
 from parasphere.explorer.highlighting import located, pieces
 from parasphere.explorer.selecting import words_apart
@@ -194,6 +196,14 @@ def test_exports_hold_the_texts(address: str, explorer: Explorer, format: str) -
     assert table["row"].to_pylist() == rows.tolist()
     assert table["text"].to_pylist() == [explorer.documents.texts[int(row)] for row in rows]
     assert {"id", "label", "date", "x", "y", "certainty", "topic", "topic_words"} < set(table.column_names)
+
+
+def test_no_cell_of_an_export_is_a_formula() -> None:
+    texts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a = b", "'=1", ""]
+    body = _written(pa.table({"text": texts, "x": [-0.5] * len(texts)}), "csv")
+    rows = list(csv.reader(io.StringIO(body.decode(), newline="")))
+    assert rows[0] == ["text", "x"]
+    assert rows[1:] == [[f"'{text}" if i < 6 else text, "-0.5"] for i, text in enumerate(texts)]
 
 
 def test_bad_questions_get_a_sentence(address: str, explorer: Explorer) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from serving import TEXTS, Saved, serving
 
 from parasphere import MovMF, StoreError
 from parasphere.service import Engine, Settings
+from parasphere.service.logs import JsonLines
 
 ASKED = ["Fit a line to data.", "the eigenvalues of a matrix", "", "zzyzx qqqqw", "Café <script>\u202e 日本 😀"]
 
@@ -116,17 +118,21 @@ def test_metrics_count_what_was_asked(client: httpx.Client) -> None:
 
     before = counted()
     client.post("/v1/embeddings", json={"input": ["a", "b", "c"]})
-    after = counted()
     names = {"parasphere_requests_total": 1, "parasphere_texts_total": 3, "parasphere_request_seconds_count": 1}
+    while (after := counted()) == before:  # an answer comes before it is counted
+        time.sleep(0.01)
     assert {name: after[name] - before.get(name, 0.0) for name in names} == names
 
 
-def test_ids_of_requests_come_back_and_are_logged(client: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_of_requests_come_back_and_are_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "parasphere.service")
     assert client.get("/health", headers={"X-Request-ID": "trace-7"}).headers["x-request-id"] == "trace-7"
     forged = client.get("/nowhere", headers={"X-Request-ID": 'x" forged\t{'})
     assert re.fullmatch("[0-9a-f]{16}", forged.headers["x-request-id"])
     client.post("/embed", json={"texts": "a secret text"}, headers={"X-Request-ID": "trace-8"})
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    while len(caplog.records) < 3:  # an answer comes before its line
+        time.sleep(0.01)
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
     by_id = {line["request_id"]: line for line in lines}
     assert by_id["trace-8"]["path"] == "/embed"
     assert (by_id["trace-8"]["status"], by_id["trace-8"]["texts"]) == (200, 1)

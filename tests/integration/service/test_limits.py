@@ -1,6 +1,5 @@
 """What a request may cost: size, number, length, time, and how many may wait."""
 
-import asyncio
 import json
 import socket
 import threading
@@ -11,8 +10,8 @@ import httpx
 import pytest
 from serving import Saved, answer_on, begin_request, serving
 
-from parasphere.service import server
-from parasphere.service.engine import Engine
+from parasphere.model import Encoder
+from parasphere.service import routes, server
 
 BODY = json.dumps({"texts": ["a boat on the lake"]}).encode()
 
@@ -33,7 +32,7 @@ def hasty(served: Saved) -> Iterator[httpx.Client]:
 def test_bodies(small: httpx.Client) -> None:
     declared = small.post("/embed", json={"texts": "x" * 1001})
     assert declared.status_code == 413
-    assert "at most 1,000 are taken" in declared.json()["error"]["message"]
+    assert "at most 1,000 bytes are taken" in declared.json()["error"]["message"]
     assert declared.headers["connection"] == "close"
     streamed = small.post(
         "/embed", content=iter([b"x" * 600, b"x" * 600]), headers={"Content-Type": "application/json"}
@@ -98,12 +97,11 @@ def test_headers_must_arrive_in_time(small: httpx.Client, monkeypatch: pytest.Mo
 def test_an_answer_must_be_computed_in_time(hasty: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def long_explanation(engine: Engine, text: str) -> dict[str, object]:
+    def long_explanation(encoder: Encoder, text: str) -> None:
         ended.wait(60)
-        return {}
 
     with monkeypatch.context() as patched:
-        patched.setattr(Engine, "explain", long_explanation)
+        patched.setattr(Encoder, "explain", long_explanation)
         late = hasty.post("/explain", json={"text": "a boat"})
         assert (late.status_code, late.headers["retry-after"]) == (503, "1")
         assert "took longer than 1 s" in late.json()["error"]["message"]
@@ -113,37 +111,66 @@ def test_an_answer_must_be_computed_in_time(hasty: httpx.Client, monkeypatch: py
         assert time.monotonic() < deadline
 
 
-def test_what_is_written_in_one_turn_is_written_at_once() -> None:
-    class Recorded(asyncio.Transport):
-        def __init__(self) -> None:
-            super().__init__()
-            self.written: list[bytes] = []
-            self.closed = False
+def sent(client: httpx.Client, request: bytes) -> tuple[int, bytes]:
+    """Send bytes, as many as are taken; return the status and the answer, 0 if the connection was reset before it."""
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=30) as connection:
+        try:
+            connection.sendall(request)
+            return answer_on(connection)
+        except ConnectionError:
+            return 0, b""
 
-        def write(self, data: bytes | bytearray | memoryview) -> None:
-            assert not self.closed
-            self.written.append(bytes(data))
 
-        def is_closing(self) -> bool:
-            return self.closed
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"X-Long: " + b"x" * (33 << 10),
+        b"\r\n".join(b"X-%d: y" % i for i in range(101)),
+        b"Cookie: " + b"x" * (1 << 20),  # more than is read at a time
+        b"x" * (1 << 20),
+    ],
+)
+def test_headers_are_bounded(small: httpx.Client, headers: bytes) -> None:
+    status, answer = sent(small, b"GET /health HTTP/1.1\r\nHost: here\r\n" + headers + b"\r\n\r\n")
+    assert status in ((431,) if len(headers) < 1 << 20 else (431, 0))
+    assert not answer or b"at most 100, of 32,768 bytes" in answer
 
-        def close(self) -> None:
-            self.closed = True
 
-    async def write() -> list[bytes]:
-        transport = Recorded()
-        gathering = server.Gathering(transport, asyncio.get_running_loop())
-        gathering.write(b"headers, ")
-        gathering.write(b"body")
-        assert transport.written == []
-        await asyncio.sleep(0)
-        gathering.write(b"what is streamed")
-        await asyncio.sleep(0)
-        gathering.write(b"the last")
-        gathering.close()
-        gathering.write(b"too late")
-        await asyncio.sleep(0)
-        assert gathering.is_closing()
-        return transport.written
+def test_trailers_and_the_first_line_are_bounded_as_headers_are(small: httpx.Client) -> None:
+    assert sent(small, b"GET /" + b"x" * (33 << 10) + b" HTTP/1.1\r\nHost: here\r\n\r\n")[0] == 431
+    head = b"POST /embed HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+    with socket.create_connection((small.base_url.host, small.base_url.port), timeout=30) as connection:
+        connection.sendall(head)
+        with pytest.raises(ConnectionError):  # closed, long before the deadline of the request
+            connection.sendall((b"X-Trailer: " + b"x" * 10_000 + b"\r\n") * 2000)
 
-    assert asyncio.run(write()) == [b"headers, body", b"what is streamed", b"the last"]
+
+@pytest.mark.parametrize(
+    ("length", "status"), [(b"0" * 5000, 400), (b"0" * 5000 + b"2", 422), (b"9" * 5000, 400), (b"1" + b"0" * 18, 413)]
+)
+def test_an_absurd_length_is_no_fault_of_the_server(small: httpx.Client, length: bytes, status: int) -> None:
+    head = b"POST /embed HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: " + length
+    assert sent(small, head + b"\r\n\r\n{}")[0] == status
+
+
+def test_answers_are_bounded_in_bytes(served: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "MAX_ANSWER", 100_000)
+    with serving(served.settings()) as client:
+        few = client.post("/similar", json={"queries": ["array"] * 2, "k": 2, "among": ["an array " * 1000, "b"]})
+        assert few.status_code == 200
+        for body in (
+            {"queries": ["array"] * 100, "k": 2, "among": ["an array " * 1000, "b"]},
+            {"queries": ["array"] * 1000, "k": 20},
+        ):
+            many = client.post("/similar", json=body)
+            assert many.status_code == 413
+            assert "send fewer queries, or a smaller k" in many.json()["error"]["message"]
+
+
+def test_a_body_of_a_million_faults_is_refused_at_the_first(client: httpx.Client) -> None:
+    fields = b"{" + b",".join(b'"x%d":1' % i for i in range(500_000)) + b"}"
+    for body in (b'{"texts": [' + b"1," * 2_000_000 + b"1]}", b'{"input": [' + b"null," * 1_000_000 + b"1]}", fields):
+        path = "/v1/embeddings" if b"input" in body[:20] else "/embed"
+        answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422
+        assert len(answer.content) < 1000

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from serving import Saved, answer_on
 
-N = 10_000
+N = 3_000
 PATHS = [
     "/embed",
     "/similar",
@@ -77,7 +77,7 @@ def status_of(address: tuple[str, int], sent: bytes) -> int:
 
 
 def test_malformed_requests_are_refused_and_disturb_nobody(
-    client: httpx.Client, served: Saved, capsys: pytest.CaptureFixture[str]
+    client: httpx.Client, served: Saved, caplog: pytest.LogCaptureFixture
 ) -> None:
     rng = random.Random(20)
     address = (str(client.base_url.host), int(client.base_url.port or 0))
@@ -91,7 +91,7 @@ def test_malformed_requests_are_refused_and_disturb_nobody(
     assert {status for status in statuses if status >= 500} == set(), statuses
     assert {400, 404, 405, 413, 415, 422} <= set(statuses)
     assert sum(count for status, count in statuses.items() if status >= 400) > N / 2
-    assert "traceback" not in capsys.readouterr().err
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_whatever_the_description_allows_gets_no_500(client: httpx.Client) -> None:

@@ -84,7 +84,10 @@ def test_the_key_guards_all_but_probes_and_pages(key_client: httpx.Client) -> No
         assert key_client.get(path).status_code == 200
     for path in ("/metrics", "/topics", "/v1/models"):
         assert key_client.get(path).status_code == 401
-        assert key_client.get(path, headers={"Authorization": "Bearer secret"}).status_code == 200
+        for scheme in ("Bearer", "bearer", "BEARER "):  # which is case-insensitive
+            assert key_client.get(path, headers={"Authorization": f"{scheme} secret"}).status_code == 200
+    for sent in ("secret", "Basic secret", "bearer", "Bearersecret", "bearer SECRET"):
+        assert key_client.get("/metrics", headers={"Authorization": sent}).status_code == 401
     assert "HTTPBearer" in key_client.get("/openapi.json").json()["components"]["securitySchemes"]
     refused = key_client.post("/embed", json={"texts": "a"}, headers={"Authorization": "Bearer secre"})
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
