@@ -73,7 +73,8 @@ def transform(
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model.  [default: the word vectors of the library, of which no corpus is subtracted]",
+    help="The folder of a model.",
+    show_default="the word vectors of the library, of which no corpus is subtracted",
 )
 @options.moved_vectors
 @options.as_json

@@ -55,11 +55,12 @@ def index(
 @click.option(
     "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), ..."
 )
-@click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Number of documents.")
+@click.option("-k", type=click.IntRange(1), default=10, help="Number of documents.")
 @click.option(
     "--weight",
     type=click.FloatRange(0, 1),
-    help="Weight of words: 0 for vectors alone, 1 for words alone.  [default: found]",
+    help="Weight of words: 0 for vectors alone, 1 for words alone.",
+    show_default="found",
 )
 @options.flag("--approximate", help="Look at some candidates only: for indexes with a graph (Index.make_graph).")
 @options.text
@@ -128,7 +129,6 @@ def _print_matches(matches: "list[Match]") -> None:
     "--threshold",
     type=float,
     default=0.6,
-    show_default=True,
     help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
 )
 @options.reading(options.id)
