@@ -168,7 +168,7 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert (facts["documents"], facts["known_words"], facts["unknown_words"]) == (20, 35, 5)
     assert facts["iterations"] > 0
     shown = json.loads(run("info", model, "--json"))
-    assert shown["dim"] == 2
+    assert (shown["dim"], shown["iterations"]) == (2, facts["iterations"])
     assert "concentration of documents" in run("info", model)
 
     run("transform", model, corpus, "--out", tmp_path / "v.npy", "--threads", 2)
