@@ -52,7 +52,9 @@ def _row(param: Any) -> str:
     if param.param_type_name == "argument":
         names = f"`{_metavar(param)}`"
     text = (param.help or "").replace("|", "\\|")
+    computed = getattr(param, "show_default", None)  # "found from the texts"
     default = f"`{param.default}`" if isinstance(param.default, str | int | float) else ""
+    default = computed if isinstance(computed, str) else default
     return f"| {names} | {text} | {'required' if param.required else default} |"
 
 

@@ -67,6 +67,27 @@ def test_help_and_mistakes_import_nothing_heavy() -> None:
     assert [told for told in mistakes if told not in shown] == []
 
 
+def test_most_commands_import_neither_scikit_learn_nor_scipy(corpus: Path, tmp_path: Path) -> None:
+    SphericalParagraphModel(tol=0.1).fit(["a lake", "a river", "the sea"] * 9).save(tmp_path / "model")
+    model = tmp_path / "model"
+    lines = [
+        "compare lake river", f"info {model}", f"explain {model} lake", f"index {model} {corpus} -o {tmp_path}/index",
+        f"transform {model} {corpus} -o {tmp_path}/v.npy", f"search {tmp_path}/index lake", f"duplicates {corpus}",
+        "vectors", "vectors --nearest lake", f"vectors --corpus {corpus}", f"vectors --out {tmp_path}/vectors",
+    ]  # fmt: skip
+    command = [sys.executable, "-c", ASKED.replace('"numpy", ', "").replace('"pandas", "pyarrow", ', ""), *lines]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.count(": : []") == len(lines), shown
+
+
+def test_a_reader_that_ends_is_no_error(corpus: Path, tmp_path: Path) -> None:
+    SphericalParagraphModel(tol=0.1).fit(["a lake", "a river", "the sea"] * 9).save(tmp_path / "model")
+    corpus.write_text("text\n" + "a lake and a river\n" * 5000)
+    command = f"'{sys.executable}' -m parasphere transform '{tmp_path}/model' '{corpus}' -o - | head -c 9"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b'"informat', b"")
+
+
 def test_nearest(vectors_file: Path) -> None:
     found = json.loads(run("vectors", vectors_file, "--nearest", "north", "-k", 1, "--json"))
     assert found["north"][0][0] == "northeast"
@@ -147,7 +168,7 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert (facts["documents"], facts["known_words"], facts["unknown_words"]) == (20, 35, 5)
     assert facts["iterations"] > 0
     shown = json.loads(run("info", model, "--json"))
-    assert shown["dim"] == 2
+    assert (shown["dim"], shown["iterations"]) == (2, facts["iterations"])
     assert "concentration of documents" in run("info", model)
 
     run("transform", model, corpus, "--out", tmp_path / "v.npy", "--threads", 2)

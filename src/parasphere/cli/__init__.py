@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any
+from pathlib import Path
 
 import click
 
@@ -27,7 +27,10 @@ class Commands(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
 @click.option("--quiet", "-q", "wanted", is_flag=True, help="Show no progress bars; also after the command.")
 @click.version_option(__version__, message="parasphere %(version)s")
 def app(wanted: bool) -> None:
@@ -47,7 +50,7 @@ def main() -> None:
             arguments.insert(0, name)
     try:
         with shown_warnings():
-            code: Any = app.main(arguments, prog_name="parasphere", standalone_mode=False)
+            code = app.main(arguments, prog_name="parasphere", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -69,8 +72,8 @@ def main() -> None:
 
 
 @click.command()
-@options.out("FILE", "The map to write: .png, .svg or .pdf.  [default: map.png]", required=False)
-def demo(out: Any) -> None:
+@options.out("FILE", "The map to write: .png, .svg or .pdf.", required=False, default="map.png")
+def demo(out: Path) -> None:
     """Fit a model to texts that come with the library; show results.
 
     \b
@@ -78,11 +81,9 @@ def demo(out: Any) -> None:
         parasphere demo
         parasphere demo --out docstrings.svg
     """
-    from pathlib import Path
-
     from .demo import run
 
-    run(out or Path("map.png"))
+    run(out)
 
 
 @click.command()

@@ -20,9 +20,7 @@ PORT = 8765
 
 @click.command()
 @click.argument(
-    "model",
-    type=options.PATH,
-    help="The folder of a model ('parasphere fit') or of an index ('parasphere index').",
+    "model", type=options.PATH, help="The folder of a model ('parasphere fit') or of an index ('parasphere index')."
 )
 @click.argument(
     "corpus",
@@ -44,16 +42,11 @@ PORT = 8765
     "--work",
     metavar="FOLDER",
     type=options.PATH,
-    help="Where map and topics are kept.  [default: beside the texts, ending in .explore]",
+    help="Where map and topics are kept.",
+    show_default="beside the texts, ending in .explore",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="Port of the page on this machine; 0 is any.",
-)
-@click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page in a browser.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="Port of the page on this machine; 0 is any.")
+@click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @options.as_json
 def explore(
     model: Path, corpus: Path | None, compare: Path | None, n_topics: int | None, work: Path | None, port: int,

@@ -20,7 +20,8 @@ NONE = "none"  # no word vectors to start from
     "--vectors",
     "-v",
     metavar="VECTORS",
-    help=f"Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.  [default: {ENGLISH}]",
+    help="Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.",
+    show_default=ENGLISH,
 )
 @options.flag("--learn-vectors", "learn", help="Learn word vectors from these texts, starting from --vectors.")
 @click.option(

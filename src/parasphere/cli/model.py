@@ -23,7 +23,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..model import Encoder, Explanation
+    from ..model import Encoder, Explanation, Space
 
 WORDS = 15  # with the largest parts, in a table
 BAR = 30  # characters of the longest bar
@@ -40,7 +40,7 @@ BAR = 30  # characters of the longest bar
 @options.moved_vectors
 @options.as_json
 def transform(
-    model: Path, corpus: Path, out: Path, carry: str | None, space: str, threads: int, vectors: str | None,
+    model: Path, corpus: Path, out: Path, carry: str | None, space: "Space", threads: int, vectors: str | None,
     as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
     """Write the vectors of texts to a file, in constant memory.
@@ -57,8 +57,7 @@ def transform(
     encoder = load_encoder(model, vectors, threads)
     columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
     count = 0
-    made_of: Any = space
-    with reading("transforming", corpus) as at, writer(out, encoder.dim, made_of) as write:
+    with reading("transforming", corpus) as at, writer(out, encoder.dim, space) as write:
         for block, posterior in encoder.stream(documents(corpus), progress=at, **columns):
             write(block, posterior)
             count += len(block)
@@ -74,7 +73,8 @@ def transform(
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model.  [default: the word vectors of the library, of which no corpus is subtracted]",
+    help="The folder of a model.",
+    show_default="the word vectors of the library, of which no corpus is subtracted",
 )
 @options.moved_vectors
 @options.as_json

@@ -23,9 +23,9 @@ def flag(name: str, *names: str, help: str) -> Callable[[Function], Function]:  
     return click.option(name, *names, is_flag=True, help=help)
 
 
-def out(metavar: str, help: str, required: bool = True) -> Callable[[Function], Function]:  # noqa: A002
+def out(metavar: str, help: str, *, required: bool = True, **options: Any) -> Callable[[Function], Function]:  # noqa: A002
     """Return the option that names what is written."""
-    return click.option("--out", "-o", metavar=metavar, type=PATH, required=required, help=help)
+    return click.option("--out", "-o", metavar=metavar, type=PATH, required=required, help=help, **options)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
@@ -42,15 +42,12 @@ threads = click.option(
     "--threads",
     type=click.IntRange(-1),
     default=1,
-    show_default=True,
     help="Number of threads that read text; -1 is one per core. Results do not depend on it.",
 )
-text = click.option(
-    "--text-column", "text", metavar="NAME", default="text", show_default=True, help="Column with the texts."
-)
+text = click.option("--text-column", "text", metavar="NAME", default="text", help="Column with the texts.")
 id = click.option("--id-column", "id", metavar="NAME", help="Column with the ids of documents.")
 label = click.option("--label-column", "label", metavar="NAME", help="Column with labels.")
-encoding = click.option("--encoding", default="utf-8", show_default=True, help="Character encoding of the file.")
+encoding = click.option("--encoding", default="utf-8", help="Character encoding of the file.")
 format = click.option(
     "--format",
     type=click.Choice(["txt", "jsonl", "json", "csv", "tsv", "parquet"]),
@@ -60,7 +57,6 @@ null = click.option(
     "--null",
     type=click.Choice(["error", "skip", "empty"]),
     default="error",
-    show_default=True,
     help="What becomes of a row whose text is null: an error, no document, or an empty text. CSV has no nulls: an "
     "empty field is an empty text.",
 )
@@ -68,17 +64,17 @@ tokenizer = click.option(
     "--tokenizer",
     type=click.Choice(["letters", "words", SEGMENTING]),
     help="What is a word: runs of letters; words of letters and digits; or, for Chinese, Japanese and Thai, what the "
-    "extra 'segmenting' finds.  [default: by the vectors and the script]",
+    "extra 'segmenting' finds.",
+    show_default="by the vectors and the script",
 )
 space = click.option(
     "--space",
     type=click.Choice(["offset", "direction"]),
     default="offset",
-    show_default=True,
     help="What each text adds to the corpus, for comparing; or the direction, as in the paper.",
 )
 topics = click.option(
-    "--topics", "-n", "n_topics", type=click.IntRange(1), help="Number of topics.  [default: found from the texts]"
+    "--topics", "-n", "n_topics", type=click.IntRange(1), help="Number of topics.", show_default="found from the texts"
 )
 
 

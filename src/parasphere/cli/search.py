@@ -87,11 +87,12 @@ def index(
 @click.option(
     "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), ..."
 )
-@click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Number of documents.")
+@click.option("-k", type=click.IntRange(1), default=10, help="Number of documents.")
 @click.option(
     "--weight",
     type=click.FloatRange(0, 1),
-    help="Weight of words: 0 for vectors alone, 1 for words alone.  [default: found]",
+    help="Weight of words: 0 for vectors alone, 1 for words alone.",
+    show_default="found",
 )
 @click.option(
     "--where",
@@ -172,7 +173,6 @@ def _print_matches(matches: "Sequence[Match]", *, filtered: bool) -> None:
     "--threshold",
     type=float,
     default=0.6,
-    show_default=True,
     help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
 )
 @click.option("--against", metavar="OTHERS", type=options.PATH, help="Which texts are among those of another file?")

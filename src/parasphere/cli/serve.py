@@ -22,55 +22,31 @@ KEY = "PARASPHERE_API_KEY"
 @click.option(
     "--host",
     default="127.0.0.1",
-    show_default=True,
     help="Address to listen on; 0.0.0.0 lets other machines in, and should come with a key.",
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 is any that is free."
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of processes; they share the mapped model.",
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0 is any that is free.")
+@click.option("--workers", type=click.IntRange(1), default=1, help="Number of processes; they share the mapped model.")
 @click.option(
     "--api-key-file",
     metavar="FILE",
     type=options.PATH,
-    help=f"A file with the key that clients must send.  [default: ${KEY}, if it is set]",
+    help="A file with the key that clients must send.",
+    show_default=f"${KEY}, if it is set",
 )
-@click.option(
-    "--max-body",
-    type=click.FloatRange(0.001),
-    default=8.0,
-    show_default=True,
-    help="Largest body of a request, in MiB.",
-)
-@click.option("--max-texts", type=click.IntRange(1), default=2048, show_default=True, help="Most texts of a request.")
-@click.option(
-    "--max-length", type=click.IntRange(1), default=100_000, show_default=True, help="Most characters of a text."
-)
+@click.option("--max-body", type=click.FloatRange(0.001), default=8.0, help="Largest body of a request, in MiB.")
+@click.option("--max-texts", type=click.IntRange(1), default=2048, help="Most texts of a request.")
+@click.option("--max-length", type=click.IntRange(1), default=100_000, help="Most characters of a text.")
 @click.option(
     "--max-waiting",
     type=click.IntRange(1),
     default=128,
-    show_default=True,
     help="Requests that a worker holds; it answers further ones 429.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.001),
-    default=30.0,
-    show_default=True,
-    help="Seconds that a request may take.",
-)
+@click.option("--timeout", type=click.FloatRange(0.001), default=30.0, help="Seconds that a request may take.")
 @click.option(
     "--grace",
     type=click.IntRange(0),
     default=30,
-    show_default=True,
     help="Seconds that requests have to finish when the server is stopped.",
 )
 def serve(

@@ -20,7 +20,8 @@ SHOWN = 100  # characters of a typical text in a table that is not cut at the wi
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model, written by 'parasphere fit'.  [default: fitted to the texts]",
+    help="The folder of a model, written by 'parasphere fit'.",
+    show_default="fitted to the texts",
 )
 @options.reading()
 @options.as_json

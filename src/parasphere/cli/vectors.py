@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--nearest", metavar="WORD", multiple=True, help="List the nearest neighbours of a word; may be repeated."
 )
-@click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Number of neighbours.")
+@click.option("-k", type=click.IntRange(1), default=10, help="Number of neighbours.")
 @options.out(
     "OUT", "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else a folder.", required=False
 )
