@@ -9,6 +9,6 @@ from .matches import Matches
 from .near_duplicates import THRESHOLD, Duplicate, Duplicates, Keep, duplicates
 
 __all__ = [
-    "BM25", "OPERATORS", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches", "Update",
-    "duplicates",
+    "BM25", "OPERATORS", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches",
+    "Update", "duplicates",
 ]  # fmt: skip
