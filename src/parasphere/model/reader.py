@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,6 +51,7 @@ _LONGEST = 30  # longer unknown words are cut to so many characters
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+_READ_AGAIN = str | list | tuple | np.ndarray | Bags
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
 
 
@@ -362,8 +364,10 @@ def as_texts(x: Any) -> Any:
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: a stream is held in memory, as Arrow blocks."""
-    return x if isinstance(x, str | os.PathLike | Bags) else list(corpus.blocks(as_texts(x)))
+    """Return texts that can be read twice: what may be a stream or a pipe is held in memory, as Arrow blocks."""
+    x = as_texts(x)
+    again = not Path(x).expanduser().is_fifo() if isinstance(x, os.PathLike) else isinstance(x, _READ_AGAIN)
+    return x if again else list(corpus.blocks(x))
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
