@@ -332,7 +332,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
         tokenizer = self.tokenizer or tokenizer_for(sample)
         vectors, tokenizer = resolve(self.vectors, tokenizer, texts, weighted=self.weighted)
-        if self.adapt and texts is not None and vectors.source == ENGLISH:
+        if texts is not None and self._adapts():
             seed = 0 if self.random_state is None else seed_of(self.random_state)
             threads = n_threads(self.n_jobs)
             vectors = adapted(vectors, texts, tokenizer, seed=seed, n_jobs=threads, verbose=bool(self.verbose))
@@ -655,14 +655,18 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
         sample: list[str] = []
         learner = is_learner(self.vectors)
-        default = self.vectors == ENGLISH or getattr(self.vectors, "source", None) == ENGLISH
-        twice = learner or (adapt and self.adapt and default)
+        twice = learner or (adapt and self._adapts())
         if twice:
             X = held_texts(X)
         if self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None):
             first, sample = first_texts(X)
             X = X if twice else first
         return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs)
+
+    def _adapts(self) -> bool:
+        """Return whether ``fit`` adapts the vectors, which it does if they are the default ones."""
+        name = self.vectors.source if isinstance(self.vectors, WordVectors) else self.vectors
+        return self.adapt and isinstance(name, str) and name == ENGLISH
 
     def _more_bags(self, X: Any) -> Bags:
         """Return the bags of more documents for a fitted model, with their scatter."""

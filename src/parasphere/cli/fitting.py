@@ -44,6 +44,9 @@ def fit(
             help="Drop English stop words; the default, except with word vectors that have weights.",
         ),
     ] = None,
+    adapt: Annotated[
+        bool, Option("--adapt/--no-adapt", help=f"Adapt '{ENGLISH}' to these texts; the default, except with --cluster.")
+    ] = True,
     learn: Annotated[
         bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")
     ] = False,
@@ -122,6 +125,8 @@ def fit(
             source, dim=dim, min_count=min_count, epochs=epochs, updating=update is not None, random_state=seed,
             n_jobs=threads, checkpoint=checkpoint,
         )  # fmt: skip
+    adapt = adapt and not paper and getattr(source, "source", None) == ENGLISH
+    settings["adapt"] = adapt
     make = SphericalParagraphModel.paper if paper else SphericalParagraphModel
     estimator = make(source, **settings)
     columns: dict[str, Any] = {"text": text_column, "encoding": encoding, "format": format, "null": null}
@@ -133,16 +138,30 @@ def fit(
         estimator.save(model, embed_vectors=embed_vectors)
         say({"documents": count, **model_facts(estimator), "model": str(model)}, as_json)
         return
-    with reading("reading", corpus) as at:
-        texts = blocks(documents(corpus), progress=at, **columns)
-        material: Any = list(texts) if learn else estimator.read(texts)
+    material: Any = _Texts(corpus, columns)
+    if not (adapt and (corpus.is_file() or corpus.is_dir())):
+        with reading("reading", corpus) as at:
+            texts = blocks(documents(corpus), progress=at, **columns)
+            material = list(texts) if learn or adapt else estimator.read(texts)
     with checkpoints_kept():
         estimator.fit(material)
         estimator.save(model, embed_vectors=embed_vectors)
-    bags = estimator.read(material) if learn else material
+    bags = estimator.read(material) if learn or adapt else material
     counted = "known_words" if bags.reader is None or bags.reader.weights is None else "weight_of_known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     say({**facts, **model_facts(estimator), "model": str(model)}, as_json)
+
+
+class _Texts:
+    """The texts of a corpus, read again each time, so that they need not be held in memory."""
+
+    def __init__(self, corpus: Path, columns: dict[str, Any]) -> None:
+        self.corpus, self.columns = corpus, columns
+
+    def __iter__(self) -> Any:
+        from ..corpus import blocks
+
+        return blocks(self.corpus, **self.columns)
 
 
 def _given_vectors(name: str, update: Path | None, given: str | None) -> Any:

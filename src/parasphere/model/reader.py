@@ -51,7 +51,6 @@ _LONGEST = 30  # longer unknown words are cut to so many characters
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_READ_AGAIN = str | list | tuple | np.ndarray | Bags
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
 
 
@@ -364,10 +363,15 @@ def as_texts(x: Any) -> Any:
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: what may be a stream or a pipe is held in memory, as Arrow blocks."""
-    x = as_texts(x)
-    again = not Path(x).expanduser().is_fifo() if isinstance(x, os.PathLike) else isinstance(x, _READ_AGAIN)
-    return x if again else list(corpus.blocks(x))
+    """Return texts that can be read twice: what can be read only once is held in memory, as Arrow blocks."""
+    if isinstance(x, str | list | Bags):
+        return x
+    if isinstance(x, os.PathLike):
+        once = Path(x).expanduser().is_fifo()
+    else:
+        stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
+        once = x is corpus.STANDARD_INPUT or isinstance(x, Iterator) or stream
+    return list(corpus.blocks(x)) if once else as_texts(x)
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:

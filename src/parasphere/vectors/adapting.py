@@ -13,7 +13,8 @@ from .learning import Learning, Settings
 from .learning_texts import known_words, read_texts
 from .wordvectors import WordVectors
 
-SETTINGS = Settings(epochs=5, weigh=False)  # chosen by benchmarks/adapting.py
+SETTINGS = Settings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
+LENGTH = 10  # words of a text for which the prior has its strength; it falls with the square of the mean length
 WORDS = 15_000_000  # of many texts about so many words are read, all passes together,
 TEXT = 100 << 20  # from so many bytes of text, which are drawn at random
 FEWEST = 200  # documents: the held-out part of fewer is too small to tell whether anything was gained
@@ -43,7 +44,7 @@ def adapted(
         Anything :func:`parasphere.corpus.blocks` takes. Up to 100 MB of it are held, drawn at random if there is more.
     tokenizer : Tokenizer or callable
         Splits texts into words.
-    settings : Settings, default=Settings(epochs=5, weigh=False)
+    settings : Settings, default=SETTINGS
         How to learn; there are fewer epochs if the texts have many words.
     seed : int, default=0
         Of all random numbers.
@@ -52,7 +53,7 @@ def adapted(
     verbose : bool, default=False
         Show a progress bar.
     """
-    some = _drawn(texts, seed)
+    some = drawn_texts(texts, seed)
     if sum(map(len, some)) < FEWEST:
         return start
     try:
@@ -63,14 +64,17 @@ def adapted(
     if not ((rows >= 0).any() and (np.diff(read.ends) > 1).any()):
         return start
     epochs = min(settings.epochs or 1, max(1, round(WORDS / len(read.ids))))
-    learning = Learning(read, start, start.dim, replace(settings, epochs=epochs, seed=seed), n_jobs)
+    strength = settings.start_strength * (LENGTH / (len(read.ids) / len(read.ends[1:]))) ** 2
+    learning = Learning(
+        read, start, start.dim, replace(settings, epochs=epochs, start_strength=strength, seed=seed), n_jobs
+    )
     learning.run(None, verbose)
     if not learning.gained:
         return start
     return _with_rows(start, learning.vectors(""), rows)
 
 
-def _drawn(texts: Any, seed: int) -> list[Block]:
+def drawn_texts(texts: Any, seed: int) -> list[Block]:
     """Return the texts, or some of them that have at most :data:`TEXT` bytes, each drawn with the same probability."""
     rng, share = np.random.default_rng([seed, 2]), 1.0
     held: list[tuple[Block, NDArray[np.float64]]] = []
@@ -95,7 +99,9 @@ def _with_rows(start: WordVectors, learned: WordVectors, rows: NDArray[np.int64]
     new = np.flatnonzero(rows < 0)
     matrix = np.concatenate([start.matrix, learned.matrix[new]])
     matrix[rows[rows >= 0]] = learned.matrix[rows >= 0]
-    words = [*start.words, *(learned.vocabulary.word(int(row)) for row in new)]
+    known, more = start.vocabulary, Vocabulary([learned.vocabulary.word(int(row)) for row in new])
+    offsets = np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]])
+    vocabulary = Vocabulary.from_buffers(np.concatenate([known.data[: known.offsets[-1]], more.data]), offsets, trusted=True)
     weights = None if start.weights is None else np.append(start.weights, np.full(len(new), start.unknown_weight))
     name = f"{start.name}, adapted"
-    return WordVectors(Vocabulary(words), matrix, weights=weights, unknown_weight=start.unknown_weight, name=name)
+    return WordVectors(vocabulary, matrix, weights=weights, unknown_weight=start.unknown_weight, name=name)
