@@ -299,7 +299,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def read(self, source: Any, **columns: Any) -> Bags:
         """Read a corpus into bags, which ``fit`` and all other methods accept in place of the texts.
 
-        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say, without adapting vectors.
+        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say, with vectors as they
+        are.
 
         Parameters
         ----------

@@ -45,7 +45,8 @@ def fit(
         ),
     ] = None,
     adapt: Annotated[
-        bool, Option("--adapt/--no-adapt", help=f"Adapt '{ENGLISH}' to these texts; the default, except with --cluster.")
+        bool,
+        Option("--adapt/--no-adapt", help=f"Adapt '{ENGLISH}' to these texts; the default, except with --cluster."),
     ] = True,
     learn: Annotated[
         bool, Option("--learn-vectors", help="Learn word vectors from these texts, starting from --vectors.")

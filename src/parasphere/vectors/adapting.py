@@ -10,7 +10,7 @@ from ..corpus import Block, blocks
 from ..errors import VectorsError
 from ..text import AnyTokenizer, Vocabulary
 from .learning import Learning, Settings
-from .learning_texts import known_words, read_texts
+from .learning_texts import read_texts
 from .wordvectors import WordVectors
 
 SETTINGS = Settings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
@@ -94,14 +94,16 @@ def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Bl
     return Block(block.texts.filter(kept), None, None, 0), numbers[kept]
 
 
-def _with_rows(start: WordVectors, learned: WordVectors, rows: NDArray[np.int64]) -> WordVectors:
+def _with_rows(start: WordVectors, learned: WordVectors, rows: NDArray[np.int32]) -> WordVectors:
     """Return vectors with learned ones in these rows; words with -1 for a row are new and come last."""
     new = np.flatnonzero(rows < 0)
     matrix = np.concatenate([start.matrix, learned.matrix[new]])
     matrix[rows[rows >= 0]] = learned.matrix[rows >= 0]
     known, more = start.vocabulary, Vocabulary([learned.vocabulary.word(int(row)) for row in new])
     offsets = np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]])
-    vocabulary = Vocabulary.from_buffers(np.concatenate([known.data[: known.offsets[-1]], more.data]), offsets, trusted=True)
+    vocabulary = Vocabulary.from_buffers(
+        np.concatenate([known.data[: known.offsets[-1]], more.data]), offsets, trusted=True
+    )
     weights = None if start.weights is None else np.append(start.weights, np.full(len(new), start.unknown_weight))
     name = f"{start.name}, adapted"
     return WordVectors(vocabulary, matrix, weights=weights, unknown_weight=start.unknown_weight, name=name)
