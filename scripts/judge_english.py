@@ -47,7 +47,8 @@ def similarity(vectors: WordVectors) -> list[float]:
 
 def search(vectors: WordVectors) -> float:
     """Return nDCG@10 of Cranfield, times 100."""
-    facts, _ = retrieval.evaluate(lambda _: SphericalParagraphModel(vectors, adapt=False), retrieval.load("cranfield", None))
+    model = SphericalParagraphModel(vectors, adapt=False)
+    facts, _ = retrieval.evaluate(lambda _: model, retrieval.load("cranfield", None))
     return 100 * float(facts["ndcg"])
 
 

@@ -124,10 +124,9 @@ def test_only_fit_with_the_default_vectors_adapts(english: WordVectors) -> None:
     steps = fitted()
     while not steps.update(steps.accumulate(TEXTS)):
         pass
-    models = [
-        fitted().partial_fit(TEXTS), fitted().fit(bags), steps,
-        fitted(english.with_weights(english.weights)).fit(TEXTS), SphericalParagraphModel.paper(ENGLISH, tol=1.0).fit(TEXTS),
-    ]  # fmt: skip
+    copied = english.with_weights(english.weights)
+    models = [fitted().partial_fit(TEXTS), fitted().fit(bags), steps, fitted(copied).fit(TEXTS)]
+    models.append(SphericalParagraphModel.paper(ENGLISH, tol=1.0).fit(TEXTS))
     assert not any(map(is_adapted, models))
     assert same(plain, models[0])
     assert same(plain, models[1])

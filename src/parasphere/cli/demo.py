@@ -14,9 +14,9 @@ from sklearn.preprocessing import normalize
 from .. import datasets
 from ..errors import MissingExtraError
 from ..estimator import SphericalParagraphModel
-from ..model import Posterior, Reader
+from ..model import Reader
 from ..topics import SphericalTopics
-from ..vectors import WordVectors, default_tokenizer
+from ..vectors import ENGLISH, WordVectors, default_tokenizer
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
@@ -28,19 +28,18 @@ def show(out: Console, picture: Path) -> None:
     """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel()
-    _learn(model, corpus.texts[:100])  # loads the vectors
+    plain = WordVectors.load(ENGLISH)
     start = time.perf_counter()
-    posterior = _learn(model, corpus.texts)
+    posterior = model.fit(corpus.texts).posterior(corpus.texts)
     seconds = time.perf_counter() - start
     assert model.vectors_ is not None
 
-    coverage = model.vectors_.coverage(corpus.texts)
+    coverage = plain.coverage(corpus.texts, model.encoder_.text_reader.tokenizer)
     _print(out, "The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
     commonest = ", ".join(word for word, _ in coverage.unknown[:6])
     _print(out, "The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
-           f"{model.vectors_.name} ({commonest}, ...)")  # fmt: skip
-    _print(out, "Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
-           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
+           f"{plain.name} ({commonest}, ...); {len(model.vectors_) - len(plain):,} words get one")  # fmt: skip
+    _print(out, "Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, and {model.n_iter_} EM iterations")
     _print(out, "kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
            f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
@@ -51,7 +50,7 @@ def show(out: Console, picture: Path) -> None:
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(out, f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
     out.print()
-    out.print(_findings(model.vectors_, corpus))
+    out.print(_findings(corpus))
     _remember(out, model, corpus)
     topics = SphericalTopics(model).fit(corpus.texts)
     _print_topics(out, topics)
@@ -88,12 +87,6 @@ def _print_topics(out: Console, topics: SphericalTopics) -> None:
         _print(out, "", f"{size:4d}  {', '.join(words)}")
 
 
-def _learn(model: SphericalParagraphModel, texts: list[str]) -> Posterior:
-    """Read the texts once, fit the model, and return the posteriors."""
-    bags = model.read(texts)
-    return model.fit(bags).posterior(bags)
-
-
 def _print(out: Console, name: str, text: str) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(width=20, style="bold")
@@ -101,7 +94,7 @@ def _print(out: Console, name: str, text: str) -> None:
     out.print(table)
 
 
-def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
+def _findings(corpus: datasets.Dataset) -> Table:
     """Compare how often the first sentence of a docstring finds the rest of it before all others."""
     halves = [
         (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
@@ -109,13 +102,14 @@ def _findings(vectors: WordVectors, corpus: datasets.Dataset) -> Table:
     halves = [half for half in halves if half[1].endswith(".") and len(half[2].split()) >= SHORTEST]
     names, queries, texts = (list(column) for column in zip(*halves, strict=True))
     own = np.arange(len(names))
-    model = SphericalParagraphModel(vectors).fit(texts)
+    plain, model = SphericalParagraphModel(adapt=False).fit(texts), SphericalParagraphModel().fit(texts)
     index = model.index(texts, names)
-    words = default_tokenizer()
+    words, vectors = default_tokenizer(), WordVectors.load(ENGLISH)
     tfidf, reader = TfidfVectorizer(analyzer=words, sublinear_tf=True).fit(texts), Reader(vectors, words)
     best = {
         f"plain average, {vectors.dim} dimensions": _best(reader.read(queries).sums, reader.read(texts).sums),
-        f"SPM, {vectors.dim} dimensions": _best(model.transform(queries), model.transform(texts)),
+        f"SPM, {vectors.dim} dimensions, adapt=False": _best(plain.transform(queries), plain.transform(texts)),
+        f"SPM, {vectors.dim} dimensions, adapted": _best(model.transform(queries), model.transform(texts)),
         f"tf-idf, {len(tfidf.vocabulary_):,} dimensions": _best(tfidf.transform(queries), tfidf.transform(texts)),
         "SPM and BM25 together, as model.index does": [names.index(one.id) for (one,) in index.search(queries, 1)],
     }

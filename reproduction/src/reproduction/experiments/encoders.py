@@ -2,7 +2,8 @@
 
 A baseline is one file in :mod:`reproduction.baselines` and one entry here. All use the paper's preprocessing (lower
 case, English letters, no stop words), with these exceptions: ``tfidf-best``, ``union``, ``spm-joint-300``,
-``spm-default``, ``spm-english``, FastSent and skip-thought keep stop words, and tables of word pieces and MiniLM read the raw text.
+``spm-default``, ``spm-english``, FastSent and skip-thought keep stop words, and tables of word pieces and MiniLM read
+the raw text.
 """
 
 import os
