@@ -40,6 +40,7 @@ from .model import (
     run_em,
     run_paper_em,
     static_table,
+    texts_to_read_twice,
     tokenizer_for,
 )
 from .parameters import (
@@ -658,7 +659,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         learner = is_learner(self.vectors)
         twice = learner or (adapt and self._adapts())
         if twice:
-            X = held_texts(X)
+            X = held_texts(X) if learner else texts_to_read_twice(X)
         if self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None):
             first, sample = first_texts(X)
             X = X if twice else first

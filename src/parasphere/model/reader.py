@@ -363,15 +363,18 @@ def as_texts(x: Any) -> Any:
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: what can be read only once is held in memory, as Arrow blocks."""
-    if isinstance(x, str | list | Bags):
+    """Return texts that can be read twice, in memory as Arrow blocks unless they are in a file or folder."""
+    on_disk = isinstance(x, os.PathLike) and not Path(x).expanduser().is_fifo()
+    return x if on_disk or isinstance(x, str | Bags) else list(corpus.blocks(as_texts(x)))
+
+
+def texts_to_read_twice(x: Any) -> Any:
+    """Return texts that can be read twice; only what can be read once is held in memory."""
+    if isinstance(x, list):
         return x
-    if isinstance(x, os.PathLike):
-        once = Path(x).expanduser().is_fifo()
-    else:
-        stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
-        once = x is corpus.STANDARD_INPUT or isinstance(x, Iterator) or stream
-    return list(corpus.blocks(x)) if once else as_texts(x)
+    stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
+    once = isinstance(x, Iterator | os.PathLike) or x is corpus.STANDARD_INPUT or stream
+    return held_texts(x) if once else as_texts(x)
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
