@@ -38,7 +38,7 @@ def run() -> dict[str, Any]:
     texts = {HERE: sentences, ELSEWHERE: _sentences()}
     composed = ComposedVectors(WORDLLAMA).fit(sentences + texts[ELSEWHERE])
     given = {
-        ENGLISH: (WordVectors.load(ENGLISH), SphericalParagraphModel()),
+        ENGLISH: (WordVectors.load(ENGLISH), SphericalParagraphModel(adapt=False)),
         WORDLLAMA: (composed.vectors_, SphericalParagraphModel(tokenizer=composed.tokenizer_, whiten=False)),
     }
     rows: dict[str, Any] = {}

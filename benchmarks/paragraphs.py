@@ -52,7 +52,7 @@ def run() -> dict[str, Any]:
     documents, queries = lexical.fit_transform(rest), lexical.transform(first[:QUERIES])
     rows = {"tf-idf": {"words": mean_reciprocal_rank(lambda some: _dense(queries[some] @ documents.T))}}
     models = {
-        "the default vectors": SphericalParagraphModel(),
+        "the default vectors": SphericalParagraphModel(adapt=False),
         "learned from the paragraphs, 300-d": SphericalParagraphModel(JointVectors(dim=300), tol=1e-4),
     }
     seconds = {}

@@ -30,7 +30,9 @@ TASKS = {
 LEARNED = ("spm-joint", "index-joint")  # whose vectors are those of the texts, whatever learning started from
 GLOVE_100 = "glove.6B.100d.subset.txt.gz"
 SYSTEMS = {
-    ("spm", "english-128"): "`SphericalParagraphModel()`, 128-d",
+    ("spm-default", None): "`SphericalParagraphModel()`, 128-d",
+    ("index-default", None): "the same, with BM25 (`model.index`)",
+    ("spm", "english-128"): "the default with `adapt=False`",
     ("index", "english-128"): "the same, with BM25 (`model.index`)",
     ("spm-joint", None): "`SphericalParagraphModel(JointVectors(dim=300))`",
     ("index-joint", None): "the same, with BM25 (`model.index`)",

@@ -41,13 +41,14 @@ def vectors_of(path: str) -> WordVectors:
 def similarity(vectors: WordVectors) -> list[float]:
     """Return the rank correlations with the scores of both parts, times 100."""
     parts = [sentence_pairs(part) for part in ("train", "dev")]
-    model = SphericalParagraphModel(vectors).fit(parts[0].first + parts[0].second)
+    model = SphericalParagraphModel(vectors, adapt=False).fit(parts[0].first + parts[0].second)
     return [100 * spearmanr(model.compare(part.first, part.second), part.scores).statistic for part in parts]
 
 
 def search(vectors: WordVectors) -> float:
     """Return nDCG@10 of Cranfield, times 100."""
-    facts, _ = retrieval.evaluate(lambda _: SphericalParagraphModel(vectors), retrieval.load("cranfield", None))
+    model = SphericalParagraphModel(vectors, adapt=False)
+    facts, _ = retrieval.evaluate(lambda _: model, retrieval.load("cranfield", None))
     return 100 * float(facts["ndcg"])
 
 
@@ -63,7 +64,7 @@ def known_part(corpus: Dataset) -> tuple[list[str], list[int]]:
 def accuracy(vectors: WordVectors, corpus: Dataset) -> float:
     """Return the cross-validated accuracy, in per cent."""
     texts, labels = known_part(corpus)
-    rows = SphericalParagraphModel(vectors).fit_transform(texts)
+    rows = SphericalParagraphModel(vectors, adapt=False).fit_transform(texts)
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
     found = [cross_val_score(LinearSVC(C=cost, dual=False), rows, labels, cv=folds).mean() for cost in COSTS]
     return 100 * float(max(found))

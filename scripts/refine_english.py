@@ -180,7 +180,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
     torch.manual_seed(seed)
     vectors = WordVectors.from_arrays(taught.words, taught.rows).with_weights(taught.weights)
     texts = pairs.first + pairs.second
-    model = SphericalParagraphModel(vectors).fit(texts)
+    model = SphericalParagraphModel(vectors, adapt=False).fit(texts)
     prior, dim = model.encoder_.prior, vectors.dim
     word = float(np.median(model.posterior(texts).word_concentration))
     common = float(vmf.mean_length(prior.concentration, dim)) * torch.tensor(prior.mean_direction).float()

@@ -91,7 +91,7 @@ def texts() -> list[str]:
 
 @cache
 def fitted() -> SphericalParagraphModel:
-    return SphericalParagraphModel().fit(texts())
+    return SphericalParagraphModel(adapt=False).fit(texts())
 
 
 def learned(model: SphericalParagraphModel) -> Outcome:
@@ -114,7 +114,7 @@ def words() -> Outcome:
 @check
 def bags() -> Outcome:
     read = fitted().read([*texts(), "", "zyxomatic frobnicator", "a " * 1000])
-    two = SphericalParagraphModel(n_jobs=2).fit(texts()).read(texts())
+    two = SphericalParagraphModel(adapt=False, n_jobs=2).fit(texts()).read(texts())
     one = fitted().read([texts()[7]])
     names = ("sums", "lengths", "squared_norms", "unknown", "squared_weights")
     return {name: getattr(read, name) for name in names} | {"two threads": two.sums, "one text": one.sums}
@@ -223,7 +223,7 @@ def near_duplicates() -> Outcome:
 
 @check
 def topics() -> Outcome:
-    found = SphericalTopics(random_state=0).fit(texts())
+    found = SphericalTopics(SphericalParagraphModel(adapt=False), random_state=0).fit(texts())
     return {
         "labels": found.labels_,
         "words": found.topic_words(10),

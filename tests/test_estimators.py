@@ -83,6 +83,7 @@ LEFT_OUT = {
 
 # For each parameter: a value that is right and differs from those above, and one that is wrong.
 VALUES: dict[str, tuple[Any, Any]] = {
+    "adapt": (False, "no"),
     "assignment": ("hard", "firm"),
     "batch": (7, 0),
     "checkpoint": ("nowhere", 1.5),

@@ -36,9 +36,11 @@ from .model import (
     first_texts,
     held_texts,
     is_numeric,
+    n_threads,
     run_em,
     run_paper_em,
     static_table,
+    texts_to_read_twice,
     tokenizer_for,
 )
 from .parameters import (
@@ -60,7 +62,7 @@ from .progress import progress
 from .search import THRESHOLD, Duplicates, Index, Keep, duplicates
 from .storage import Saved
 from .text import AnyTokenizer, Tokenizer
-from .vectors import ENGLISH, GLOVE, WordVectors, is_learner, resolve, write_static
+from .vectors import ENGLISH, GLOVE, WordVectors, adapted, is_learner, resolve, seed_of, write_static
 
 Floats = NDArray[np.float64]
 FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
@@ -74,6 +76,13 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     vectors : str, path, WordVectors, learner or None, default="english-128"
         Word vectors, or a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, of
         which ``fit`` fits a clone to the same texts. None if the model is fitted to bags or rows of numbers.
+    adapt : bool, default=True
+        Adapt the default vectors to the texts in ``fit``: a copy of them learns from the texts as
+        :class:`JointVectors` does, in a few passes whose time is bounded, and words without a vector get one; weights
+        stay. The vectors stay as they are if there are fewer than 200 texts or if the words of held-out texts are
+        predicted no better. Texts are read twice, and a stream is held in memory for it. Other vectors are never
+        adapted (:class:`JointVectors` learns from any), nor are those of a model that begins with :meth:`partial_fit`,
+        that is fitted to bags, step by step or on a cluster.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the learner, if there is one, or else, lower-cased: runs of
         Unicode letters and digits if words are weighted, as with the default vectors, since stop words have small
@@ -155,6 +164,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
     _parameters: ClassVar[Constraints] = {
         "vectors": PATH | instance_of(WordVectors) | having("fit", "get_params") | NONE,
+        "adapt": BOOLEAN,
         "tokenizer": CALLABLE | NONE,
         "weighted": BOOLEAN,
         "space": one_of("offset", "direction"),
@@ -183,6 +193,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         self,
         vectors: Any = ENGLISH,
         *,
+        adapt: bool = True,
         tokenizer: AnyTokenizer | None = None,
         weighted: bool = True,
         space: Space = "offset",
@@ -197,6 +208,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         verbose: bool = False,
     ) -> None:
         self.vectors = vectors
+        self.adapt = adapt
         self.tokenizer = tokenizer
         self.weighted = weighted
         self.space = space
@@ -214,6 +226,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def paper(cls, vectors: Any = GLOVE, random_state: Any = None, **options: Any) -> Self:
         """Return the model of the paper: its preprocessing, initial values and approximation of kappa, no shrinkage.
 
+        Vectors are not adapted.
+
         The paper also draws initial text vectors at random. The first E-step replaces them before they are used, so
         they are not drawn here.
 
@@ -226,13 +240,13 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             Other parameters of the model.
         """
         settings: dict[str, Any] = {
-            "tokenizer": Tokenizer.paper(), "space": "direction", "prior_strength": 0.0, "kappa_method": "banerjee",
-            "init": "paper",
+            "adapt": False, "tokenizer": Tokenizer.paper(), "space": "direction", "prior_strength": 0.0,
+            "kappa_method": "banerjee", "init": "paper",
         }  # fmt: skip
         return cls(vectors, random_state=random_state, **(settings | options))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn mu0 and kappa0 from a corpus, and the word vectors too if ``vectors`` is a learner.
+        """Learn mu0 and kappa0 from a corpus; before, adapt the default vectors, or fit a learner of vectors.
 
         Parameters
         ----------
@@ -273,10 +287,10 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         n_so_far``, so that every document has the same weight. An incomplete block is held and counts already.
 
         After :meth:`fit`, learning continues from there, with the reader, ``prior_strength`` and ``kappa_method`` of
-        that fit. There is a warning while fewer than 10 documents have been seen.
+        that fit. There is a warning while fewer than 10 documents have been seen. Vectors are not adapted.
         """
         if not hasattr(self, "online_"):
-            self._fit(self._bags_to_fit(X))
+            self._fit(self._bags_to_fit(X, adapt=False))
         else:
             check_parameters(self)
             self._learn_more(self._more_bags(X))
@@ -286,7 +300,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def read(self, source: Any, **columns: Any) -> Bags:
         """Read a corpus into bags, which ``fit`` and all other methods accept in place of the texts.
 
-        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say.
+        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say, with vectors as they
+        are.
 
         Parameters
         ----------
@@ -308,7 +323,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         Parameters
         ----------
         texts : texts, token lists, columns or path, default=None
-            What a learner of word vectors learns from.
+            What a learner of word vectors learns from, and the default ones are adapted to if ``adapt``.
         sample : sequence of str, default=()
             Texts that decide for a tokenizer that finds words in scripts without spaces, if they need one.
         """
@@ -319,6 +334,10 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
         tokenizer = self.tokenizer or tokenizer_for(sample)
         vectors, tokenizer = resolve(self.vectors, tokenizer, texts, weighted=self.weighted)
+        if texts is not None and self._adapts():
+            seed = 0 if self.random_state is None else seed_of(self.random_state)
+            threads = n_threads(self.n_jobs)
+            vectors = adapted(vectors, texts, tokenizer, seed=seed, n_jobs=threads, verbose=bool(self.verbose))
         if not self.weighted:
             return Reader(vectors, tokenizer)
         return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight)
@@ -639,8 +658,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
                 stacklevel=3,
             )
 
-    def _bags_to_fit(self, X: Any) -> Bags:
-        """Return the bags of the corpus to fit to; texts are read by a new reader."""
+    def _bags_to_fit(self, X: Any, *, adapt: bool = True) -> Bags:
+        """Return the bags of the corpus to fit to; texts are read by a new reader, whose vectors may be adapted."""
         check_parameters(self)
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             self.__dict__.pop(name, None)
@@ -651,12 +670,18 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
         sample: list[str] = []
         learner = is_learner(self.vectors)
-        if learner:
-            X = held_texts(X)
+        twice = learner or (adapt and self._adapts())
+        if twice:
+            X = held_texts(X) if learner else texts_to_read_twice(X)
         if self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None):
             first, sample = first_texts(X)
-            X = X if learner else first
-        return self.make_reader(X, sample=sample).read_to_fit(X, self.n_jobs)
+            X = X if twice else first
+        return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs)
+
+    def _adapts(self) -> bool:
+        """Return whether ``fit`` adapts the vectors, which it does if they are the default ones."""
+        name = self.vectors.source if isinstance(self.vectors, WordVectors) else self.vectors
+        return self.adapt and isinstance(name, str) and name == ENGLISH
 
     def _more_bags(self, X: Any) -> Bags:
         """Return the bags of more documents for a fitted model, with their scatter."""

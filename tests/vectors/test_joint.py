@@ -489,7 +489,7 @@ def test_a_weight_counts_a_word_that_often() -> None:
     assert sum(share for _, share in told.words) + told.prior == pytest.approx(1)
 
 
-def test_the_concentrations_are_those_that_predict_held_out_texts_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_concentrations_are_those_that_predict_held_out_texts_best() -> None:
     """By brute force: the probabilities are those among all words, of pieces of the texts that were held out."""
 
     def loss(state: Learning, kappa: float = 1.0, kappa0: float = 1.0) -> float:
@@ -504,9 +504,8 @@ def test_the_concentrations_are_those_that_predict_held_out_texts_best(monkeypat
                 losses += (np.log(np.exp(logits).sum()) - logits[pieces.words[middle:hi]]).tolist()
         return float(np.mean(losses))
 
-    settled = learned(TEXTS, epochs=150, held_out=0.5)
-    monkeypatch.setattr("parasphere.vectors.learning.SETTLED_BY", np.inf)
-    too_sure = learned(TEXTS, epochs=150, held_out=0.5)
+    settled, too_sure = (learned(TEXTS, epochs=150, held_out=0.5) for _ in range(2))
+    settled.settle()
     assert np.array_equal(settled.matrix, too_sure.matrix)
     assert loss(settled) < loss(too_sure)
     for kappa, kappa0 in ((1.2, 1.0), (1 / 1.2, 1.0), (1.0, 1.5), (1.0, 1 / 1.5)):

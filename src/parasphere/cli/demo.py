@@ -14,9 +14,9 @@ from sklearn.preprocessing import normalize
 from .. import datasets
 from ..errors import MissingExtraError
 from ..estimator import SphericalParagraphModel
-from ..model import Posterior, Reader
+from ..model import Reader
 from ..topics import SphericalTopics
-from ..vectors import WordVectors, default_tokenizer
+from ..vectors import ENGLISH, WordVectors, default_tokenizer
 from .common import BOLD, show, show_table
 
 QUERY = "Design a low-pass filter for a digital signal"
@@ -30,19 +30,18 @@ def run(picture: Path) -> None:
     """Fit the model, print what it learned, and draw the map."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel()
-    _learn(model, corpus.texts[:100])  # loads the vectors
+    plain = WordVectors.load(ENGLISH)
     start = time.perf_counter()
-    posterior = _learn(model, corpus.texts)
+    posterior = model.fit(corpus.texts).posterior(corpus.texts)
     seconds = time.perf_counter() - start
     assert model.vectors_ is not None
 
-    coverage = model.vectors_.coverage(corpus.texts)
+    coverage = plain.coverage(corpus.texts, model.encoder_.text_reader.tokenizer)
     _print("The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
     commonest = ", ".join(word for word, _ in coverage.unknown[:6])
     _print("The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
-           f"{model.vectors_.name} ({commonest}, ...)")  # fmt: skip
-    _print("Learned", f"in {seconds:.2f} s and {model.n_iter_} EM iterations, text to vectors: "
-           f"{sum(map(len, corpus.texts)) / 1e6 / seconds:.2g} MB/s")  # fmt: skip
+           f"{plain.name} ({commonest}, ...); {len(model.vectors_) - len(plain):,} words get one")  # fmt: skip
+    _print("Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, and {model.n_iter_} EM iterations")
     _print("kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
            f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
@@ -53,7 +52,7 @@ def run(picture: Path) -> None:
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
     show("")
-    _print_findings(model.vectors_, corpus)
+    _print_findings(corpus)
     _print_search(model, corpus)
     topics = SphericalTopics(model).fit(corpus.texts)
     _print_topics(topics)
@@ -90,12 +89,6 @@ def _print_topics(topics: SphericalTopics) -> None:
         _print("", f"{size:4d}  {', '.join(words)}")
 
 
-def _learn(model: SphericalParagraphModel, texts: list[str]) -> Posterior:
-    """Read the texts once, fit the model, and return the posteriors."""
-    bags = model.read(texts)
-    return model.fit(bags).posterior(bags)
-
-
 def _print(name: str, text: str) -> None:
     """Print a name and, beside it, lines of text."""
     width = max(20, shutil.get_terminal_size().columns - WIDTH)
@@ -104,7 +97,7 @@ def _print(name: str, text: str) -> None:
         name = ""
 
 
-def _print_findings(vectors: WordVectors, corpus: datasets.Dataset) -> None:
+def _print_findings(corpus: datasets.Dataset) -> None:
     """Compare how often the first sentence of a docstring finds the rest of it before all others."""
     halves = [
         (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
@@ -112,13 +105,14 @@ def _print_findings(vectors: WordVectors, corpus: datasets.Dataset) -> None:
     halves = [half for half in halves if half[1].endswith(".") and len(half[2].split()) >= SHORTEST]
     names, queries, texts = (list(column) for column in zip(*halves, strict=True))
     own = np.arange(len(names))
-    model = SphericalParagraphModel(vectors).fit(texts)
+    plain, model = SphericalParagraphModel(adapt=False).fit(texts), SphericalParagraphModel().fit(texts)
     index = model.index(texts, names)
-    words = default_tokenizer()
+    words, vectors = default_tokenizer(), WordVectors.load(ENGLISH)
     tfidf, reader = TfidfVectorizer(analyzer=words, sublinear_tf=True).fit(texts), Reader(vectors, words)
     best = {
         f"plain average, {vectors.dim} dimensions": _best(reader.read(queries).sums, reader.read(texts).sums),
-        f"SPM, {vectors.dim} dimensions": _best(model.transform(queries), model.transform(texts)),
+        f"SPM, {vectors.dim} dimensions, adapt=False": _best(plain.transform(queries), plain.transform(texts)),
+        f"SPM, {vectors.dim} dimensions, adapted": _best(model.transform(queries), model.transform(texts)),
         f"tf-idf, {len(tfidf.vocabulary_):,} dimensions": _best(tfidf.transform(queries), tfidf.transform(texts)),
         "SPM and BM25 together, as model.index does": [names.index(one.id) for (one,) in index.search(queries, 1)],
     }

@@ -23,6 +23,7 @@ NONE = "none"  # no word vectors to start from
     help="Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.",
     show_default=ENGLISH,
 )
+@click.option("--adapt/--no-adapt", default=True, help=f"Adapt '{ENGLISH}' to these texts.  [default: adapt]")
 @options.flag("--learn-vectors", "learn", help="Learn word vectors from these texts, starting from --vectors.")
 @click.option(
     "--from",
@@ -40,6 +41,7 @@ def fit(
     out: Path,
     vectors: str | None,
     learn: bool,
+    adapt: bool,
     update: Path | None,
     tokenizer: str | None,
     threads: int,
@@ -70,18 +72,35 @@ def fit(
     source = _given_vectors(vectors, update)
     if learn:
         source = _learner(source, updating=update is not None, threads=threads)
+    adapt = adapt and getattr(source, "source", None) == ENGLISH
     words, verbose = options.tokenizer_named(tokenizer), not quiet.get()
-    estimator = SphericalParagraphModel(source, tokenizer=words, n_jobs=threads, random_state=0, verbose=verbose)
-    with reading("reading", corpus) as at:
-        texts = blocks(documents(corpus), progress=at, **columns)
-        material: Any = list(texts) if learn else estimator.read(texts)
+    estimator = SphericalParagraphModel(
+        source, adapt=adapt, tokenizer=words, n_jobs=threads, random_state=0, verbose=verbose
+    )
+    material: Any = _Texts(corpus, columns)
+    if not (adapt and (corpus.is_file() or corpus.is_dir())):
+        with reading("reading", corpus) as at:
+            texts = blocks(documents(corpus), progress=at, **columns)
+            material = list(texts) if learn or adapt else estimator.read(texts)
     estimator.fit(material)
     estimator.save(out)
-    bags = estimator.read(material) if learn else material
+    bags = estimator.read(material) if learn or adapt else material
     counted = "known_words" if bags.reader is None or bags.reader.weights is None else "weight_of_known_words"
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     facts |= encoder_facts(estimator.encoder_) | {"iterations": int(estimator.n_iter_)}
     say({**facts, "converged": bool(estimator.converged_), "model": str(out)}, as_json)
+
+
+class _Texts:
+    """The texts of a corpus, read again each time, so that they need not be held in memory."""
+
+    def __init__(self, corpus: Path, columns: dict[str, Any]) -> None:
+        self.corpus, self.columns = corpus, columns
+
+    def __iter__(self) -> Any:
+        from ..corpus import blocks
+
+        return blocks(self.corpus, **self.columns)
 
 
 def _given_vectors(name: str | None, update: Path | None) -> Any:

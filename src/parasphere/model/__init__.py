@@ -7,7 +7,7 @@ from .encoder import Encoder
 from .equations import Method, Prior
 from .explain import Explanation, MatchExplanation
 from .posterior import Posterior, Space, check_space
-from .reader import Reader, as_texts, first_texts, held_texts, is_numeric, n_threads, tokenizer_for
+from .reader import Reader, as_texts, first_texts, held_texts, is_numeric, n_threads, texts_to_read_twice, tokenizer_for
 from .sampling import Sampled
 from .similar import Match
 
@@ -39,5 +39,6 @@ __all__ = [
     "run_em",
     "run_paper_em",
     "static_table",
+    "texts_to_read_twice",
     "tokenizer_for",
 ]

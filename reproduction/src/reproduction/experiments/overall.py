@@ -18,8 +18,9 @@ CAPTION = (
 COLUMNS = ("accuracy", "STS", "nDCG@10", "NMI", "mean")
 # The encoder of the classification, and the system of the other tasks with its word vectors.
 SYSTEMS = {
-    "SPM, default (128)": ("spm-default", "spm", ENGLISH),
-    "SPM, default, directions": ("spm-default-direction", "spm-direction", ENGLISH),
+    "SPM, default (128)": ("spm-default", "spm-default", None),
+    "SPM, not adapted (128)": ("spm-english", "spm", ENGLISH),
+    "SPM, not adapted, directions": ("spm-english-direction", "spm-direction", ENGLISH),
     "SPM, learned (300)": ("spm-joint-300", "spm-joint", None),
     "SPM on WordLlama (256)": ("spm-wordllama", "spm-wordllama", None),
     "SPM on MiniLM's words (256)": ("spm-distilled", "spm-distilled", None),

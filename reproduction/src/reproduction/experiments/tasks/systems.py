@@ -108,9 +108,10 @@ _vectors = partial(System, needs_vectors=True)
 _learned = partial(System, seeded=True)
 _topics = partial(System, tasks=(CLUSTERING,), topics=True)
 _ENTRIES = (
-    _vectors("spm", "SPM", lambda given: SphericalParagraphModel(given.vectors)),
+    _learned("spm-default", "SPM, default", lambda given: SphericalParagraphModel(random_state=given.seed)),
+    _vectors("spm", "SPM", lambda given: SphericalParagraphModel(given.vectors, adapt=False)),
     _vectors("spm-direction", "SPM, directions",
-             lambda given: SphericalParagraphModel(given.vectors, space="direction")),
+             lambda given: SphericalParagraphModel(given.vectors, adapt=False, space="direction")),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
     _learned("spm-joint-from", "SPM, joint, from these vectors", _joint_from, (STS, RETRIEVAL), needs_vectors=True),
     System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
@@ -120,8 +121,10 @@ _ENTRIES = (
              lambda given: SphericalParagraphModel(LearnedTable("wordllama", given.seed), whiten=False), (STS,),
              libraries=_LLAMA),
     System("spm-distilled", "SPM on MiniLM's words", lambda _: on_pieces("distilled"), **_PRETRAINED),
-    _vectors("index", "SPM and BM25 (index)", lambda given: Indexed(SphericalParagraphModel(given.vectors)),
-             (RETRIEVAL,)),
+    _learned("index-default", "SPM, default, and BM25 (index)",
+             lambda given: Indexed(SphericalParagraphModel(random_state=given.seed)), (RETRIEVAL,)),
+    _vectors("index", "SPM and BM25 (index)",
+             lambda given: Indexed(SphericalParagraphModel(given.vectors, adapt=False)), (RETRIEVAL,)),
     _learned("index-joint", f"SPM, joint, {DIM}, and BM25 (index)", lambda given: Indexed(_joint(given)), (RETRIEVAL,)),
     System("index-wordllama", "SPM on WordLlama and BM25 (index)", lambda _: Indexed(on_pieces("wordllama")),
            (RETRIEVAL,), libraries=_LLAMA),

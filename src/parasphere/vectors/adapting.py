@@ -1,0 +1,115 @@
+"""Word vectors adapted to texts: joint learning in a bounded time, with the weights of the words kept."""
+
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus import Block, blocks
+from ..errors import VectorsError
+from ..text import AnyTokenizer, Vocabulary
+from .learning import Learning, Settings
+from .learning_texts import read_texts
+from .wordvectors import WordVectors
+
+SETTINGS = Settings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
+LENGTH = 10  # words of a text for which the prior has its strength; it falls with the square of the mean length
+WORDS = 15_000_000  # of many texts about so many words are read, all passes together,
+TEXT = 100 << 20  # from so many bytes of text, which are drawn at random
+FEWEST = 200  # documents: the held-out part of fewer is too small to tell whether anything was gained
+
+
+def adapted(
+    start: WordVectors,
+    texts: Any,
+    tokenizer: AnyTokenizer,
+    *,
+    settings: Settings = SETTINGS,
+    seed: int = 0,
+    n_jobs: int = 1,
+    verbose: bool = False,
+) -> WordVectors:
+    """Return a copy of word vectors that is adapted to texts, or the vectors themselves if that gains nothing.
+
+    The vectors of the words of the texts follow the gradient of the leave-out likelihood, as in
+    :class:`parasphere.JointVectors`; words without a vector get one if they occur twice. All weights stay, and a new
+    word has the weight of unknown words. Nothing is gained if the words of held-out texts are predicted no better than
+    before, or if there are fewer than 200 texts to tell it by.
+
+    Parameters
+    ----------
+    start : WordVectors
+    texts : iterable, table or Path
+        Anything :func:`parasphere.corpus.blocks` takes. Up to 100 MB of it are held, drawn at random if there is more.
+    tokenizer : Tokenizer or callable
+        Splits texts into words.
+    settings : Settings, default=SETTINGS
+        How to learn; there are fewer epochs if the texts have many words.
+    seed : int, default=0
+        Of all random numbers.
+    n_jobs : int, default=1
+        Number of threads; the result does not depend on it.
+    verbose : bool, default=False
+        Show a progress bar.
+    """
+    some = drawn_texts(texts, seed)
+    if sum(map(len, some)) < FEWEST:
+        return start
+    try:
+        read = read_texts(some, tokenizer, settings.min_count, known=True)
+    except VectorsError:  # hardly a word occurs twice
+        return start
+    rows = start.vocabulary.get_many(read.words)
+    if not ((rows >= 0).any() and (np.diff(read.ends) > 1).any()):
+        return start
+    epochs = min(settings.epochs or 1, max(1, round(WORDS / len(read.ids))))
+    strength = settings.start_strength * (LENGTH / (len(read.ids) / len(read.ends[1:]))) ** 2
+    learning = Learning(
+        read, start, start.dim, replace(settings, epochs=epochs, start_strength=strength, seed=seed), n_jobs
+    )
+    learning.run(None, verbose)
+    if not learning.gained:
+        return start
+    return _with_rows(start, learning.vectors(""), rows)
+
+
+def drawn_texts(texts: Any, seed: int) -> list[Block]:
+    """Return the texts, or some of them that have at most :data:`TEXT` bytes, each drawn with the same probability."""
+    rng, share = np.random.default_rng([seed, 2]), 1.0
+    held: list[tuple[Block, NDArray[np.float64]]] = []
+    for block in blocks(texts):
+        held.append(_below(share, block, rng.random(len(block))))
+        while sum(_size(block) for block, _ in held) > TEXT and len(held) + len(held[0][0]) > 2:
+            share /= 2
+            held = [_below(share, *part) for part in held]
+    return [block for block, _ in held if len(block)]
+
+
+def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
+    """Return the texts of a block whose numbers are below a share, and their numbers."""
+    kept = numbers < share
+    if kept.all():
+        return block, numbers
+    return Block(list(compress(block.texts, kept)), None, None, 0), numbers[kept]
+
+
+def _size(block: Block) -> int:
+    """Return about how many bytes the texts of a block are."""
+    return sum(sum(map(len, text)) if block.tokenised else len(text) for text in block.texts)
+
+
+def _with_rows(start: WordVectors, learned: WordVectors, rows: NDArray[np.int32]) -> WordVectors:
+    """Return vectors with learned ones in these rows; words with -1 for a row are new and come last."""
+    new = np.flatnonzero(rows < 0)
+    matrix = np.concatenate([start.matrix, learned.matrix[new]])
+    matrix[rows[rows >= 0]] = learned.matrix[rows >= 0]
+    known, more = start.vocabulary, Vocabulary([learned.vocabulary.word(int(row)) for row in new])
+    offsets = np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]])
+    vocabulary = Vocabulary.from_buffers(
+        np.concatenate([known.data[: known.offsets[-1]], more.data]), offsets, trusted=True
+    )
+    weights = None if start.weights is None else np.append(start.weights, np.full(len(new), start.unknown_weight))
+    name = f"{start.name}, adapted"
+    return WordVectors(vocabulary, matrix, weights=weights, unknown_weight=start.unknown_weight, name=name)
