@@ -159,11 +159,22 @@ void word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, 
             const double weight = terms.weights[i];
             const Range held = postings.of(terms.words[i]);
             const std::span<const std::int32_t> docs = postings.documents.all().subspan(held.begin, held.size());
+            std::size_t from = 0, before = 0;  // where the last document was looked for, as positions mostly ascend
             for (std::size_t column = 0; column < row.size(); ++column) {
-                interrupts.worked(100);
+                interrupts.worked(20);
                 const std::size_t doc = index_below(n_docs, positions.row(query)[column], "positions");
-                const auto found = std::lower_bound(docs.begin(), docs.end(), static_cast<std::int64_t>(doc));
-                if (found != docs.end() && *found == static_cast<std::int64_t>(doc)) {
+                from = doc < before ? 0 : from;
+                before = doc;
+                const auto sought = static_cast<std::int32_t>(doc);
+                std::size_t end = from;
+                for (std::size_t step = 1; end < docs.size() && docs[end] < sought; step *= 2) {
+                    from = end + 1;
+                    end += step;
+                }
+                const auto last = docs.begin() + static_cast<std::ptrdiff_t>(std::min(end, docs.size()));
+                const auto found = std::lower_bound(docs.begin() + static_cast<std::ptrdiff_t>(from), last, sought);
+                from = static_cast<std::size_t>(found - docs.begin());
+                if (found != docs.end() && *found == sought) {
                     const std::size_t at = held.begin + static_cast<std::size_t>(found - docs.begin());
                     row[column] += weight * saturated(static_cast<double>(postings.counts[at]),
                                                       static_cast<double>(postings.norms[doc]), most);
