@@ -29,7 +29,7 @@ def two(served: Saved) -> Iterator[Process]:
 @pytest.mark.skipif(sys.platform != "linux", reason="the maps of a process are read from /proc")
 def test_workers_share_the_mapped_model(two: Process, served: Saved) -> None:
     assert len(two.workers()) == 2
-    (data,) = (served.folder / "index").glob("data-*")
+    (data,) = (served.folder / "index").glob("parasphere-*")
     for pid in two.workers():
         pages = Path(f"/proc/{pid}/smaps").read_text().split(f"{data}\n", 1)[1].split("VmFlags", 1)[0]
         sizes = {line.split(":")[0]: int(line.split()[1]) for line in pages.splitlines() if line.endswith("kB")}
