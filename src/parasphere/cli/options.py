@@ -16,8 +16,8 @@ Corpus = Annotated[
     Path,
     Argument(
         metavar="CORPUS",
-        help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; a "
-        "folder, one text per file; or - for standard input.",
+        help="Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; "
+        "a folder, one text per file; or - for standard input.",
     ),
 ]
 Model = Annotated[Path, Argument(metavar="MODEL", help="The folder of a model, written by 'parasphere fit'.")]
