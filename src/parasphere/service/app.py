@@ -40,7 +40,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     about = {"title": "parasphere", "version": __version__, "description": _ABOUT}
     described = [route for route in router.routes if isinstance(route, APIRoute)]
-    # Endpoints take requests and return responses, and so are called by Starlette's routes, in half of FastAPI's time.
+    # Endpoints take requests and return responses, so that Starlette's routes can call them, which takes less time.
     called = [Route(route.path, route.endpoint, methods=list(route.methods or ())) for route in described]
     app: FastAPI = FastAPIOffline(**about, lifespan=lifespan, routes=[*called, *described])
     app.state.settings, app.state.metrics = settings, metrics

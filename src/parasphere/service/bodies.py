@@ -24,7 +24,7 @@ class EmbedBody(Body):
     """Texts to be turned into vectors."""
 
     texts: Texts = Field(examples=[_EXAMPLE])
-    space: Literal["default", "direction"] = Field("default", description="Offsets, or posterior directions.")
+    space: Literal["default", "direction"] = Field("default", description="As fitted, or posterior directions.")
     certainty: bool = Field(False, description="Also say how much each text says.")
 
 

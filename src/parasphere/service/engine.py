@@ -66,7 +66,7 @@ class Reloading:
 
     async def watch(self) -> None:
         """Look at the folders every second; SIGHUP loads them though they look as before."""
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # Windows; not in the main thread
+        with contextlib.suppress(AttributeError, RuntimeError, ValueError):  # Windows; not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked.set)
         while True:
             with contextlib.suppress(TimeoutError):

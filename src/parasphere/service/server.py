@@ -106,6 +106,12 @@ class Workers(Multiprocess):
                 mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
         super().keep_subprocess_alive()
 
+    def handle_hup(self) -> None:
+        """Let workers load anew what they serve; uvicorn would replace them."""
+        for process in self.processes:
+            if process.pid is not None and process.is_ready(timeout=1):  # one that starts loads what there is
+                os.kill(process.pid, signal.SIGHUP)
+
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
