@@ -38,7 +38,7 @@ Row = dict[str, float]
 COLLECTIONS = ("cranfield", "cisi", "npl", "lisa")  # those to choose by
 TESTED = (*COLLECTIONS, "scifact")
 CHOSEN_ON = ("20news-same", "20news-similar", "reuters-10", "subj", "mr")
-BEFORE, CHOSEN = "not adapted", "7 passes"
+BEFORE, CHOSEN, NEW = "not adapted", "7 passes", "vectors of words without one"
 
 
 class Adapted(BaseEstimator):
@@ -83,7 +83,7 @@ TRIED: dict[str, Build] = {
     CHOSEN: SphericalParagraphModel,
 }
 PARTS: dict[str, Build] = {
-    "vectors of words without one": _with("new"),
+    NEW: _with("new"),
     "vectors of words with one": _with("known"),
     "both, and weights; no prior": lambda: SphericalParagraphModel(JointVectors(epochs=7)),
 }
@@ -176,21 +176,30 @@ def times() -> dict[str, list[float]]:
     return found
 
 
-def report(result: dict[str, Any]) -> str:
-    """Return a table per question."""
-    tried, parts = result["tried"], result["parts"]
+def gains(result: dict[str, Any]) -> str:
+    """Return tables of what is gained in searches, and of where it comes from."""
+    tried = result["tried"]
     named = {"adapt=False": {**tried[BEFORE], **result["tested"][BEFORE]}}
     named["adapt=True"] = {**tried[CHOSEN], **result["tested"][CHOSEN]}
     search = [[name, *_pairs(row, TESTED)] for name, row in named.items()]
-    parts = {BEFORE: tried[BEFORE], **parts, "both: the default": tried[CHOSEN]}
-    times = [[name, f"{wall:.1f}", f"{cpu:.1f}"] for name, (wall, cpu) in result["times"].items()]
+    parts = {BEFORE: tried[BEFORE], **result["parts"], "both: the default": tried[CHOSEN]}
     return (
         "nDCG@10, per cent, by meaning alone / together with BM25:\n\n"
         f"{table(['', *TESTED, 'mean'], search)}\n\n"
         "Where the gain comes from, on development data: searches (means of the first four), Spearman's correlation, "
-        f"and accuracy within training texts:\n\n{_development(parts)}\n\n"
+        f"and accuracy within training texts:\n\n{_development(parts, tuple(result['parts'][NEW]))}"
+    )
+
+
+def report(result: dict[str, Any]) -> str:
+    """Return a table per question."""
+    tried = result["tried"]
+    times = [[name, f"{wall:.1f}", f"{cpu:.1f}"] for name, (wall, cpu) in result["times"].items()]
+    return (
+        f"{gains(result)}\n\n"
         "How settings were chosen, on the same data. The prior of a word has a concentration of 1,000 for texts of ten "
-        f"words, and falls with the square of their mean length:\n\n{_development(tried)}\n\n"
+        "words, and falls with the square of their mean length:\n\n"
+        f"{_development(tried, tuple(tried[BEFORE]))}\n\n"
         "Seconds of a fit with two threads, and of the processors:\n\n"
         f"{table(['', 'seconds', 'of processors'], times)}"
     )
@@ -201,10 +210,10 @@ def _pairs(row: Row, names: Iterable[str]) -> list[str]:
     return [f"{alone:.1f} / {words:.1f}" for alone, words in [*pairs, tuple(np.mean(pairs, axis=0))]]
 
 
-def _development(rows: dict[str, Row]) -> str:
-    names = [name for name in rows[BEFORE] if not name.startswith(COLLECTIONS)]
+def _development(rows: dict[str, Row], names: Iterable[str]) -> str:
+    names = [name for name in names if not name.startswith(COLLECTIONS)]
     cells = [
-        [title, _pairs(row, COLLECTIONS)[-1], *(f"{100 * row[name]:.1f}" if name in row else "" for name in names)]
+        [title, _pairs(row, COLLECTIONS)[-1], *(f"{100 * row[name]:.1f}" for name in names)]
         for title, row in rows.items()
     ]
     return table(["", "searches / with words", *names], cells)

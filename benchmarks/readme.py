@@ -3,6 +3,7 @@
 Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``reproduce run``.
 """
 
+from benchmarks.adapting import gains
 from benchmarks.measure import table
 
 import json
@@ -18,6 +19,7 @@ from reproduction.experiments.seeds import merged
 
 HERE = Path(__file__).parent
 ENCODERS = {
+    "spm-default": "`SphericalParagraphModel()`", "spm-english": "the same, `adapt=False`",
     "spm": "`SphericalParagraphModel(vectors)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
     "union": "the same, `dim=300`, and tf-idf (`FeatureUnion`)", "tfidf-best": "tf-idf of words and pairs",
     "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
@@ -53,6 +55,7 @@ def blocks() -> list[tuple[str, str, str]]:
         ("README.md", "accuracy", _accuracies()),
         ("README.md", "similarity", _similarities()),
         ("docs/index.md", "choice", _choice()),
+        ("docs/learning.md", "adapting", gains(_result("adapting"))),
         ("docs/index.md", "speed", _speeds(_result("text"))),
         ("docs/classify.md", "accuracy", _accuracies()),
         ("docs/deduplicate.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
@@ -134,12 +137,13 @@ def _choice() -> str:
     rows = [
         ["classify: accuracy, six corpora", accuracy("spm-default"), f"{accuracy('union')} (learned, beside tf-idf)",
          f"{accuracy('tfidf-best')} (tf-idf)", accuracy("minilm")],
-        ["search: nDCG@10, two collections", task("spm", "english-128", *found),
+        ["search: nDCG@10, two collections", task("spm-default", None, *found),
          f"{task('index-joint', None, *found)} (learned, with BM25)", f"{task('bm25', None, *found)} (BM25)",
          task("minilm", None, *found)],
-        ["compare sentences: Spearman, STS benchmark", task("spm", "english-128", *alike), "the default",
+        ["compare sentences: Spearman, STS benchmark", task("spm-default", None, *alike), "the default",
          f"{task('bm25', None, *alike)} (BM25)", task("minilm", None, *alike)],
-        ["cluster: NMI, three corpora", task("spm", "english-128", *clustered), "the default",
+        ["cluster: NMI, three corpora", task("spm-default", None, *clustered),
+         f"{task('spm-joint', None, *clustered)} (learned)",
          f"{task('lsi', None, *clustered)} (LSI)", "not run"],
         ["texts per second, one core", f"{speeds['SPM']} (GloVe, 50-d)", "",
          f"{speeds['tf-idf']} (tf-idf)", speeds["MiniLM-L6"]],
@@ -175,7 +179,7 @@ def _speeds(text: Any) -> str:
                 ("scikit-learn", "scikit-learn CountVectorizer + sparse product"),
                 ("gensim", "gensim simple_preprocess + mean"), ("model2vec", "model2vec encode"),
             ])],
-        [f"{model['documents']:,} texts to fitted vectors", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
+        [f"{model['documents']:,} texts to vectors (GloVe)", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
             f"{learned[peer] / learned['parasphere SPM, 50-d']:.0f}x as fast as {name}" for name, peer in [
                 ("gensim's PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
                 ("its LDA", "gensim LDA, 50 topics, one pass"), ("its LSI", "gensim LSI, 50"),
