@@ -45,7 +45,7 @@ def load(
     try:
         path = path_of(source)
     except StoreError as error:
-        raise VectorsError(f"{error} Give {_WAYS}.") from None
+        raise VectorsError(f"{error} Give a known name or an existing file: {_WAYS}.") from None
     if not path.exists():
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     if path.is_dir():
