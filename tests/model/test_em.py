@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -152,6 +152,8 @@ def test_shrinkage_helps_where_texts_are_short() -> None:
 
 
 @settings(max_examples=40)
+# Texts of one word, whose vector is longer than 1 by rounding.
+@example(2, 2, 10.0, 10.0, 1, 0.0, "data", 0, np.float32)
 @given(
     dim=st.sampled_from([2, 3, 10, 50, 300]),
     n_docs=st.integers(1, 25),
