@@ -1,6 +1,7 @@
 """The ids of documents: strings, and integers that stay integers."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,21 +52,20 @@ class Ids(Sequence[str | int]):
 
     def check(self) -> None:
         """Raise unless all ids that are integers can be, and all ids are different."""
-        if not all(re.fullmatch("-?[0-9]+", name) for name in self.names.take(self.whole)):
+        if not all(map(re.compile("-?[0-9]+").fullmatch, self.names.take(self.whole))):
             raise ParasphereError("an id that is marked as an integer is none")
         self.check_distinct()
 
     def check_distinct(self) -> None:
         """Raise if two documents have the same id."""
-        seen = set()
-        for name in self.names:
-            if name in seen:
-                raise ParasphereError(f"two documents have the id {name!r}; each needs its own")
-            seen.add(name)
+        names = self.names.tolist()
+        if len(set(names)) < len(names):
+            ((twice, _),) = Counter(names).most_common(1)
+            raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
 
     def positions(self, ids: Iterable[Any]) -> NDArray[np.int64]:
         """Return the positions of some ids; raise if one is not there."""
-        there = {name: position for position, name in enumerate(self.names)}
+        there = dict(zip(self.names, range(len(self)), strict=True))
         try:
             return np.array([there[str(id)] for id in ids], np.int64)
         except KeyError as error:
