@@ -382,3 +382,26 @@ def test_odd_names_in_parquet(tmp_path):
     path.write_bytes(raw.replace(b"more", b"m\xff\xfee"))
     with pytest.raises(CorpusError, match=r"odd\.parquet: not a sound Parquet file"):
         documents(path)
+
+
+def test_a_parquet_file_that_is_cut_while_it_is_read(tmp_path):
+    path = tmp_path / "cut.parquet"
+    texts = [f"{i} {'x' * 1000}" for i in range(5000)]
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=100, use_dictionary=False, compression="none")
+    program = """
+import os, sys
+from pathlib import Path
+from parasphere.corpus import blocks
+from parasphere.errors import CorpusError
+path = Path(sys.argv[1])
+stream = blocks(path, block_bytes=1000)
+next(stream)
+os.truncate(path, 4096)
+try:
+    list(stream)
+except CorpusError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "cut.parquet: not a sound Parquet file, perhaps truncated" in run.stdout

@@ -46,7 +46,7 @@ def test_labels_and_ids() -> None:
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(CorpusError, match=r"document 2 .*null"):
+    with pytest.raises(CorpusError, match=r"document 2 .*is None"):
         list(blocks(pl.Series(["a", "b", None])))
     with pytest.raises(CorpusError, match='no column "y"; its columns are "text", "z"'):
         list(blocks(pl.DataFrame({"text": ["a"], "z": [1]}), label="y"))

@@ -327,7 +327,7 @@ class Encoder:
             referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
             copied.
         """
-        facts, arrays = storage.packed(self.with_own_vectors() if embed_vectors else self, KIND)
+        facts, arrays = storage.packed(self.with_own_vectors() if embed_vectors else self, KIND, warn=True)
         storage.save(folder, KIND, arrays, {KIND: facts})
 
     @classmethod

@@ -1,6 +1,7 @@
 """The ids of documents: strings, and integers that stay integers."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,10 +54,11 @@ class Ids(Sequence[str | int]):
     @cached_property
     def places(self) -> dict[str, int]:
         """The position of each id, as a string."""
-        found: dict[str, int] = {}
-        for position, name in enumerate(self.names):
-            if found.setdefault(name, position) != position:
-                raise ParasphereError(f"two documents have the id {name!r}; each needs its own")
+        names = self.names.tolist()
+        found = dict(zip(names, range(len(names)), strict=True))
+        if len(found) < len(names):
+            ((twice, _),) = Counter(names).most_common(1)
+            raise ParasphereError(f"two documents have the id {twice!r}; each needs its own")
         return found
 
     def positions(self, ids: Iterable[Any]) -> NDArray[np.int64]:
@@ -71,7 +73,7 @@ class Ids(Sequence[str | int]):
     def check(self) -> None:
         """Raise unless all ids are UTF-8, and those that are integers can be."""
         self.names.check()
-        if not all(re.fullmatch("-?[0-9]+", name) for name in self.names.take(self.whole)):
+        if not all(map(re.compile("-?[0-9]+").fullmatch, self.names.take(self.whole))):
             raise ParasphereError("an id that is marked as an integer is none")
 
     def take(self, rows: Any) -> "Ids":

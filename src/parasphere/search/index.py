@@ -406,7 +406,7 @@ class Index:
             Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
             written to the folder.
         """
-        facts, arrays = storage.packed(self, KIND)
+        facts, arrays = storage.packed(self, KIND, warn=True)
         storage.save(folder, KIND, arrays, facts)
 
     @classmethod

@@ -118,6 +118,7 @@ class Saved:
         check_fitted(self)
         packing = _Packing()
         facts = packing.estimator(self, "")
+        packing.warn_of_functions()
         save(folder, self.kind(), packing.arrays, facts)
 
     @classmethod
@@ -176,10 +177,13 @@ def check_fitted(estimator: Any) -> None:
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet: call fit first.")
 
 
-def packed(value: Any, name: str) -> tuple[Any, Arrays]:
-    """Return the JSON-able facts of a value that can be saved, and the arrays that they refer to."""
+def packed(value: Any, name: str, *, warn: bool = False) -> tuple[Any, Arrays]:
+    """Return the JSON-able facts of a value that can be saved, and the arrays; perhaps warn of what is not saved."""
     packing = _Packing()
-    return packing.value(value, name), packing.arrays
+    facts = packing.value(value, name)
+    if warn:
+        packing.warn_of_functions()
+    return facts, packing.arrays
 
 
 def unpacked(facts: Any, arrays: Arrays, name: str, *, vectors: Any = None, tokenizer: Any = None) -> Any:
@@ -196,7 +200,7 @@ class _Packing:
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self.functions: dict[int, Any] = {}
+        self.functions: dict[int, tuple[str, Any]] = {}
         self.packed: dict[int, tuple[Any, Facts]] = {}  # by id; an object that occurs twice is written once
 
     def estimator(self, estimator: Any, path: str) -> Facts:
@@ -242,15 +246,13 @@ class _Packing:
         if isinstance(value, np.random.RandomState | np.random.Generator):  # its state is not needed any more
             return None
         if callable(value):
-            self._warn_of_function(value, path)
+            self.functions[id(value)] = path.rpartition(".")[2].removesuffix("_"), value
             return {"function": getattr(value, "__qualname__", type(value).__name__)}
         raise StoreError(f"{path} is a {type(value).__name__}, which cannot be saved.")
 
-    def _warn_of_function(self, function: Any, path: str) -> None:
-        """Say once that a function is not saved."""
-        if id(function) not in self.functions:
-            self.functions[id(function)] = function
-            name = path.rpartition(".")[2].removesuffix("_")
+    def warn_of_functions(self) -> None:
+        """Warn of each function among the values: it is not saved."""
+        for name, function in self.functions.values():
             shown = getattr(function, "__qualname__", type(function).__name__)
             warn_user(
                 f"the {name} is the Python function {shown!r}, which is not saved: pass it again to load, as in "

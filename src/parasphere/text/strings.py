@@ -134,5 +134,7 @@ def gather(
     """
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins, dtype=np.int64)])
     view = np.ascontiguousarray(data).data
-    pieces = [view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    apart = np.flatnonzero(begins[1:] != ends[:-1])  # neighbours are copied together
+    firsts, lasts = np.append(begins[:1], begins[1:][apart]), np.append(ends[:-1][apart], ends[-1:])
+    pieces = [view[begin:end] for begin, end in zip(firsts.tolist(), lasts.tolist(), strict=True)]
     return np.frombuffer(b"".join(pieces), np.uint8), offsets
