@@ -147,8 +147,9 @@ def test_partial_fit_goes_on_with_adapted_vectors(model: SphericalParagraphModel
         ["once"] * 300,
         [f"{chr(0x4E00 + i)}{chr(0x4E01 + i)}" for i in range(300)],
         ["щука рак лебедь"] * 300,
+        ["the cat sat on the mat and the cat ran"] + [""] * 300,
     ],
-    ids=["few", "empty", "one word", "no word twice", "unknown words alone"],
+    ids=["few", "empty", "one word", "no word twice", "unknown words alone", "one text with words"],
 )
 def test_vectors_stay_where_there_is_nothing_to_learn(texts: list[str], english: WordVectors) -> None:
     assert adapted(english, texts, WORDS) is english
