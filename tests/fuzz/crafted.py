@@ -93,7 +93,7 @@ def _use_index(index: Index) -> None:
     index.search(ASKED, k=3)
     index.duplicates()
     index.add(["north of new york"], ids=["one more"])
-    index.remove(index.ids[0].as_py())
+    index.remove(index.ids[0])
     index.search(ASKED, k=3, weight=1)
 
 

@@ -35,7 +35,7 @@ def test_ids_keep_their_type() -> None:
     assert ids[1:3].tolist() == ids.take([1, 2]).tolist() == ["a", -5]
     assert ids.positions(["3", 7]).tolist() == [0, 3]
     with pytest.raises(ParasphereError, match="two documents have the id '3'"):
-        Ids.concatenate([Ids.of([3]), Ids.of(["3"])])
+        Ids.concatenate([Ids.of([3]), Ids.of(["3"])]).places  # noqa: B018
     with pytest.raises(ParasphereError, match="the document at position 5 has no id"):
         Ids.of([None], 5)
     with pytest.raises(ParasphereError, match="marked as an integer"):

@@ -8,9 +8,9 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from commands import typed
-from conftest import column
 
 from parasphere import (
     Encoder,
@@ -88,7 +88,7 @@ def test_the_seed_is_that_of_the_model(model: SphericalParagraphModel) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [iter, lambda texts: blocks(texts), column],
+    [iter, lambda texts: blocks(texts), lambda texts: pa.array(texts, pa.large_string())],
     ids=["an iterator", "a stream of blocks", "a column"],
 )
 def test_texts_may_come_from_anywhere(source: Callable[[Any], Any], model: SphericalParagraphModel) -> None:
@@ -147,8 +147,9 @@ def test_partial_fit_goes_on_with_adapted_vectors(model: SphericalParagraphModel
         ["once"] * 300,
         [f"{chr(0x4E00 + i)}{chr(0x4E01 + i)}" for i in range(300)],
         ["щука рак лебедь"] * 300,
+        ["the cat sat on the mat and the cat ran"] + [""] * 300,
     ],
-    ids=["few", "empty", "one word", "no word twice", "unknown words alone"],
+    ids=["few", "empty", "one word", "no word twice", "unknown words alone", "one text with words"],
 )
 def test_vectors_stay_where_there_is_nothing_to_learn(texts: list[str], english: WordVectors) -> None:
     assert adapted(english, texts, WORDS) is english
@@ -162,13 +163,13 @@ def test_vectors_stay_if_held_out_texts_are_predicted_no_better(english: WordVec
 
 def test_of_many_texts_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = adapting.drawn_texts(TEXTS, 0)
-    assert [text for block in whole for text in block.texts.to_pylist()] == TEXTS
+    assert [text for block in whole for text in block.texts] == TEXTS
     size = sum(len(text.encode()) for text in TEXTS)
     monkeypatch.setattr(adapting, "TEXT", size // 3)
-    some = [text for block in adapting.drawn_texts(iter(TEXTS), 0) for text in block.texts.to_pylist()]
+    some = [text for block in adapting.drawn_texts(iter(TEXTS), 0) for text in block.texts]
     assert size // 8 < sum(len(text.encode()) for text in some) <= size // 3
     assert some == [text for text in TEXTS if text in some]
-    assert some == [text for block in adapting.drawn_texts(list(TEXTS), 0) for text in block.texts.to_pylist()]
+    assert some == [text for block in adapting.drawn_texts(list(TEXTS), 0) for text in block.texts]
     tokens = [text.split() for text in TEXTS]
     assert 0 < sum(map(len, adapting.drawn_texts(tokens, 0))) < len(TEXTS)
 

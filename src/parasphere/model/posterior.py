@@ -123,7 +123,8 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
     sums, n_docs = np.ascontiguousarray(bags.sums), len(bags)
     direction, kappa, concentration = np.empty_like(sums), np.empty(n_docs), np.empty(n_docs)
     numbers, mean = KernelPrior.of(prior, bags.dim), np.ascontiguousarray(prior.mean_direction)
-    posteriors(sums, possible_norms(bags.squared_norms, bags.lengths), bags.lengths, mean, numbers, kappa, concentration, direction)
+    norms = possible_norms(bags.squared_norms, bags.lengths)
+    posteriors(sums, norms, bags.lengths, mean, numbers, kappa, concentration, direction)
     return Posterior(direction, concentration, kappa, bags.lengths, bags.unknown, prior, whitening)
 
 

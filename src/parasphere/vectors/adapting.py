@@ -58,33 +58,40 @@ def adapted(
     if sum(map(len, some)) < FEWEST:
         return start
     try:
-        read = read_texts(some, tokenizer, settings.min_count, known=True)
-    except VectorsError:  # hardly a word occurs twice
+        learning = _learned(start, some, tokenizer, replace(settings, seed=seed), n_jobs, verbose)
+    except VectorsError:  # hardly a word occurs twice, or none is known
         return start
-    rows = start.vocabulary.get_many(read.words)
-    if not ((rows >= 0).any() and (np.diff(read.ends) > 1).any()):
-        return start
+    gained = learning.gained and np.isfinite(learning.losses[-1][1])  # no text with words may have been held out
+    return _with_learned(start, learning.vectors("")) if gained else start
+
+
+def _learned(
+    start: WordVectors, texts: list[Block], tokenizer: AnyTokenizer, settings: Settings, n_jobs: int, verbose: bool
+) -> Learning:
+    read = read_texts(texts, tokenizer, settings.min_count, known=True)
+    lengths = np.diff(read.ends)
+    if not (lengths > 1).any():
+        raise VectorsError("no text has two words to learn from.")
     epochs = min(settings.epochs or 1, max(1, round(WORDS / len(read.ids))))
-    strength = settings.start_strength * (LENGTH / (len(read.ids) / len(read.ends[1:]))) ** 2
-    learning = Learning(
-        read, start, start.dim, replace(settings, epochs=epochs, start_strength=strength, seed=seed), n_jobs
-    )
+    strength = settings.start_strength * (LENGTH / float(lengths.mean())) ** 2
+    settings = replace(settings, epochs=epochs, start_strength=strength)
+    learning = Learning(read, start, start.dim, settings, n_jobs)
     learning.run(None, verbose)
-    if not learning.gained:
-        return start
-    return _with_rows(start, learning.vectors(""), rows)
+    return learning
 
 
 def drawn_texts(texts: Any, seed: int) -> list[Block]:
     """Return the texts, or some of them that have at most :data:`TEXT` bytes, each drawn with the same probability."""
-    rng, share = np.random.default_rng([seed, 2]), 1.0
+    rng, share, size = np.random.default_rng([seed, 2]), 1.0, 0
     held: list[tuple[Block, NDArray[np.float64]]] = []
     for block in blocks(texts):
         held.append(_below(share, block, rng.random(len(block))))
-        while sum(_size(block) for block, _ in held) > TEXT and len(held) + len(held[0][0]) > 2:
+        size += _size(held[-1][0])
+        while size > TEXT:
             share /= 2
-            held = [_below(share, *part) for part in held]
-    return [block for block, _ in held if len(block)]
+            held = [part for part in (_below(share, *part) for part in held) if len(part[0])]
+            size = sum(_size(block) for block, _ in held)
+    return [block for block, _ in held]
 
 
 def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
@@ -100,8 +107,9 @@ def _size(block: Block) -> int:
     return sum(sum(map(len, text)) if block.tokenised else len(text) for text in block.texts)
 
 
-def _with_rows(start: WordVectors, learned: WordVectors, rows: NDArray[np.int32]) -> WordVectors:
-    """Return vectors with learned ones in these rows; words with -1 for a row are new and come last."""
+def _with_learned(start: WordVectors, learned: WordVectors) -> WordVectors:
+    """Return vectors with learned ones in place of those of the same words; new words come last."""
+    rows = start.vocabulary.get_many(learned.words)
     new = np.flatnonzero(rows < 0)
     matrix = np.concatenate([start.matrix, learned.matrix[new]])
     matrix[rows[rows >= 0]] = learned.matrix[rows >= 0]

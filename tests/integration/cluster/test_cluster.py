@@ -173,6 +173,15 @@ def test_words_are_counted_and_texts_drawn(client: Client, files: Path, tmp_path
     assert model.vectors_.dim == 8
 
 
+def test_a_cluster_does_not_adapt_the_default_vectors(client: Client, tmp_path: Path) -> None:
+    texts = [" ".join(text.split()) for text in datasets.load("docstrings").texts[:250]]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    model = cluster.fit(SphericalParagraphModel(tol=1e-2), tmp_path / "texts.txt", work=tmp_path / "work")
+    alone = SphericalParagraphModel(adapt=False, tol=1e-2).fit(texts)
+    assert model.vectors_.name == "english-128"
+    assert np.array_equal(model.transform(texts), alone.transform(texts))
+
+
 # ---------------------------------------------------------------------------------------------------
 # Whoever dies
 

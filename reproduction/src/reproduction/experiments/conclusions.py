@@ -65,13 +65,13 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
     runs = [] if tasks is None else [run for run in tasks["runs"] if run["vectors"] in (None, "english-128")]
     found = {(run["system"], run["dataset"]): run for run in runs}
     parts = []
-    if all((name, "stsb-test") in found for name in ("spm", "minilm")):
-        ours, theirs = (100 * found[name, "stsb-test"]["spearman"] for name in ("spm", "minilm"))
+    if all((name, "stsb-test") in found for name in ("spm-default", "minilm")):
+        ours, theirs = (100 * found[name, "stsb-test"]["spearman"] for name in ("spm-default", "minilm"))
         parts.append(
             f"on single sentences it is {theirs - ours:.1f} points below MiniLM (STS: {ours:.1f}, {theirs:.1f})"
         )
     marks = tables.marks([run for run in (tasks or {"runs": []})["runs"] if run["task"] == "retrieval"])
-    for system, name in (("spm", "alone"), ("index", "together with BM25")):
+    for system, name in (("spm-default", "alone"), ("index-default", "together with BM25")):
         mine = {dataset: run for (one, dataset), run in found.items() if one == system and run["task"] == "retrieval"}
         groups: dict[str, list[str]] = {}
         for dataset, run in mine.items():

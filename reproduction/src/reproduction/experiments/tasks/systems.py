@@ -108,10 +108,10 @@ _vectors = partial(System, needs_vectors=True)
 _learned = partial(System, seeded=True)
 _topics = partial(System, tasks=(CLUSTERING,), topics=True)
 _ENTRIES = (
-    _learned("spm-default", "SPM, default", lambda given: SphericalParagraphModel(random_state=given.seed)),
     _vectors("spm", "SPM", lambda given: SphericalParagraphModel(given.vectors, adapt=False)),
     _vectors("spm-direction", "SPM, directions",
              lambda given: SphericalParagraphModel(given.vectors, adapt=False, space="direction")),
+    _learned("spm-default", "SPM, default", lambda given: SphericalParagraphModel(random_state=given.seed)),
     _learned("spm-joint", f"SPM, joint, {DIM}", _joint),
     _learned("spm-joint-from", "SPM, joint, from these vectors", _joint_from, (STS, RETRIEVAL), needs_vectors=True),
     System("spm-wordllama", "SPM on WordLlama", lambda _: on_pieces("wordllama"), libraries=_LLAMA),
