@@ -305,7 +305,7 @@ def test_the_weight_follows_what_finds_more() -> None:
     good = WordVectors.from_arrays(many, np.repeat(topics, 40, axis=0) + 0.1 * rng.normal(size=(6000, 16)))
     noise = WordVectors.from_arrays(many, rng.normal(size=(6000, 16)))
     weights = [SphericalParagraphModel(v, tol=1e-3).fit(texts).index(texts).fusion.weight for v in (good, noise)]
-    assert weights[0] < 0.5 < weights[1]
+    assert weights[0] == 0.5 < weights[1]  # words have at least half
 
 
 def test_the_example_of_the_readme() -> None:

@@ -206,14 +206,14 @@ def test_other_vectors_are_adapted_by_a_learner(english: WordVectors) -> None:
     assert model.vectors_.name.startswith("learned")
 
 
-@pytest.mark.parametrize("how", [[], ["--no-adapt"], ["--paper", "-v", ENGLISH]])
+@pytest.mark.parametrize("how", [[], ["--no-adapt"]])
 def test_the_command_adapts_unless_told_not_to(how: list[str], tmp_path: Path) -> None:
     lines = [" ".join(text.split()) for text in TEXTS]
     (tmp_path / "texts.txt").write_text("\n".join(lines))
-    told = typed("fit", tmp_path / "texts.txt", "-o", tmp_path / "model", "--tol", 1e-2, *how)
+    told = typed("fit", tmp_path / "texts.txt", "-o", tmp_path / "model", *how)
     assert told.code == 0, told.err
     assert "400" in told.out
     found = SphericalParagraphModel.load(tmp_path / "model")
     assert is_adapted(found) == (not how)
     if not how:
-        assert same(found, SphericalParagraphModel(tol=1e-2).fit(lines))
+        assert same(found, SphericalParagraphModel().fit(lines))

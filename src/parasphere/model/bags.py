@@ -252,6 +252,14 @@ class Bags:
         """Dimension of the sums."""
         return int(self.sums.shape[1])
 
+    @property
+    def possible_norms(self) -> NDArray[np.float64]:
+        """The squared lengths of the sums, where rounding has made some larger than those of so many unit vectors.
+
+        To these no concentration would be large enough.
+        """
+        return np.minimum(self.squared_norms, self.lengths * self.lengths)
+
     def __len__(self) -> int:
         return len(self.sums)
 

@@ -304,7 +304,7 @@ def run_paper_em(
     if math.isinf(strength):
         kappa[:] = vmf.concentration(state.prior.cosine, bags.dim, method=method)
     while True:
-        prior, documents = state.prior, equations.statistics(bags.sums, bags.squared_norms, bags.lengths, state.prior)
+        prior, documents = state.prior, equations.statistics(bags.sums, bags.possible_norms, bags.lengths, state.prior)
         step = equations.e_step(documents, kappa, prior, bags.dim)
         state = state.after(part.expected(prior, documents, kappa, step), max_iter, tol)
         if state.finished(max_iter, tol):
@@ -314,7 +314,7 @@ def run_paper_em(
 
 def e_step(bags: Bags, prior: Prior) -> tuple[equations.Statistics, Floats, equations.Step]:
     """Return three numbers per document, their solved word concentrations, and their posteriors."""
-    documents = equations.statistics(bags.sums, bags.squared_norms, bags.lengths, prior)
+    documents = equations.statistics(bags.sums, bags.possible_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
     return documents, kappa, equations.e_step(documents, kappa, prior, bags.dim)
 

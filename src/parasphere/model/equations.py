@@ -110,15 +110,7 @@ class Step(NamedTuple):
 
 def statistics(sums: Array, squared_norms: Array, lengths: Array, prior: Prior) -> Statistics:
     """Reduce documents to three numbers each: (n_docs, dim) -> three (n_docs,)."""
-    return Statistics(products(sums, prior.mean_direction), possible_norms(squared_norms, lengths), lengths)
-
-
-def possible_norms(squared_norms: Array, lengths: Array) -> Array:
-    """Return squared lengths of sums of unit vectors, (n_docs,), where rounding has made some larger than can be.
-
-    To these no concentration would be large enough.
-    """
-    return np.minimum(squared_norms, lengths * lengths)
+    return Statistics(products(sums, prior.mean_direction), squared_norms, lengths)
 
 
 def e_step(documents: Statistics, kappa: Array, prior: Prior, dim: int) -> Step:

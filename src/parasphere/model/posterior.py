@@ -13,7 +13,7 @@ from ..sphere.bessel import apply, order_of
 from ..sphere.rows import unit_rows
 from . import equations
 from .bags import Bags
-from .equations import KernelPrior, Prior, possible_norms
+from .equations import KernelPrior, Prior
 
 Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
@@ -123,8 +123,7 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
     sums, n_docs = np.ascontiguousarray(bags.sums), len(bags)
     direction, kappa, concentration = np.empty_like(sums), np.empty(n_docs), np.empty(n_docs)
     numbers, mean = KernelPrior.of(prior, bags.dim), np.ascontiguousarray(prior.mean_direction)
-    norms = possible_norms(bags.squared_norms, bags.lengths)
-    posteriors(sums, norms, bags.lengths, mean, numbers, kappa, concentration, direction)
+    posteriors(sums, bags.possible_norms, bags.lengths, mean, numbers, kappa, concentration, direction)
     return Posterior(direction, concentration, kappa, bags.lengths, bags.unknown, prior, whitening)
 
 

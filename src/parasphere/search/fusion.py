@@ -2,7 +2,8 @@
 
 Both scores are divided by their standard deviations over pairs of queries and documents, and weighted by how well each
 finds the second half of a text, among the second halves of other texts, given some words of its first half. If ``r``
-are the mean reciprocal ranks, the weight of words is ``r_words / (r_words + r_offsets)``.
+are the mean reciprocal ranks, the weight of words is ``r_words / (r_words + r_offsets)``, and at least a half: vectors
+that were learned from these texts have seen both halves, so that they find them more often than those of new queries.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ SAMPLE_SIZE = 1024  # texts that the weights are found with, at most
 QUERY_WORDS = 10
 MIN_WORDS = 4  # of a text that has two halves
 MIN_TEXTS = 16
+LEAST = 0.5  # weight of words
 
 
 class Fusion(NamedTuple):
@@ -71,7 +73,8 @@ def find_fusion(
     if not (by_words.std() > 0 and by_offsets.std() > 0):
         return Fusion()
     words_rank, offsets_rank = _mean_reciprocal_rank(by_words), _mean_reciprocal_rank(by_offsets)
-    return Fusion(words_rank / (words_rank + offsets_rank), float(by_offsets.std() / by_words.std()))
+    weight = max(LEAST, words_rank / (words_rank + offsets_rank))
+    return Fusion(weight, float(by_offsets.std() / by_words.std()))
 
 
 def _mean_reciprocal_rank(scores: NDArray[Any]) -> float:

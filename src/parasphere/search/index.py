@@ -201,7 +201,7 @@ class Index:
         --------
         >>> from parasphere import SphericalParagraphModel
         >>> texts = {"id": ["a", "b"], "text": ["the cat sat", "a dog barked"]}
-        >>> index = SphericalParagraphModel().fit(texts["text"]).index(texts["text"], texts["id"])
+        >>> index = SphericalParagraphModel(tol=1e-3).fit(texts["text"]).index(texts["text"], texts["id"])
         >>> index.update(["a dog barked", "a bird sang"], ["b", "c"], prune=True)
         Update(added=1, replaced=0, kept=1, removed=1)
         """
@@ -339,8 +339,8 @@ class Index:
         --------
         >>> from parasphere import SphericalParagraphModel
         >>> table = {"text": ["a ship at sea", "a train at noon", "ships in port"], "year": [1990, 2001, 2020]}
-        >>> model = SphericalParagraphModel().fit(table["text"])
-        >>> import pandas
+        >>> model = SphericalParagraphModel(tol=1e-3).fit(table["text"])
+        >>> import pandas  # or give a file with these columns
         >>> index = model.index(pandas.DataFrame(table), columns=["year"])
         >>> [(match.text, match.columns["year"]) for match in index.search("ship", where={"year": (">", 2000)}, k=1)]
         [('ships in port', 2020)]

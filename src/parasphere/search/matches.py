@@ -28,7 +28,7 @@ class Matches(Sequence[Match]):
     --------
     >>> from parasphere import SphericalParagraphModel, WordVectors
     >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
-    >>> model = SphericalParagraphModel(compass).fit(["north", "north east", "north west"])
+    >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
     >>> found = model.index(["north", "north east", "north west"]).search("east", k=2)
     >>> found[0].text, found[0].words, found.positions.tolist()
     ('north east', ('east',), [1, 0])
