@@ -14,9 +14,8 @@ import numpy as np
 
 from benchmarks.duplicates import similarity_table
 from parasphere.places import ENGLISH
-from reproduction.experiments import published
+from reproduction.experiments import overall, published
 from reproduction.experiments.conclusions import conclusions
-from reproduction.experiments.overall import accuracy, measures
 from reproduction.experiments.published import Comparison
 from reproduction.experiments.report import read_results, read_tasks
 from reproduction.experiments.seeds import merged
@@ -92,9 +91,9 @@ def _qualities() -> str:
     comparison, tasks = Comparison(read_results(RESULTS)), read_tasks(RESULTS)
     rows = []
     for title, (encoder, system, vectors, index) in SYSTEMS.items():
-        sentences, ranked, clusters = measures(tasks, system, vectors)
-        _, hybrid, _ = measures(tasks, index, vectors)
-        row = [accuracy(comparison, encoder), sentences, ranked, hybrid, clusters]
+        sentences, ranked, clusters = overall.measures(tasks, system, vectors)
+        _, hybrid, _ = overall.measures(tasks, index, vectors)
+        row = [overall.accuracy(comparison, encoder), sentences, ranked, hybrid, clusters]
         rows.append([title, *("–" if value is None else f"{value:.1f}" for value in row)])
     return table(QUALITIES, rows)
 
