@@ -152,7 +152,7 @@ class Hybrid(BaseEstimator):
 
 
 class Indexed(BaseEstimator):
-    """Texts ranked by the index of a model, as its users search: by offsets and BM25 together.
+    """Texts ranked by the index of a model, as its users search: by offsets and BM25 of stems together.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class Indexed(BaseEstimator):
         """Return the scores of queries with the texts of the index: (n_queries, n_texts)."""
         scores = np.empty((len(queries), len(self.index_)))
         for row, matches in zip(scores, self.index_.search(queries, k=len(self.index_)), strict=True):
-            row[[match.position for match in matches]] = [match.score for match in matches]
+            row[matches.positions] = matches.scores
         return scores
 
 
