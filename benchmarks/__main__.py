@@ -21,7 +21,7 @@ NAMES = [
 RESULTS = Path(__file__).parent / "results"
 PEERS = [
     "parasphere", "numpy", "scipy", "scikit-learn", "gensim", "model2vec", "sentence-transformers",
-    "wordllama",
+    "wordllama", "bm25s", "PyStemmer",
 ]  # fmt: skip
 
 

@@ -82,16 +82,14 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
             parts.append(
                 f"{name} it is " + ", ".join(f"{verdict} on {listed(names)}" for verdict, names in groups.items())
             )
-    both, stems = (
-        [run for (one, _), run in found.items() if one == name and run["task"] == "retrieval"]
-        for name in ("index-default", "index-stems")
-    )
-    if both and [run["dataset"] for run in both] == [run["dataset"] for run in stems]:
-        names, *values = (
-            listed(tables.NAMES.get(run["dataset"], run["dataset"]) for run in both),
-            *(listed(f"{100 * run['ndcg']:.1f}" for run in some) for some in (stems, both)),
-        )
-        parts.append(f"an index compares stems: alone they have {values[0]} on {names}, together with it {values[1]}")
+    beside = [
+        f"{100 * run['ndcg']:.1f} and {100 * found['index-default', dataset]['ndcg']:.1f} on "
+        f"{tables.NAMES.get(dataset, dataset)}"
+        for (system, dataset), run in found.items()
+        if system == "index-stems" and ("index-default", dataset) in found
+    ]
+    if beside:
+        parts.append(f"the stems that an index compares, alone and together with it, have {listed(beside)} (nDCG@10)")
     return f"**The default model, comparing texts**: {'; '.join(parts)}." if parts else ""
 
 
