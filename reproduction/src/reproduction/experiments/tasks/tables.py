@@ -130,8 +130,8 @@ def _retrieval(runs: Runs) -> TaskTable:
         "Test collections, titles and texts, over the queries that have judgements; in per cent, with the 95 % "
         "interval (bootstrap over queries). ▲ ahead of BM25, ▼ behind BM25: p < 0.05 in a paired randomisation test,"
         " corrected for the number of tests in the table (Holm); otherwise level. BM25 alone and beside MiniLM "
-        "compares words, the index compares their stems. Milliseconds from the text of a query to its ranking, one query "
-        "at a time on one core, median (mean, SIF and uSIF build an index of their words at every call); fitting "
+        "compares words, the index compares their stems. Milliseconds from the text of a query to its ranking, one "
+        "query at a time on one core, median (mean, SIF and uSIF build an index of their words at every call); fitting "
         "includes the vectors of all documents. The analysis tells how settings were chosen."
     )
     return _table("Retrieval", note, runs, columns)
