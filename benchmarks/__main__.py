@@ -16,12 +16,12 @@ import benchmarks.measure  # noqa: F401  (sets one thread before numpy is import
 NAMES = [
     "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "joint_corpora", "held",
     "growth", "paragraphs", "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics", "newsgroups",
-    "ecosystem", "service", "adapting",
+    "ecosystem", "service", "adapting", "collections",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [
     "parasphere", "numpy", "scipy", "scikit-learn", "gensim", "model2vec", "sentence-transformers",
-    "wordllama",
+    "wordllama", "bm25s", "PyStemmer",
 ]  # fmt: skip
 
 

@@ -82,6 +82,14 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
             parts.append(
                 f"{name} it is " + ", ".join(f"{verdict} on {listed(names)}" for verdict, names in groups.items())
             )
+    beside = [
+        f"{100 * run['ndcg']:.1f} and {100 * found['index-default', dataset]['ndcg']:.1f} on "
+        f"{tables.NAMES.get(dataset, dataset)}"
+        for (system, dataset), run in found.items()
+        if system == "index-stems" and ("index-default", dataset) in found
+    ]
+    if beside:
+        parts.append(f"the stems that an index compares, alone and together with it, have {listed(beside)} (nDCG@10)")
     return f"**The default model, comparing texts**: {'; '.join(parts)}." if parts else ""
 
 

@@ -18,6 +18,7 @@ from .page import number, signed
 from .published import Comparison, Condition, Table
 from .seeds import SAME
 from .tasks import tables as task_tables
+from .tasks.systems import SYSTEMS
 
 EXCERPT = 600  # characters shown per text
 
@@ -121,8 +122,10 @@ def join_results(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def join_tasks(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join the tasks of several commands, as :func:`join_results` joins results."""
+    """Join the tasks of several commands, as :func:`join_results` joins results; systems in the registry's order."""
     joined = _joined(parts, ("task", "dataset", "system", "vectors"))
+    places = {name: place for place, name in enumerate(SYSTEMS)}
+    joined["runs"].sort(key=lambda run: places.get(run["system"], len(places)))
     joined["made"]["vectors"] = list(dict.fromkeys(name for part in parts for name in part["made"]["vectors"]))
     return joined
 

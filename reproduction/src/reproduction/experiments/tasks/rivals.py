@@ -152,15 +152,18 @@ class Hybrid(BaseEstimator):
 
 
 class Indexed(BaseEstimator):
-    """Texts ranked by the index of a model, as its users search: by offsets and BM25 together.
+    """Texts ranked by the index of a model, as its users search: by offsets and BM25 of stems together.
 
     Parameters
     ----------
     model : SphericalParagraphModel
+    weight : float, default=None
+        The weight of words, from 0 to 1; None is the one that the index finds.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, weight: float | None = None) -> None:
         self.model = model
+        self.weight = weight
 
     def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
         """Fit the model."""
@@ -175,8 +178,9 @@ class Indexed(BaseEstimator):
     def scores(self, queries: list[str]) -> Floats:
         """Return the scores of queries with the texts of the index: (n_queries, n_texts)."""
         scores = np.empty((len(queries), len(self.index_)))
-        for row, matches in zip(scores, self.index_.search(queries, k=len(self.index_)), strict=True):
-            row[[match.position for match in matches]] = [match.score for match in matches]
+        found = self.index_.search(queries, k=len(self.index_), weight=self.weight)
+        for row, matches in zip(scores, found, strict=True):
+            row[matches.positions] = matches.scores
         return scores
 
 

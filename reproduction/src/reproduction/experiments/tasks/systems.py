@@ -134,6 +134,8 @@ _ENTRIES = (
     System("tfidf", "tf-idf", lambda _: baselines.TfIdf(sublinear_tf=True)),
     System("tfidf-best", "tf-idf, pairs", lambda _: best_tfidf()),
     System("bm25", "BM25", lambda _: BM25(), (STS, RETRIEVAL), libraries=("bm25s",)),
+    System("index-stems", "BM25 of stems (index)",
+           lambda _: Indexed(SphericalParagraphModel(adapt=False), weight=1.0), (RETRIEVAL,)),
     System("lsi", f"LSI, {LSI_DIM}", lambda given: baselines.LatentSemanticIndex(LSI_DIM, random_state=given.seed)),
     _topics("nmf", "NMF", lambda given: baselines.NonnegativeFactors(given.n_labels, random_state=given.seed)),
     _topics("lda", "LDA", lambda given: baselines.TopicsLDA(given.n_labels, random_state=given.seed)),
