@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pandas as pd
 import uvicorn
 
 from parasphere import SphericalParagraphModel, datasets
@@ -44,7 +45,8 @@ class Saved:
 def saved(folder: Path) -> Saved:
     """Fit and save a model, an index and topics."""
     model = SphericalParagraphModel().fit(TEXTS)
-    index = model.index(TEXTS, ids=IDS)
+    table = pd.DataFrame({"text": TEXTS, "library": [name.partition(".")[0] for name in IDS], "row": range(len(TEXTS))})
+    index = model.index(table, ids=IDS, columns=["library", "row"])
     topics = SphericalTopics(model, 5).fit(TEXTS)
     for what, name in ((model, "model"), (index, "index"), (topics, "topics")):
         what.save(folder / name)

@@ -71,6 +71,24 @@ def test_similar_searches_the_index(client: httpx.Client, served: Saved) -> None
     assert by_words == [[told(match) for match in served.index.search(queries[0], 3, weight=1.0)]]
 
 
+def test_similar_filters_by_columns(client: httpx.Client, served: Saved) -> None:
+    where = {"library": served.index.columns["library"][0], "row": [[">=", 10], ["<", 200]]}
+    found = post(client, "/similar", queries="an array", k=5, where=where)["matches"]
+    inside = {"library": where["library"], "row": [(">=", 10), ("<", 200)]}
+    assert found == [[told(match) for match in served.index.search("an array", 5, where=inside)]]
+    assert all(10 <= match["columns"]["row"] < 200 for match in found[0])
+    listed = post(client, "/similar", queries="an array", where={"row": [3, 4]}, k=5)["matches"][0]
+    assert {match["columns"]["row"] for match in listed} == {3, 4}
+    for body, sentence in (
+        ({"where": {"colour": "red"}}, 'no column \\"colour\\"; its columns: library, row'),
+        ({"where": {"row": "many"}}, "compared with numbers, and 'many' is none"),
+        ({"where": {"row": 1}, "among": ["a"]}, "have no columns: omit 'where'"),
+    ):
+        answer = client.post("/similar", json={"queries": "an array"} | body)
+        assert 400 <= answer.status_code < 500
+        assert sentence in answer.text
+
+
 def test_similar_ranks_given_texts(client: httpx.Client, served: Saved) -> None:
     texts = ["a boat", "sorted rows of a table"]
     found = post(client, "/similar", queries="sort the rows", among=texts, k=2)["matches"]
