@@ -124,7 +124,7 @@ KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --upgrade pip
+	$(INSTALL) --upgrade pip "setuptools>=70.1"  # which jieba is built with, as it has no wheel
 
 .venv/build-tools: pyproject.toml | .venv/bin/python
 	$(INSTALL) --requirement <($(BIN)/python scripts/build_tools.py)

@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.duplicates import similarity_table
-from reproduction.experiments import published
-from reproduction.experiments.report import read_results
+from parasphere.places import ENGLISH
+from reproduction.experiments import overall, published
+from reproduction.experiments.conclusions import conclusions
+from reproduction.experiments.published import Comparison
+from reproduction.experiments.report import read_results, read_tasks
 from reproduction.experiments.seeds import merged
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results"
 ENCODERS = {
     "spm-default": "`SphericalParagraphModel()`", "spm-english": "the same, `adapt=False`",
     "spm": "`SphericalParagraphModel(vectors)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
@@ -26,38 +30,33 @@ ENCODERS = {
     "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
-TASKS = {
-    "stsb-test": "STS benchmark, Spearman", "cranfield": "Cranfield, nDCG@10", "cisi": "CISI, nDCG@10",
-    "stackoverflow": "StackOverflow, NMI", "searchsnippets": "SearchSnippets, NMI", "20news": "20 Newsgroups, NMI",
-}  # fmt: skip
-LEARNED = ("spm-joint", "index-joint")  # whose vectors are those of the texts, whatever learning started from
-GLOVE_100 = "glove.6B.100d.subset.txt.gz"
+# The encoder that classifies, the system of the other tasks with its word vectors, and the one with BM25 beside it (of stems,
+# but for MiniLM).
 SYSTEMS = {
-    ("spm-default", None): "`SphericalParagraphModel()`, 128-d",
-    ("index-default", None): "the same, with BM25 (`model.index`)",
-    ("spm", "english-128"): "the default with `adapt=False`",
-    ("index", "english-128"): "the same, with BM25 (`model.index`)",
-    ("spm-joint", None): "`SphericalParagraphModel(JointVectors(dim=300))`",
-    ("index-joint", None): "the same, with BM25 (`model.index`)",
-    ("spm-wordllama", None): "SPM, WordLlama's words, 256-d",
-    ("index-wordllama", None): "the same, with BM25",
-    ("spm-wordllama-plain", None): "SPM, WordLlama's words, `whiten=False`",
-    ("spm", GLOVE_100): "SPM, GloVe 100-d", ("usif", GLOVE_100): "uSIF, GloVe 100-d",
-    ("mean", GLOVE_100): "mean, GloVe 100-d",
-    ("tfidf", None): "tf-idf", ("bm25", None): "BM25", ("lsi", None): "LSI, 100-d",
-    ("wordllama", None): "WordLlama, 256-d", ("minilm", None): "MiniLM-L6, a transformer",
-}  # fmt: skip
+    "`SphericalParagraphModel()`": ("spm-default", "spm-default", None, "index-default"),
+    "the same, `adapt=False`": ("spm-english", "spm", ENGLISH, "index"),
+    "`SphericalParagraphModel(JointVectors(dim=300))`": ("spm-joint-300", "spm-joint", None, "index-joint"),
+    "the same beside tf-idf (`make_union`)": ("union", "union", None, ""),
+    "tf-idf (accuracy: words and pairs)": ("tfidf-best", "tfidf", None, ""),
+    "BM25": ("bm25", "bm25", None, "index-stems"),
+    "WordLlama, 256-d": ("wordllama", "wordllama", None, ""),
+    "MiniLM-L6, a transformer": ("minilm", "minilm", None, "hybrid-minilm"),
+}
+QUALITIES = (
+    "per cent", "accuracy, six corpora", "Spearman, sentences", "nDCG@10, two collections",
+    "the same, with stems (MiniLM: words)", "NMI of clusters, three corpora",
+)  # fmt: skip
 
 
 def blocks() -> list[tuple[str, str, str]]:
     """Return the tables: the page that each is on, its name there, and its text."""
     return [
-        ("README.md", "speed", _speeds(_result("text"))),
-        ("README.md", "accuracy", _accuracies()),
-        ("README.md", "similarity", _similarities()),
-        ("docs/index.md", "choice", _choice()),
+        ("README.md", "speed", _speeds()),
+        ("README.md", "quality", _qualities()),
+        ("docs/index.md", "quality", _qualities()),
+        ("docs/index.md", "conclusions", _conclusions()),
         ("docs/learning.md", "adapting", gains(_result("adapting"))),
-        ("docs/index.md", "speed", _speeds(_result("text"))),
+        ("docs/index.md", "speed", _speeds()),
         ("docs/classify.md", "accuracy", _accuracies()),
         ("docs/deduplicate.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
         ("docs/topics.md", "topics", _topics(_result("topics"))),
@@ -74,13 +73,11 @@ def main() -> None:
 
 
 def _accuracies() -> str:
-    """Return the README's table of accuracies on the paper's six corpora, from the committed results.
+    """Return the table of accuracies on the paper's six corpora, from the committed results.
 
     Encoders that were run in several dimensions are shown in 50. "–" stands for corpora that were not run.
     """
-    runs = sorted(
-        merged(read_results(HERE.parent / "results")["runs"]), key=lambda run: run["dim"] == published.DIMENSION
-    )
+    runs = sorted(merged(read_results(RESULTS)["runs"]), key=lambda run: run["dim"] == published.DIMENSION)
     by_name = {(run["encoder"], run["dataset"]): run for run in runs}
     rows = [["SPM in the paper", "50", *(f"{published.in_table('spm', name):.1f}" for name in published.DATASETS)]]
     for encoder, title in ENCODERS.items():
@@ -92,17 +89,22 @@ def _accuracies() -> str:
     return table(["accuracy, %", "features", *published.DATASETS.values()], rows)
 
 
-def _similarities() -> str:
-    """Return the README's table of the tasks that compare texts, from the committed results."""
-    runs = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
-    found = {(run["system"], run["vectors"], run["dataset"]): run for run in runs}
-    found |= {(run["system"], None, run["dataset"]): run for run in runs if run["system"] in LEARNED}
+def _qualities() -> str:
+    """Return the table of systems and tasks, each cell a mean over corpora, from the committed results."""
+    comparison, tasks = Comparison(read_results(RESULTS)), read_tasks(RESULTS)
     rows = []
-    for (system, vectors), title in SYSTEMS.items():
-        row = [found.get((system, vectors, dataset)) for dataset in TASKS]
-        if any(row):
-            rows.append([title, *("–" if run is None else f"{100 * _measure(run):.1f}" for run in row)])
-    return table(["", *TASKS.values()], rows)
+    for title, (encoder, system, vectors, index) in SYSTEMS.items():
+        sentences, ranked, clusters = overall.measures(tasks, system, vectors)
+        _, hybrid, _ = overall.measures(tasks, index, vectors)
+        row = [overall.accuracy(comparison, encoder), sentences, ranked, hybrid, clusters]
+        rows.append([title, *("–" if value is None else f"{value:.1f}" for value in row)])
+    return table(QUALITIES, rows)
+
+
+def _conclusions() -> str:
+    """Return what paired tests say of the best classifier and of the default model, as items of a list."""
+    best, _, default = conclusions(Comparison(read_results(RESULTS)), read_tasks(RESULTS))
+    return f"- {best}\n- {default}"
 
 
 def _topics(results: dict[str, Any]) -> str:
@@ -117,87 +119,39 @@ def _topics(results: dict[str, Any]) -> str:
     return table([" / ".join(measures.values()), *corpora], rows)
 
 
-def _choice() -> str:
-    """Return the table of what to use for what: means over the corpora of each kind of task, and speeds."""
-    runs = merged(read_results(HERE.parent / "results")["runs"])
-    accuracies = {(run["encoder"], run["dataset"]): 100 * run["accuracy"] for run in runs}
-    tasks = json.loads((HERE.parent / "results" / "tasks.json").read_text())["runs"]
-    measures = {(run["system"], run["vectors"], run["dataset"]): 100 * _measure(run) for run in tasks}
-    measures |= {
-        (run["system"], None, run["dataset"]): 100 * _measure(run) for run in tasks if run["system"] in LEARNED
-    }
-
-    def accuracy(encoder: str) -> str:
-        return _mean_of([accuracies.get((encoder, name)) for name in published.DATASETS])
-
-    def task(system: str, vectors: str | None, *names: str) -> str:
-        return _mean_of([measures.get((system, vectors, name)) for name in names])
-
-    found, alike = ("cranfield", "cisi"), ("stsb-test",)
-    clustered = ("stackoverflow", "searchsnippets", "20news")
-    speeds = {name: f"{value:,.0f}" for name, value in _result("encoders")["texts_per_second"].items()}
-    rows = [
-        ["classify: accuracy, six corpora", accuracy("spm-default"), f"{accuracy('union')} (learned, beside tf-idf)",
-         f"{accuracy('tfidf-best')} (tf-idf)", accuracy("minilm")],
-        ["search: nDCG@10, two collections", task("spm-default", None, *found),
-         f"{task('index-joint', None, *found)} (learned, with BM25)", f"{task('bm25', None, *found)} (BM25)",
-         task("minilm", None, *found)],
-        ["compare sentences: Spearman, STS benchmark", task("spm-default", None, *alike), "the default",
-         f"{task('bm25', None, *alike)} (BM25)", task("minilm", None, *alike)],
-        ["cluster: NMI, three corpora", task("spm-default", None, *clustered),
-         f"{task('spm-joint', None, *clustered)} (learned)",
-         f"{task('lsi', None, *clustered)} (LSI)", "not run"],
-        ["texts per second, one core", f"{speeds['SPM']} (GloVe, 50-d)", "",
-         f"{speeds['tf-idf']} (tf-idf)", speeds["MiniLM-L6"]],
-    ]  # fmt: skip
-    return table(["", "default model", "our best", "words alone", "MiniLM-L6, a transformer"], rows)
-
-
-def _mean_of(values: list[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{sum(known) / len(known):.1f}" if len(known) == len(values) else "–"
-
-
-def _measure(run: dict[str, Any]) -> float:
-    if run["task"] == "clustering":
-        nmi = (run["clusterings"].get("k-means") or next(iter(run["clusterings"].values())))["nmi"]
-        return float(sum(nmi) / len(nmi))
-    return float(run["spearman" if run["task"] == "sts" else "ndcg"])
-
-
 def _result(name: str) -> Any:
     return json.loads((HERE / "results" / f"{name}.json").read_text())["result"]
 
 
-def _speeds(text: Any) -> str:
-    """Return the README's table of speeds; each row was measured by one run of one benchmark."""
-    seconds, model, vectors = text["seconds"], _result("model"), _result("vectors")["seconds"]
-    numerics = {row["dim"]: row for row in _result("vmf")["rows"]}
-    learned = model["seconds"]
-    million = model["em"][-1]
+def _speeds() -> str:
+    """Return the table of speeds; each row was measured by one run of one benchmark."""
+    text, model, fits = _result("text"), _result("model"), _result("adapting")["times"]
+    vectors, per_second = _result("vectors")["seconds"], _result("encoders")["texts_per_second"]
+    messages, documents = "11,314 messages of 20 Newsgroups", f"{model['documents']:,}"
+
+    def times(seconds: dict[str, float], ours: str, peers: dict[str, str]) -> str:
+        factors = [f"{seconds[peer] / seconds[ours]:,.0f}x as fast as {name}" for peer, name in peers.items()]
+        return ", ".join(factors)
+
     rows = [
-        ["text to summed vectors", f"{text['megabytes'] / seconds['parasphere']:.0f} MB/s", ", ".join(
-            f"{seconds[peer] / seconds['parasphere']:.0f}x as fast as {name}" for name, peer in [
-                ("scikit-learn", "scikit-learn CountVectorizer + sparse product"),
-                ("gensim", "gensim simple_preprocess + mean"), ("model2vec", "model2vec encode"),
-            ])],
-        [f"{model['documents']:,} texts to vectors (GloVe)", f"{learned['parasphere SPM, 50-d']:.2f} s", ", ".join(
-            f"{learned[peer] / learned['parasphere SPM, 50-d']:.0f}x as fast as {name}" for name, peer in [
-                ("gensim's PV-DBOW", "gensim PV-DBOW, 50-d, 5 epochs, 2 workers"),
-                ("its LDA", "gensim LDA, 50 topics, one pass"), ("its LSI", "gensim LSI, 50"),
-            ])],
-        ["one EM iteration, one million documents", f"{1e3 * million['iteration_seconds']:.0f} ms",
-         f"{million['iteration_seconds'] / million['products_seconds']:.1f}x the cost of two products with the sums"],
-        ["one short text, with a loaded model", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
-        ["400,000 word vectors from text", f"{vectors['parasphere']:.1f} s",
-         f"{vectors['gensim'] / vectors['parasphere']:,.0f}x as fast as gensim"],
-        ["the same, cached", f"{1000 * vectors['parasphere, mapped']:.0f} ms",
-         f"{vectors['gensim'] / vectors['parasphere, mapped']:,.0f}x as fast as gensim"],
-        ["one million Bessel ratios, 300 dimensions", f"{numerics[300]['mean_length_ms']:.0f} ms",
-         f"{numerics[300]['scipy_over_mean_length']:.0f}x as fast as scipy, which returns NaN for "
-         f"{numerics[300]['scipy_nan_share']:.0%}"],
+        [f"fit to {messages}", "english-128, adapted", "2", f"{fits[f'{messages}, adapt=True'][0]:.1f} s", ""],
+        ["the same, `adapt=False`", "english-128", "2", f"{fits[f'{messages}, adapt=False'][0]:.1f} s", ""],
+        [f"fit to {documents} messages, and their vectors", "GloVe, 50-d", "1",
+         f"{model['seconds']['parasphere SPM, 50-d']:.2f} s", times(model["seconds"], "parasphere SPM, 50-d", {
+             "gensim PV-DBOW, 50-d, 5 epochs, 2 workers": "gensim's PV-DBOW (2 threads)",
+             "gensim LDA, 50 topics, one pass": "its LDA", "gensim LSI, 50": "its LSI"})],
+        ["text to sums of word vectors", "GloVe, 50-d", "1",
+         f"{text['megabytes'] / text['seconds']['parasphere']:.0f} MB/s", times(text["seconds"], "parasphere", {
+             "scikit-learn CountVectorizer + sparse product": "scikit-learn",
+             "gensim simple_preprocess + mean": "gensim", "model2vec encode": "model2vec"})],
+        ["sentences to vectors", "GloVe, 50-d", "1", f"{per_second['SPM']:,.0f}/s",
+         f"{per_second['SPM'] / per_second['MiniLM-L6']:,.0f}x as fast as MiniLM-L6, a transformer; "
+         f"tf-idf is {per_second['tf-idf'] / per_second['SPM']:.1f}x as fast"],
+        ["one short text", "GloVe, 50-d", "1", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
+        ["400,000 word vectors from a text file", "GloVe, 50-d", "1", f"{vectors['parasphere']:.1f} s",
+         times(vectors, "parasphere", {"gensim": "gensim"}) + f"; cached {1e3 * vectors['parasphere, mapped']:.0f} ms"],
     ]  # fmt: skip
-    return table([f"one core, {text['corpus']}", "parasphere", "compared with"], rows)
+    return table(["", "word vectors", "threads", "parasphere", "others"], rows)
 
 
 if __name__ == "__main__":

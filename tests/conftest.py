@@ -124,7 +124,7 @@ def cluster_of_two() -> Iterator[Any]:
         local = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         with Client(local) as client:
             yield client
-        with contextlib.suppress(TimeoutError):  # it may wait forever for a worker that was killed while it started
+        with contextlib.suppress(TimeoutError, KeyError):  # of a worker that was killed while it started
             local.close(timeout=10)
 
 

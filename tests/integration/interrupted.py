@@ -88,7 +88,7 @@ def growing() -> Work:
 
 def near_duplicates() -> Work:
     texts = texts_of(2500, 40)
-    return Work(lambda: duplicates(texts, 0.3), lambda: duplicates(texts[:50], 0.3))
+    return Work(lambda: list(duplicates(texts, 0.3)), lambda: list(duplicates(texts[:50], 0.3)))
 
 
 def transforming() -> Work:

@@ -30,7 +30,7 @@ def test_approximate_search_finds_nearly_the_same(model: SphericalParagraphModel
     for weight in (0.0, None, 1.0):
         exact = index.search(texts[:50], 10, weight=weight)
         found = index.search(texts[:50], 10, weight=weight, exact=False)
-        kept = [len(set(one) & set(other)) for one, other in zip(exact, found, strict=True)]
+        kept = [len(set(one.ids) & set(other.ids)) for one, other in zip(exact, found, strict=True)]
         assert np.mean(kept) >= 9.5
         assert all(len({match.position for match in matches}) == 10 for matches in found)
     index.save(tmp_path / "index")

@@ -91,7 +91,7 @@ def test_stop_words_and_phrases_are_left_out(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     vectors = WordVectors.from_arrays(["sea", "lake", "fire"], [[3, 4], [4, 3], [-1, 0]])
     texts = ["sea lake", "fire", "sea fire"]
-    with pytest.raises(ParasphereError, match="has no words to write"):
+    with pytest.raises(ParasphereError, match="cannot read texts"):
         SphericalParagraphModel(None).fit(np.eye(3)).write_static(tmp_path / "numbers")
     with pytest.raises(VectorsError, match="a Tokenizer of this library only"):
         SphericalParagraphModel(vectors, tokenizer=str.split, tol=0.1).fit(texts).write_static(tmp_path / "callable")

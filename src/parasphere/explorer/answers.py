@@ -141,9 +141,8 @@ class Explorer:
             "unknown": self._unknown(own, text),
             "topics": self._topics(place, text),
         }
-        try:
-            found = own.index.search(text, max(k, NEAR) + 1)
-        except ParasphereError:  # no word is known
+        found = own.index.search(text, max(k, NEAR) + 1)
+        if not found:  # no word is known
             spot = None if row is None else own.points[row].tolist()
             return facts | {"place": spot, "matches": [], "topics": [], "information": 0.0}
         near = [match for match in found if match.position != row]

@@ -196,7 +196,7 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{path} was not written by parasphere.")
     version = manifest.get("version")
     if type(version) is int and version != VERSION:
-        advice = "Upgrade parasphere" if version > VERSION else "Make it again"
+        advice = "Upgrade parasphere" if version > VERSION else "Make it again, in a new folder"
         raise StoreError(f"{folder} has format version {version}; this parasphere reads version {VERSION}. {advice}.")
     for name, kind in _FIELDS.items():
         if type(manifest.get(name)) is not kind:

@@ -56,4 +56,4 @@ def test_nulls_are_skipped_and_columns_carried(client: Client, tmp_path: Path) -
     (tmp_path / "a.jsonl").write_text('{"body": "north", "year": 1}\n{"body": null, "year": 2}\n')
     options = {"text": "body", "carry": ["year"], "null": "skip"}
     written = cluster.transform(model, tmp_path / "*.jsonl", tmp_path / "files", client=client, **options)
-    assert pq.read_table(written.parts[0])["year"].to_pylist() == ["1"]
+    assert pq.read_table(written.parts[0])["year"].to_pylist() == [1]

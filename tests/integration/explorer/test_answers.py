@@ -102,9 +102,10 @@ def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
     rows = np.array([i for i, text in enumerate(texts) if "signal" in text.lower().split()])
     assert index.bm25 is not None
     best = words_apart(index.bm25, rows)
-    split = [set(index.bm25.tokenizer(text)) for text in texts]
+    split = [set(index.bm25.keys(index.bm25.tokenizer(text))) for text in texts]
     for found in best:
-        holders = {i for i, words in enumerate(split) if found["word"] in words}
+        (key,) = index.bm25.keys([found["word"]])
+        holders = {i for i, keys in enumerate(split) if key in keys}
         assert found["inside"] == len(holders & set(rows.tolist()))
         assert found["outside"] == len(holders) - found["inside"]
     assert "signal" in [found["word"] for found in best[:3]]
@@ -200,7 +201,7 @@ def test_exports_hold_the_texts(address: str, explorer: Explorer, format: str) -
 
 def test_no_cell_of_an_export_is_a_formula() -> None:
     texts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a = b", "'=1", ""]
-    body = _written(pa.table({"text": texts, "x": [-0.5] * len(texts)}), "csv")
+    body = _written({"text": texts, "x": [-0.5] * len(texts)}, "csv")
     rows = list(csv.reader(io.StringIO(body.decode(), newline="")))
     assert rows[0] == ["text", "x"]
     assert rows[1:] == [[f"'{text}" if i < 6 else text, "-0.5"] for i, text in enumerate(texts)]

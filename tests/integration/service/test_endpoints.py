@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from serving import TEXTS, Saved, serving
 
 from parasphere import MovMF, StoreError
+from parasphere.model import Match
 from parasphere.service import Engine, Settings
 from parasphere.service.logs import JsonLines
 
@@ -57,19 +58,23 @@ def test_texts_have_the_same_bits_among_many_requests(client: httpx.Client, serv
         np.testing.assert_array_equal(list(pool.map(vector, texts)), expected)
 
 
+def told(match: Match) -> dict[str, Any]:
+    """Return a match as JSON has it."""
+    return match._asdict() | {"words": list(match.words)}
+
+
 def test_similar_searches_the_index(client: httpx.Client, served: Saved) -> None:
     queries = ["array of zeros", "inverse hyperbolic sine"]
     found = post(client, "/similar", queries=queries, k=3)["matches"]
-    assert found == [[match._asdict() for match in row] for row in served.index.search(queries, 3)]
+    assert found == [[told(match) for match in row] for row in served.index.search(queries, 3)]
     by_words = post(client, "/similar", queries=queries[0], k=3, weight=1)["matches"]
-    assert by_words == [[match._asdict() for match in served.index.search(queries[0], 3, weight=1.0)]]
+    assert by_words == [[told(match) for match in served.index.search(queries[0], 3, weight=1.0)]]
 
 
 def test_similar_ranks_given_texts(client: httpx.Client, served: Saved) -> None:
-    found = post(client, "/similar", queries="a matrix", among=["a boat", "an array of numbers"], k=2)["matches"]
-    assert found == [
-        [match._asdict() for match in served.model.similar("a matrix", ["a boat", "an array of numbers"], 2)]
-    ]
+    texts = ["a boat", "sorted rows of a table"]
+    found = post(client, "/similar", queries="sort the rows", among=texts, k=2)["matches"]
+    assert found == [[told(match) for match in served.model.similar("sort the rows", texts, 2)]]
     assert found[0][0]["position"] == 1
 
 

@@ -97,8 +97,9 @@ class Pretrained(TextEncoder):
 def fingerprint_of(folder: str | Path) -> str:
     """Return a hash of all that the vectors of an encoder depend on: what was learned, and with which parameters."""
     manifest = _manifest(folder)
-    learned = {name: fact for name, fact in manifest["meta"]["learned"].items() if name != "seconds_"}
-    facts = [manifest["kind"], manifest["sha256"], learned]
+    arrays, meta = storage.load(folder, manifest["kind"])
+    learned = {name: fact for name, fact in meta["learned"].items() if name != "seconds_"}
+    facts = [manifest["kind"], storage.Tensors(arrays).digest(), learned]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

@@ -42,7 +42,7 @@ def lines(comparison: Comparison, tasks: Mapping[str, Any] | None) -> list[Line]
     """Return a line per system of which anything was run."""
     found = []
     for title, (encoder, system, vectors) in SYSTEMS.items():
-        values = [_accuracy(comparison, encoder), *_measures(tasks, system, vectors)]
+        values = [accuracy(comparison, encoder), *measures(tasks, system, vectors)]
         if any(value is not None for value in values):
             found.append(Line(title, (*values, _mean(values))))
     return found
@@ -66,14 +66,18 @@ def _spelled(value: float | None, best: bool) -> str:
     return "–" if value is None else f"**{value:.1f}**" if best else f"{value:.1f}"
 
 
-def _accuracy(comparison: Comparison, encoder: str) -> float | None:
+def accuracy(comparison: Comparison, encoder: str) -> float | None:
+    """Return the mean accuracy on the paper's corpora, in per cent; None if not all of them were run."""
     condition = comparison.conditions[0]
     runs = [comparison.get(condition, encoder, dataset, comparison.dim(condition)) for dataset in DATASETS]
     return _mean([None if run is None else 100 * run["accuracy"] for run in runs])
 
 
-def _measures(tasks: Mapping[str, Any] | None, system: str, vectors: str | None) -> list[float | None]:
-    """Return the means of Spearman, nDCG@10 and NMI; None for a measure that lacks a corpus which others have."""
+def measures(tasks: Mapping[str, Any] | None, system: str, vectors: str | None) -> list[float | None]:
+    """Return the means of Spearman, nDCG@10 and NMI, in per cent.
+
+    None stands for a measure that lacks a corpus which others have.
+    """
     runs = [] if tasks is None else tasks["runs"]
     means: list[float | None] = []
     for task, measure in (("sts", _spearman), ("retrieval", _ndcg), ("clustering", _nmi)):
