@@ -30,8 +30,8 @@ ENCODERS = {
     "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
-# The encoder that classifies, the system of the other tasks with its word vectors, and the one with BM25 beside it (of stems,
-# but for MiniLM).
+# The encoder that classifies, the system of the other tasks with its word vectors, and the one with BM25 beside it,
+# of stems but for MiniLM.
 SYSTEMS = {
     "`SphericalParagraphModel()`": ("spm-default", "spm-default", None, "index-default"),
     "the same, `adapt=False`": ("spm-english", "spm", ENGLISH, "index"),
