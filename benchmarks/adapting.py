@@ -184,7 +184,7 @@ def gains(result: dict[str, Any]) -> str:
     search = [[name, *_pairs(row, TESTED)] for name, row in named.items()]
     parts = {BEFORE: tried[BEFORE], **result["parts"], "both: the default": tried[CHOSEN]}
     return (
-        "nDCG@10, per cent, by meaning alone / together with BM25:\n\n"
+        "nDCG@10, per cent, by meaning alone / together with BM25 of stems:\n\n"
         f"{table(['', *TESTED, 'mean'], search)}\n\n"
         "Where the gain comes from, on development data: searches (means of the first four), Spearman's correlation, "
         f"and accuracy within training texts:\n\n{_development(parts, tuple(result['parts'][NEW]))}"
