@@ -64,7 +64,7 @@ def _changed(text: str, share: float, words: NDArray[np.str_], rng: np.random.Ge
 
 def _similarities(model: SphericalParagraphModel, copies: list[str], texts: list[str]) -> dict[str, NDArray[Any]]:
     """Return the similarities of copies and originals, (n_copies, n_texts), by name."""
-    index = model.index([*copies, *texts])
+    index = model.index([*copies, *texts], language=None)  # as `duplicates` compares words
     offsets = index.offsets[: len(copies)] @ index.offsets[len(copies) :].T
     assert index.bm25 is not None
     starts, words, values = index.bm25.tfidf()

@@ -126,12 +126,13 @@ class Contents:
         return contents
 
     def check(self) -> None:
-        """Raise unless all numbers and strings are possible: they may come from a file. Ids that repeat do no harm."""
+        """Raise unless all numbers and words are possible: they may come from a file.
+
+        Ids that repeat do no harm, nor do texts that are not UTF-8, which are shown with U+FFFD.
+        """
         if not (np.einsum("ij,ij->i", self.offsets, self.offsets, dtype=np.float32) < 1.1).all():
             raise ParasphereError("its offsets are no unit vectors")
         self.ids.check()
-        if self.texts is not None:
-            self.texts.check()
         if self.bm25 is not None:
             self.bm25.words.check_utf8()
             self.bm25.words.table  # noqa: B018  (raises if a word is repeated)

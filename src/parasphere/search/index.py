@@ -384,7 +384,7 @@ class Index:
         return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD, *, keep: Keep = "longest") -> Duplicates:
-        """Return groups of documents that share most of their words, as their positions.
+        """Return groups of documents that share most of their words (stems, if it compares these), as their positions.
 
         Parameters
         ----------

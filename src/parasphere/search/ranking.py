@@ -95,7 +95,7 @@ def _candidates(
     all_terms = queries.terms
     if (all_terms is None or bm25 is None) and admitted is None:
         return largest_products(offsets, documents, k, threads)
-    refused = None if admitted is None else ~admitted
+    penalties = None if admitted is None else np.where(admitted, np.float32(0), np.float32(-np.inf))
 
     def more_scores(batch: slice, first: int) -> Any:
         terms = None if all_terms is None else all_terms.of(batch)
@@ -104,8 +104,8 @@ def _candidates(
         def add(begin: int, end: int, scores: NDArray[np.float32]) -> None:
             if terms is not None and bm25 is not None and cursors is not None:
                 add_word_scores(terms, bm25.postings, MAX_GAIN, queries.bm25_weight, begin, cursors, scores, end)
-            if refused is not None:
-                scores[:, : end - begin][:, refused[begin:end]] = -np.inf
+            if penalties is not None:
+                scores[:, : end - begin] += penalties[begin:end]
 
         return add
 
