@@ -225,8 +225,8 @@ def report(result: dict[str, Any]) -> str:
         ratios = {size: result["SPM"][str(size)]["texts_per_second"] / rival[size] for size in SIZES}
         said.append(
             f"MiniLM-L6 in {result['workers']} processes without a server: {rival[1]:,.0f} texts per second, one at a "
-            f"time, and {rival[64]:,.0f}, 64 at a time. The service does {ratios[1]:.0f} times as many with one text per "
-            f"request, and {ratios[64]:.0f} times with 64 (bars: {RATIO_BARS[1]} and {RATIO_BARS[64]})."
+            f"time, and {rival[64]:,.0f}, 64 at a time. The service does {ratios[1]:.0f} times as many with one text "
+            f"per request, and {ratios[64]:.0f} times with 64 (bars: {RATIO_BARS[1]} and {RATIO_BARS[64]})."
         )
     columns = [
         "",
