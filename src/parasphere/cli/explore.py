@@ -101,10 +101,9 @@ def _first(model: Path, corpus: Path | None, columns: dict[str, Any]) -> "tuple[
     if is_saved(model, "index"):
         if corpus is not None:
             raise ParasphereError(f"{model} is an index, which has texts of its own; give a model to explore {corpus}.")
-        for name in ("id", "label", "date"):
-            if columns[name] is not None:
-                raise ParasphereError(f"--{name}-column needs a corpus; {model} is an index, which has no columns.")
-        return read_index(model)
+        if columns["id"] is not None:
+            raise ParasphereError(f"--id-column needs a corpus; {model} is an index, which has ids of its own.")
+        return read_index(model, label=columns["label"], date=columns["date"])
     if corpus is None:
         raise ParasphereError(f"{model} is a model; give the texts to explore too: 'parasphere explore MODEL CORPUS'.")
     if str(corpus) == "-":

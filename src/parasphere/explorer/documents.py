@@ -90,14 +90,33 @@ def read_documents(
     return Documents(texts, names, label_names, labels, when)
 
 
-def read_index(folder: str | Path, *, vectors: Any = None) -> tuple[Index, Documents]:
-    """Load an index and return it with its texts, which must have been kept."""
+def read_index(
+    folder: str | Path, *, label: str | None = None, date: str | None = None, vectors: Any = None
+) -> tuple[Index, Documents]:
+    """Load an index and return it with its texts, which must have been kept.
+
+    Parameters
+    ----------
+    folder : path
+    label, date : str, default=None
+        Names of columns of the index that hold labels and dates.
+    vectors : path or WordVectors, default=None
+        The word vectors, if they were moved.
+    """
     index = Index.load(folder, vectors=vectors)
     if index.texts is None or index.bm25 is None:
         left_out = "texts=False" if index.texts is None else "words=False"
         raise ParasphereError(f"{folder} was made with {left_out}; the explorer shows texts and words.")
-    n = len(index)
-    return index, Documents(index.texts, index.ids.names, [], np.full(n, -1, np.int32), None)
+    label_names, labels = _labelled(None if label is None else _column(index, label), len(index))
+    when = None if date is None else days_of(_column(index, date), date)
+    return index, Documents(index.texts, index.ids.names, label_names, labels, when)
+
+
+def _column(index: Index, name: str) -> list[Any]:
+    """Return the values of a column of an index."""
+    if name not in index.columns:
+        raise ParasphereError(f'the index has no column "{name}"; its columns: {", ".join(index.columns) or "none"}')
+    return index.columns[name].tolist()
 
 
 def days_of(values: list[Any], name: str = "date") -> NDArray[np.float64]:

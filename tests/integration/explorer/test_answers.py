@@ -18,7 +18,7 @@ from commands import typed
 from explored import ask, make_documents, make_explorer, make_model, served
 
 from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer
-from parasphere.explorer import Documents, Explorer, Landscape, landscape_of, read_documents
+from parasphere.explorer import Documents, Explorer, Landscape, landscape_of, read_documents, read_index
 from parasphere.explorer.app import _written
 from parasphere.explorer.documents import days_of, iso_date
 from parasphere.explorer.highlighting import located, pieces
@@ -131,6 +131,20 @@ def test_a_text_of_unknown_words_has_no_place(explorer: Explorer) -> None:
     assert seen["matches"] == seen["topics"] == []
     assert seen["information"] == 0
     assert seen["unknown"] == ["zzyzxw"]
+
+
+def test_an_index_is_filtered_by_its_columns(tmp_path: Path) -> None:
+    texts = ["a boat on the lake", "a ship at sea", "the road to the hills"] * 4
+    table = pa.table({"text": texts, "place": ["water", "water", None] * 4, "day": ["1999", "2001-02-03", ""] * 4})
+    index = SphericalParagraphModel(tol=0.1).fit(texts).index(table, columns=["place", "day"])
+    index.save(tmp_path / "index")
+    _, documents = read_index(tmp_path / "index", label="place", date="day")
+    assert documents.label_names == ["water"]
+    assert documents.labels.tolist() == [0, 0, -1] * 4
+    assert documents.dates is not None
+    assert np.array_equal(documents.dates, days_of(["1999", "2001-02-03", ""] * 4), equal_nan=True)
+    with pytest.raises(ParasphereError, match='the index has no column "colour"; its columns: place, day'):
+        read_index(tmp_path / "index", label="colour")
 
 
 def test_the_words_that_match_are_marked(explorer: Explorer) -> None:
@@ -257,7 +271,8 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
         ("model",): "give the texts to explore too",
         ("model", "-"): "from a file or folder",
         ("index", "texts.txt"): "has texts of its own",
-        ("index", "--label-column", "x"): "--label-column needs a corpus",
+        ("index", "--label-column", "x"): 'the index has no column "x"; its columns: none',
+        ("index", "--id-column", "x"): "--id-column needs a corpus",
         ("bare",): "texts=False",
         ("model", "texts.txt", "--compare", "nowhere"): "nowhere is not a folder",
     }.items():
