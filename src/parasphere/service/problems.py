@@ -26,13 +26,13 @@ class ProblemError(HTTPException):
 
 
 def content(status: int, message: str, param: str | None = None) -> bytes:
-    """Return the body of an answer that tells of a problem."""
+    """Return the body of an error response."""
     kind = _KINDS.get(status, "invalid_request_error")
     return orjson.dumps({"error": {"message": message, "type": kind, "param": param, "code": status}})
 
 
 def answer(problem: HTTPException) -> Response:
-    """Return the answer that tells a client of a problem."""
+    """Return an error response."""
     body = content(problem.status_code, problem.detail, getattr(problem, "param", None))
     return Response(body, problem.status_code, problem.headers, "application/json")
 

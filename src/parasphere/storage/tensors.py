@@ -65,7 +65,7 @@ class Tensors:
         return crc
 
     def digest(self) -> str:
-        """Return a hash of the file's bytes, by which equal content is told."""
+        """Return a hash of the file's bytes, which is the same for equal content."""
         digest = hashlib.blake2b(digest_size=16)
         for piece in self.pieces():
             digest.update(piece)
