@@ -104,7 +104,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "n_jobs": (2, 0),
     "n_neighbours": (5, -1),
     "n_topics": (5, 0),
-    "ngrams": (2, 0),
     "outliers": (False, "no"),
     "prior_strength": (0.0, -1.0),
     "space": ("direction", "sphere"),

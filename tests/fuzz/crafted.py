@@ -107,7 +107,7 @@ def _use_topics(topics: SphericalTopics) -> None:
 
 
 def _joint() -> JointVectors:
-    return JointVectors(4, start=None, epochs=1, min_count=1, ngrams=2)
+    return JointVectors(4, start=None, epochs=1, min_count=1)
 
 
 def _learner(learner: Any) -> Target:

@@ -351,7 +351,7 @@ def test_faults_are_told() -> None:
     ("name", "value"),
     [
         ("dim", 1), ("dim", 2.5), ("start", 3), ("tokenizer", 7), ("epochs", 0), ("rate", 0), ("rate", "fast"),
-        ("min_count", 0), ("ngrams", 0), ("ngrams", "auto"), ("weigh", "no"), ("random_state", "x"),
+        ("min_count", 0), ("weigh", "no"), ("random_state", "x"),
         ("checkpoint", 5), ("verbose", "loud"), ("start_strength", -1), ("n_jobs", 0),
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from .. import _kernels
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
-from ..text import Vocabulary, phrase_rows
+from ..text import Vocabulary
 from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Pieces, Prior, Stepper, cut
 from .learning_texts import Texts
 from .wordvectors import WordVectors
@@ -53,9 +53,6 @@ class Settings:
     epochs: int | None = None
     rate: float = 0.8
     min_count: int = 2
-    ngrams: int = 1
-    ngram_count: int = 5  # how often a phrase must occur, and how much more often than by chance:
-    ngram_score: float = 0.2  # see parasphere.text.find_phrases
     sample: float = 1e-3  # words whose share of the text is above this are subsampled, as in word2vec; 0 keeps all
     context: int = 24  # see Cutting
     targets: int = 6
@@ -77,8 +74,7 @@ class Learning:
     def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, threads: int = 1) -> None:
         self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
-        with np.errstate(divide="ignore"):  # a word that only occurs within phrases
-            often = settings.sample / share if settings.sample else np.ones(len(share))
+        often = settings.sample / share if settings.sample else np.ones(len(share))
         self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
         q = (share * self.keep) ** settings.power
         q /= q.sum()
@@ -120,7 +116,6 @@ class Learning:
             checkpoint.remove()
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning diverged with rate={self.settings.rate}; choose a smaller rate.")
-        self._place_unseen()
 
     def _run(self, stepper: Stepper, checkpoint: Checkpoint | None, verbose: bool) -> None:
         judged = self._judged()
@@ -245,21 +240,6 @@ class Learning:
             loss, count = loss + found[0], count + found[1]
         return loss / count if count else float("nan")
 
-    def _place_unseen(self) -> None:
-        """Give each word that only occurs within phrases, and so was not learned, the mean of its phrases."""
-        unseen = np.flatnonzero(self.texts.counts == 0)
-        if not len(unseen):
-            return
-        phrases: dict[str, list[int]] = {}
-        for row in phrase_rows(Vocabulary(self.texts.words)).tolist():
-            for part in self.texts.words[row].split(" "):
-                phrases.setdefault(part, []).append(row)
-        for word in unseen:
-            rows = phrases.get(self.texts.words[word], [])
-            total = self.matrix[rows].sum(0)
-            if rows and (length := float(np.linalg.norm(total))) > 0:
-                self.matrix[word], self.weights[word] = total / length, self.weights[rows].mean()
-
     @property
     def scale(self) -> float:
         """The mean weight over all texts, which is made part of kappa."""
@@ -366,9 +346,4 @@ def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: i
         rows[known, : start.dim] = given
         rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vocabulary = Vocabulary(words)
-    for row in phrase_rows(vocabulary):
-        if start is None or places[row] < 0:
-            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
-            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
     return np.ascontiguousarray(rows, np.float32)
