@@ -25,7 +25,7 @@ from ..parameters import (
 from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
-from .learning import Learning, Settings, with_others
+from .learning import Learning, LearningSettings, with_others
 from .learning_texts import read_texts, seed_of
 from .wordvectors import WordVectors
 
@@ -188,7 +188,7 @@ class JointVectors(Saved, BaseEstimator):
         return self._learn(X, known, known.dim, max(self.start_strength, UPDATING), known.name)
 
     def _learn(self, X: Any, start: WordVectors | None, dim: int, strength: float, name: str) -> Self:
-        settings = Settings(
+        settings = LearningSettings(
             self.epochs, self.rate, self.min_count, weigh=self.weigh, start_strength=strength,
             seed=seed_of(self.random_state),
         )  # fmt: skip

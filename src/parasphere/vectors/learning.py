@@ -18,7 +18,7 @@ from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
 from ..text import Vocabulary
-from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Pieces, Prior, Stepper, cut
+from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
 from .learning_texts import Texts
 from .wordvectors import WordVectors
 
@@ -47,7 +47,7 @@ KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class LearningSettings:
     """The settings of learning; those of :class:`parasphere.JointVectors` mean the same there."""
 
     epochs: int | None = None
@@ -71,7 +71,9 @@ class Learning:
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
-    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, threads: int = 1) -> None:
+    def __init__(
+        self, texts: Texts, start: WordVectors | None, dim: int, settings: LearningSettings, threads: int = 1
+    ) -> None:
         self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
         often = settings.sample / share if settings.sample else np.ones(len(share))
@@ -147,7 +149,7 @@ class Learning:
         if len(judged.middles) >= SETTLED_BY:
             self._settle(self._stepper(), judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
 
-    def _judged(self) -> Pieces:
+    def _judged(self) -> TextPieces:
         """Return the pieces of the held-out texts."""
         state = np.array([99], np.uint64)
         return cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, state)
@@ -155,7 +157,7 @@ class Learning:
     def _stepper(self) -> Stepper:
         start, settings = self.start, self.settings
         parameters = Parameters(self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers)
-        prior = Prior(start.matrix, start.strengths, start.weights, settings.pull)
+        prior = WordPrior(start.matrix, start.strengths, start.weights, settings.pull)
         return Stepper(parameters, prior, self.log_q, self.threads)
 
     def _cooling(self) -> int | None:
@@ -206,7 +208,7 @@ class Learning:
         for lo, hi in pairwise(cuts):
             yield (words[lo] / words[-1], words[hi] / words[-1]), order[lo:hi]
 
-    def _batches(self, pieces: Pieces, epoch: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _batches(self, pieces: TextPieces, epoch: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         mixed = np.random.default_rng([self.settings.seed, epoch + 1, 1]).permutation(len(pieces.middles))
         for begin in range(0, len(mixed), self.batch):
             yield begin, mixed[begin : begin + self.batch]
@@ -217,7 +219,7 @@ class Learning:
         return drawn
 
     def _settle(
-        self, stepper: Stepper, pieces: Pieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
+        self, stepper: Stepper, pieces: TextPieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
     ) -> None:
         """Fit the concentrations to pieces, so many at a time with so many drawn words.
 
@@ -231,7 +233,7 @@ class Learning:
                 drawn = self._drawn(len(some), n_drawn, state)
                 stepper.learn(pieces, some, drawn, 0.0, size * (1 - i / SETTLING), weigh=False)
 
-    def _judge(self, stepper: Stepper, pieces: Pieces) -> float:
+    def _judge(self, stepper: Stepper, pieces: TextPieces) -> float:
         """Return the mean loss per held-out word of the texts that are not learned from."""
         state, loss, count = np.array([99], np.uint64), 0.0, 0
         for begin in range(0, len(pieces.middles), BATCH):
