@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere import (
-    Bags,
     Encoder,
     Index,
     JointVectors,
@@ -70,11 +69,6 @@ def _use_vectors(vectors: Any) -> None:
     vectors.coverage(ASKED)
     Reader(vectors).read(ASKED)
     assert len(vectors.words) == len(vectors)
-
-
-def _use_bags(bags: Bags) -> None:
-    SphericalParagraphModel(None, max_iter=2).fit(bags)
-    assert len(bags[: len(bags) // 2]) <= len(bags)
 
 
 def _model(**options: Any) -> Target:
@@ -132,7 +126,6 @@ TARGETS: dict[str, Target] = {
     "model with a learner": _model(vectors=_joint()),
     "joint": _learner(_joint()),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
-    "bags": Target(lambda folder: Reader(_vectors()).read(TEXTS).save(folder), Bags.load, _use_bags),
     "encoder": Target(
         lambda folder: _fitted().encoder_.save(folder), Encoder.load, lambda found: found.transform(ASKED)
     ),
