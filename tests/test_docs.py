@@ -112,6 +112,23 @@ def test_the_page_on_duplicates_runs() -> None:
     assert [leak[:2] for leak in names["duplicates"](names["train"], against=names["test"])] == [(0, 0)]
 
 
+def test_the_page_for_engineers_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = DOCS / "engineer.md"
+    run_page(page, {})
+    said = re.findall(r"^print\(.*\)  # (.*)$", python_of(page.read_text("utf-8")), re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == said
+
+
+def test_the_page_for_researchers_runs() -> None:
+    shorter = {
+        '"SPM": SphericalParagraphModel()': '"SPM": SphericalParagraphModel(adapt=False)',
+        "SphericalParagraphModel().fit": "SphericalParagraphModel(adapt=False).fit",
+    }
+    names = run_page(DOCS / "researcher.md", shorter)
+    assert all(scores.mean() > 0.8 for scores in names["accuracies"].values())
+    assert names["posterior"].information[2] == 0
+
+
 def test_the_page_on_a_million_texts_runs(tmp_path: Path) -> None:
     assert run_page(DOCS / "large.md", {})["count"] == 2004
     assert len(Index.load(tmp_path / "index")) == 2004
