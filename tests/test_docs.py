@@ -92,6 +92,11 @@ def test_the_first_page_runs() -> None:
     assert model.compare(system, system) > model.compare(system, equation) > 0.3 > model.compare(system, unrelated)
 
 
+def test_the_page_on_the_model_runs() -> None:
+    names = run_page(DOCS / "model.md", {})
+    assert names["posterior"].concentration[0] > names["model"].concentration_
+
+
 def test_the_page_to_start_with_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas", reason="the page shows a column of pandas")
     names = run_page(DOCS / "start.md", {})
