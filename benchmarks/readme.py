@@ -15,7 +15,6 @@ from benchmarks.duplicates import similarity_table
 from benchmarks.figures import FIGURES, PAGES, PLACE, ROOT, benchmark, fill
 from parasphere.places import ENGLISH
 from reproduction.experiments import overall, published
-from reproduction.experiments.conclusions import conclusions
 from reproduction.experiments.published import Comparison
 from reproduction.experiments.report import read_results, read_tasks
 from reproduction.experiments.seeds import merged
@@ -93,15 +92,8 @@ def _qualities() -> str:
     return table(QUALITIES, rows)
 
 
-def _conclusions() -> str:
-    """Return what paired tests say of the best classifier and of the default model, as items of a list."""
-    best, _, default = conclusions(Comparison(read_results(RESULTS)), read_tasks(RESULTS))
-    return f"- {best}\n- {default}"
-
-
 TABLES: dict[str, Callable[..., str]] = {
     "quality": _qualities,
-    "conclusions": _conclusions,
     "adapting": lambda: gains(benchmark("adapting")),
     "accuracy": _accuracies,
     "duplicates": lambda: similarity_table(benchmark("duplicates")["similarities"]),
