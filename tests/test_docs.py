@@ -168,6 +168,9 @@ def test_figures_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> No
         text = page.read_text("utf-8")
         assert figures.fill(text, figures.FIGURES) == text, f"{page.name}: python -m benchmarks.readme writes it anew"
         assert not re.search(r"^<!-- \w+[^>]*-->[^\n]", text, re.MULTILINE), f"{page.name}: it would end a paragraph"
+        assert "<!--" not in re.sub(r"`[^`]+`", "", figures.PLACE.sub("", text)), (
+            f"{page.name}: a figure without an end"
+        )
 
 
 # Numbers with a unit that nobody measured: limits, defaults, and what others published.
