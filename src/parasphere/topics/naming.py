@@ -32,16 +32,16 @@ CHARACTERS = 3000  # per text
 WRAPPED = 50  # characters of a line whose sentence the next line may continue
 REPEATED, WINDOW = 3, 8  # texts that have the same line or run of words, from which on it counts once; words of a run
 FEWEST = 3  # texts of a topic that must have a phrase
-SHARE = 0.04  # of a topic's texts that must have a phrase of its name
-WEAKEST = 0.1  # score of a further phrase of a name, as a share of the first's
-MOST = 3  # phrases of a name
+SHARE = 0.035  # of a topic's texts that must have a phrase of its name
+WEAKEST = (0.0, 0.03, 0.1)  # least score of each phrase of a name, as a share of the first's
+MOST = len(WEAKEST)  # phrases of a name
 KEPT = 30  # phrases that are kept per topic of each level
 APART = 0.25  # share of a phrase's occurrences that begin, or end, where no word continues it, by that of all words
 NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, by that of all words
 IDIOM = 0.5  # share of a word's occurrences between the same two stop words, from which on it is an idiom
 POWER = 1.25  # of the share of texts: above 1, phrases of many texts are preferred
 ALONE = 0.5  # weight of a single word
-COHESION = 0.75  # weight of the pointwise mutual information of the words of longer phrases
+COHESION = 1.0  # weight of the pointwise mutual information of the words of longer phrases
 ALIKE = 4  # first letters that no two phrases of a name have in common
 EDGE = " · "  # between the phrases of a name
 
@@ -96,13 +96,16 @@ class Phrases:
     def scores(self, members: Floats, sizes: Floats) -> Floats:
         """Return how well phrases name groups of topics, given which topics are part of which, (n, n_phrases).
 
-        The share of the group's texts that have the phrase times the logarithm of its ratio to the share of the others.
+        The share of the group's texts that have the phrase, times the logarithm of its ratio to the share of the other
+        texts; 0 if the share, less its standard error, is too small.
         """
         counts, all_counts = (members * sizes) @ self.shares, sizes @ self.shares
         n = (members @ sizes)[:, None]
         others = sizes.sum() - n
         rest = np.where(others > 0, (all_counts - counts + 0.5) / (others + 1), 1e-3)
-        return np.asarray(self.weights * (counts / np.maximum(n, 1)) ** POWER * np.log((counts + 0.5) / (n + 1) / rest))
+        n = np.maximum(n, 1)
+        scores = self.weights * (counts / n) ** POWER * np.log((counts + 0.5) / (n + 1) / rest)
+        return np.where((counts - np.sqrt(counts) < SHARE * n) | (scores < 0), 0.0, scores)
 
     def best(self, sizes: Floats, k: int) -> list[list[str]]:
         """Return the ``k`` best phrases of each topic, best first."""
@@ -115,7 +118,6 @@ class Phrases:
         All topics get a first phrase before one gets a second; what two topics want goes to the one it names better.
         """
         scores = self.scores(np.eye(len(sizes)), sizes)
-        scores[(self.shares < SHARE) | (scores <= 0)] = 0.0
         best = np.argsort(-scores, axis=1, kind="stable")[:, :KEPT]
         wanted = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
         wanted.sort(key=lambda pair: -scores[pair])
@@ -130,7 +132,7 @@ class Phrases:
                     len(own) == rank
                     and not words[phrase] & used
                     and not any(word[:ALIKE] in begun for word in words[phrase])
-                    and (not own or scores[topic, phrase] >= WEAKEST * scores[topic, own[0]])
+                    and scores[topic, phrase] >= WEAKEST[rank] * scores[topic, (own or [phrase])[0]]
                 ):
                     own.append(phrase)
                     used |= words[phrase]
@@ -199,12 +201,13 @@ def find_phrases(
     found = Phrases([], np.hstack([part.shares for part in parts]), np.concatenate([part.weights for part in parts]))
     sizes = np.array([len(own) for own in members], np.float64)
     scores = found.scores(_with_merged(merges, k), sizes)
-    kept = np.unique(np.argsort(-scores, axis=1, kind="stable")[:, :KEPT])
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :KEPT]
+    kept = np.unique(best[np.take_along_axis(scores, best, axis=1) > 0])
     starts = np.cumsum([0, *(len(part.weights) for part in parts)])
     written: list[str] = []
     for part, start in zip(parts, starts[:-1].tolist(), strict=True):
         own = kept[(kept >= start) & (kept < start + len(part.weights))] - start
-        topics = scores[:k, own + start].argmax(axis=0)
+        topics = part.shares[:, own].argmax(axis=0)
         written += _written(part, own, tokens, topics, labels)
     return Phrases(written, found.shares[:, kept].copy(), found.weights[kept].copy())
 
@@ -300,7 +303,7 @@ def _pieces(chunk: str) -> list[str | None]:
     after = chunk[end:]
     parts = [chunk[begin:end]] if _is_word(chunk[begin:end]) else _SEPARATORS.split(chunk[begin:end])
     closing: list[str | None] = [None if set(after) & set(".!?:…。！？：") else ""] if after else []
-    if len(chunk) > _LONGEST or _CODE.search(after) or not all(map(_is_word, parts)):
+    if len(chunk) > _LONGEST or "`" in chunk or _CODE.search(after) or not all(map(_is_word, parts)):
         return closing or [""]
     opening: list[str | None] = [""] if begin else []
     words: list[str | None] = [piece for part in parts for piece in (part, "")]
@@ -413,6 +416,7 @@ class _Part(NamedTuple):
     weights: Floats
     at: Ints  # where each occurrence begins
     phrases: Ints  # the phrase of each
+    closed: Mask  # whether no word continues it
     length: int
 
 
@@ -454,7 +458,7 @@ def _parts(tokens: _Tokens, labels: Ints, k: int) -> Iterator[_Part]:
             chance = sum(np.where(roles.of[firsts + i], 0.0, having[base[firsts + i]]) for i in range(length))
             both = np.log(table[:, good].sum(axis=0) / (n_texts + 1))
             weights = 0.75 + COHESION * np.maximum((both - chance) / (-both * (n_words - 1)), 0.0)
-        yield _Part(shares[:, good], weights, at, phrases, length)
+        yield _Part(shares[:, good], weights, at, phrases, roles.closes[at + length - 1], length)
 
 
 def _only(wanted: Mask, at: Ints, phrases: Ints) -> tuple[Ints, Ints, int]:
@@ -471,15 +475,18 @@ def _texts_of_topics(phrases: Ints, texts: Ints, labels: Ints, k: int, n_phrases
 
 
 def _written(part: _Part, kept: Ints, tokens: _Tokens, topics: Ints, labels: Ints) -> list[str]:
-    """Return how phrases are written most often in their topics; at the beginning of a sentence hardly counts."""
+    """Return how phrases are written most often in their topics.
+
+    Those that begin a sentence or that a word continues hardly count: "Movies", and "movie" in "movie theater".
+    """
     topic_of = np.full(len(part.weights), -1)
     topic_of[kept] = topics
     own = topic_of[part.phrases] == labels[tokens.texts[part.at]]
     at = part.at[own]
-    begins = np.concatenate([[True], tokens.ids[:-1] == _END])[at]
+    usual = part.closed[own] & ~np.concatenate([[True], tokens.ids[:-1] == _END])[at]
     ways = np.stack([part.phrases[own], *(tokens.forms[at + i] for i in range(part.length))])
     rows, which = np.unique(ways, axis=1, return_inverse=True)
-    often = np.bincount(which.ravel(), np.where(begins, 0.01, 1.0))
+    often = np.bincount(which.ravel(), np.where(usual, 1.0, 0.01))
     best = {int(rows[0, i]): rows[1:, i].tolist() for i in np.argsort(often, kind="stable")}  # the last one stays
     return [_joined([tokens.written[form] for form in best[phrase]]) for phrase in kept.tolist()]
 
