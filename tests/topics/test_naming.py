@@ -78,8 +78,11 @@ def test_a_text_that_is_nothing_but_a_repeated_line_counts() -> None:
 
 def test_verbs_adjectives_adverbs_and_code_are_no_names() -> None:
     extra = " They glorp the thing to glorp it; it was very bad, so bad. Really quickly np.fft.glorp_it a@b.org x1."
+    extra += " Of the snarf np.snarf x.snarf by the `quux` of the `quux`."
     found = phrases([text + extra * int(topic == 0) for text, topic in zip(*planted(), strict=True)])
-    assert not {"glorp", "bad", "quickly", "org", "np", "fft", "x1"} & set(" ".join(found.written).split())
+    assert not {"glorp", "bad", "quickly", "org", "np", "fft", "x1", "snarf", "quux"} & set(
+        " ".join(found.written).split()
+    )
 
 
 def test_no_word_is_in_two_names() -> None:

@@ -37,6 +37,7 @@ WEAKEST = (0.0, 0.03, 0.1)  # least score of each phrase of a name, as a share o
 MOST = len(WEAKEST)  # phrases of a name
 KEPT = 30  # phrases that are kept per topic of each level
 APART = 0.25  # share of a phrase's occurrences that begin, or end, where no word continues it, by that of all words
+CODE = 0.5  # share of a word's occurrences within addresses and code, from which on it is a name of these
 NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, by that of all words
 IDIOM = 0.5  # share of a word's occurrences between the same two stop words, from which on it is an idiom
 POWER = 1.25  # of the share of texts: above 1, phrases of many texts are preferred
@@ -50,6 +51,7 @@ _SEPARATORS = re.compile(r"/|--+|\.\.+|[—–…,;:!?()\[\]\"，、；：！？
 _QUOTED = re.compile(r"\s*(?:>|(?:\.\. )?\[\w+\] )")  # a line that is quoted, or a numbered reference
 _CODE = re.compile(r"[\])}]{2}")  # ends a stretch of code
 _FIELD = re.compile(r"[A-Z][\w-]*: ")  # begins a line of a mail header
+_NAMES = re.compile(r"[^\W\d_]+")  # in code
 _LONGEST = 100  # characters of a stretch without spaces
 _TOKEN = "\0"  # begins a token that was given
 _BREAK, _END = -1, -2  # tokens that are no words: punctuation, and the end of a sentence or line
@@ -162,6 +164,7 @@ class _Tokens(NamedTuple):
     texts: Ints  # the text of each
     words: list[str]
     written: list[str]
+    in_code: Floats  # how often each word occurs within addresses, paths and code
 
 
 class _Roles(NamedTuple):
@@ -223,7 +226,7 @@ def same_word(word: str) -> str:
     word = word.lower().replace("-", "").removesuffix("'s")
     if len(word) > 3 and word.endswith("s") and word[-2] not in "siu'":
         word = word[:-1]
-    return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
+    return re.sub("men$", "man", re.sub("(?:ie|y)$", "i", word)) if len(word) > 2 else word
 
 
 def _words(phrase: str) -> set[str]:
@@ -261,8 +264,12 @@ def _read(texts: Sequence[Any], spaced: Callable[[str], str] | None) -> _Tokens:
     ids: list[int] = []
     forms: list[int] = []
     offsets = [0]
-    for chunk in chunk_ids:
-        for piece in _pieces(chunk):
+    names: list[tuple[str, int]] = []  # within code, and the chunk of each
+    for number, chunk in enumerate(chunk_ids):
+        pieces = _pieces(chunk)
+        if not any(pieces):
+            names += [(name, number) for name in _NAMES.findall(chunk.lower())]
+        for piece in pieces:
             ids.append(word_ids[_spelled(piece)] if piece else _END if piece is None else _BREAK)
             forms.append(form_ids[piece] if piece else -1)
         offsets.append(len(ids))
@@ -270,7 +277,13 @@ def _read(texts: Sequence[Any], spaced: Callable[[str], str] | None) -> _Tokens:
     sizes = np.diff(offsets)[at]
     where = np.repeat(np.array(offsets)[at] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     owners = np.repeat(np.repeat(np.arange(len(texts)), np.diff(ends)), sizes)
-    return _Tokens(np.array(ids, np.int64)[where], np.array(forms, np.int64)[where], owners, [*word_ids], [*form_ids])
+    often = np.bincount(at, minlength=len(chunk_ids))
+    in_code = np.zeros(len(word_ids))
+    for name, number in names:
+        if name in word_ids:
+            in_code[word_ids[name]] += often[number]
+    own, written = np.array(ids, np.int64)[where], np.array(forms, np.int64)[where]
+    return _Tokens(own, written, owners, [*word_ids], [*form_ids], in_code)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -370,10 +383,11 @@ def _repeated(keys: NDArray[np.uint64], texts: Ints) -> Mask:
     return repeated
 
 
-def _roles(tokens: _Tokens, base: Ints, kind: Ints, names: list[str]) -> _Roles:
+def _roles(tokens: _Tokens, of_words: Ints, base: Ints, kind: Ints, names: list[str]) -> _Roles:
     """Return what words may be in a phrase, by the neighbours of all their occurrences.
 
-    ``base`` is the word of each token, the same for singular and plural; ``names`` has one spelling of each.
+    ``of_words`` numbers the words, singular and plural alike; ``base`` has the number of each token, and ``names`` one
+    spelling of each number.
     """
     n = len(names) + 1  # the last one is punctuation
     before, after = np.concatenate([[_NONE], kind[:-1]]), np.concatenate([kind[1:], [_NONE]])
@@ -385,6 +399,7 @@ def _roles(tokens: _Tokens, base: Ints, kind: Ints, names: list[str]) -> _Roles:
     def times(where: Mask) -> Floats:
         return np.bincount(base[where], minlength=n).astype(np.float64)
 
+    total = times(content)
     nouns, modifiers = times(closes & led), times(opens & ~closes & led)
     verbs = times(opens & (before == _SUBJECT)) + times(content & (after == _ARTICLE))
     adjectives = times(opens & closes & (before == _BE))
@@ -393,13 +408,13 @@ def _roles(tokens: _Tokens, base: Ints, kind: Ints, names: list[str]) -> _Roles:
     inside = times(content & ~sentence)
     proper = (times(content & ~sentence & capital) > 0.7 * inside) & (inside > 0)
     odd = np.array([*((len(name) < 3 and name.isascii()) or any(map(str.isdigit, name)) for name in names), True])
-    plain = proper | ~odd
+    code = np.bincount(of_words, tokens.in_code, n)
+    plain = proper | (~odd & (code < CODE * (total + code)))
     stops = np.flatnonzero(opens & closes & (before != _NONE) & (before != _ARTICLE) & (after != _NONE))
     places = np.concatenate([[0], base, [0]])
     between, often = np.unique(np.stack([base[stops], places[stops], places[stops + 2]]), axis=1, return_counts=True)
     idioms = np.zeros(n)
     np.maximum.at(idioms, between[0], often)
-    total = times(content)
     noun = (nouns + 1 > NOUN * total * nouns.sum() / max(total.sum(), 1)) | proper
     first = plain & (nouns + modifiers >= verbs)
     last = plain & noun & (nouns + modifiers >= 2 * (verbs + adjectives))
@@ -423,10 +438,10 @@ class _Part(NamedTuple):
 def _parts(tokens: _Tokens, labels: Ints, k: int) -> Iterator[_Part]:
     """Count the phrases of one, two and three words in the texts of each topic."""
     base_ids: defaultdict[str, int] = defaultdict(count().__next__)
-    bases = [base_ids[same_word(word)] for word in tokens.words]
-    base = np.array([*bases, len(base_ids)], np.int64)[tokens.ids.clip(-1)]
+    of_words = np.array([base_ids[same_word(word)] for word in tokens.words], np.int64)
+    base = np.append(of_words, len(base_ids))[tokens.ids.clip(-1)]
     kind = np.array([*map(_kind, tokens.words), _NONE], np.int64)[tokens.ids.clip(-1)]
-    roles = _roles(tokens, base, kind, list(base_ids))
+    roles = _roles(tokens, of_words, base, kind, list(base_ids))
     n, n_texts = len(base_ids) + 1, len(labels)
     pairs = np.unique(base * n_texts + tokens.texts)
     having = np.log(np.bincount(pairs // n_texts, minlength=n).clip(1) / (n_texts + 1))
