@@ -24,6 +24,7 @@ from ..sphere.rows import unit_rows
 from ..storage import Saved
 from ..text import Tokenizer
 from . import representation
+from .calibration import best_temperature
 from .merging import merge_topics
 from .naming import Phrases, find_phrases
 from .neighbours import smoothed
@@ -94,6 +95,9 @@ class SphericalTopics(
         Mixing weights.
     concentration_ : float
         Concentration of all topics.
+    temperature_ : float
+        The log-odds between topics are divided by it to give probabilities, at least 1; it is found without labels, by
+        how often other divisions of the texts agree. The topic of a text does not depend on it.
     lexical_weight_ : float
         The weight of the words.
     encoder_ : Encoder
@@ -183,6 +187,7 @@ class SphericalTopics(
         halves = [] if self.n_topics != "auto" else [self._rows(half) for half in representation.halves(held, rng)]
         self.outliers_ = bool(self.outliers)
         self._start(known, self._mixture(known, some, halves, seed))
+        self.temperature_ = best_temperature(known[some], self._joint(known[some]), seed)
         self._describe(held, rows)
         self.phrases_ = self._find_phrases(held)
         self.names_ = self._named()
@@ -200,14 +205,15 @@ class SphericalTopics(
             return self
         rows = self._rows(held)
         known = rows[rows.any(axis=1)]
-        self._add(known, self._probabilities(known).argmax(axis=1))
+        self._add(known, self._joint(known).argmax(axis=1))
         self._describe(held, rows)
         return self
 
     def transform(self, X: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
-        A text without known words has the mixing weights.
+        They are calibrated by the temperature: of texts whose largest probability is 0.8, about 80 % belong where most
+        texts of their topic belong. Outliers have no sure topic; a text without known words has the mixing weights.
         """
         check_is_fitted(self, "labels_")
         return self._probabilities(self.vectors(X))
@@ -235,6 +241,8 @@ class SphericalTopics(
             raise ParasphereError("its names do not fit its topics")
         if dim != self.encoder_.dim + len(self.axes_) or self.lexical_weight_ > 1 or not self.sizes_.any():
             raise ParasphereError("its topics do not fit the vectors of its texts")
+        if not 1 <= self.temperature_ < np.inf:
+            raise ParasphereError("its temperature is not a number of at least 1")
         if len(self.labels_) and not -1 <= self.labels_.min() <= self.labels_.max() < k:
             raise ParasphereError("its labels are not those of its topics")
 

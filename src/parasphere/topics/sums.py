@@ -43,6 +43,7 @@ class TopicSums:
     }  # fmt: skip
 
     words_: WordWeights
+    temperature_: float
     outliers_: bool
     outlier_limit_: float  # texts whose log-likelihood ratio between topics and corpus is less belong to no topic
     sums_: Floats  # of the texts per topic
@@ -264,7 +265,7 @@ class TopicSums:
         return np.asarray(kappa * (rows.astype(np.float64) @ self.directions_.T) + constants)
 
     def _probabilities(self, rows: Rows) -> Floats:
-        shares = softmax(self._joint(rows), axis=1) if len(rows) else np.empty((0, len(self.sizes_)))
+        shares = softmax(self._joint(rows) / self.temperature_, axis=1)
         shares[~rows.any(axis=1)] = self.weights_
         return np.asarray(shares)
 
