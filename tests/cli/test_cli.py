@@ -313,6 +313,9 @@ def test_demo(tmp_path: Path) -> None:
     shown = run("demo", "--out", tmp_path / "map.png")
     assert re.search(r"in [0-9.]+ s: english-128 adapted to the\s+texts", shown)
     assert "points towards" not in shown
+    found = [float(share) for share in re.findall(r" ([0-9.]+)%$", shown, re.MULTILINE)]
+    assert len(found) == 5
+    assert found == sorted(found)  # plain average, SPM, adapted, tf-idf, with BM25
     assert "Least certain" in shown
     assert "finds scipy.signal" in " ".join(shown.split())
     assert "in their own words" in " ".join(shown.split())

@@ -4,18 +4,24 @@ import shutil
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 from .. import datasets
 from ..errors import MissingExtraError
 from ..estimator import SphericalParagraphModel
+from ..model import Reader
 from ..topics import SphericalTopics
-from ..vectors import ENGLISH, WordVectors
-from .common import BOLD, show
+from ..vectors import ENGLISH, WordVectors, default_tokenizer
+from .common import BOLD, show, show_table
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
+SHORTEST = 20  # words after the first sentence of a docstring
 WIDTH = 24  # of the names of what was found
 TITLE = "Docstrings of numpy, scipy and scikit-learn: colours are their areas, names the topics that were found"
 
@@ -45,6 +51,8 @@ def run(picture: Path) -> None:
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
+    show("")
+    _print_findings(corpus)
     _print_search(model, corpus)
     topics = SphericalTopics(model).fit(corpus.texts)
     _print_topics(topics)
@@ -87,3 +95,32 @@ def _print(name: str, text: str) -> None:
     for line in textwrap.wrap(text, width):
         show((f"{name:{WIDTH}}", BOLD), line)
         name = ""
+
+
+def _print_findings(corpus: datasets.Dataset) -> None:
+    """Compare how often the first sentence of a docstring finds the rest of it before all others."""
+    halves = [
+        (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
+    ]
+    halves = [half for half in halves if half[1].endswith(".") and len(half[2].split()) >= SHORTEST]
+    names, queries, texts = (list(column) for column in zip(*halves, strict=True))
+    own = np.arange(len(names))
+    plain, model = SphericalParagraphModel(adapt=False).fit(texts), SphericalParagraphModel().fit(texts)
+    index = model.index(texts, names)
+    words, vectors = default_tokenizer(), WordVectors.load(ENGLISH)
+    tfidf, reader = TfidfVectorizer(analyzer=words, sublinear_tf=True).fit(texts), Reader(vectors, words)
+    best = {
+        f"plain average, {vectors.dim} dimensions": _best(reader.read(queries).sums, reader.read(texts).sums),
+        f"SPM, {vectors.dim} dimensions, adapt=False": _best(plain.transform(queries), plain.transform(texts)),
+        f"SPM, {vectors.dim} dimensions, adapted": _best(model.transform(queries), model.transform(texts)),
+        f"tf-idf, {len(tfidf.vocabulary_):,} dimensions": _best(tfidf.transform(queries), tfidf.transform(texts)),
+        "SPM and BM25 together, as model.index does": [names.index(one.id) for (one,) in index.search(queries, 1)],
+    }
+    show(f"How often does the first sentence of a docstring find the rest of it before {len(names) - 1:,} others?")
+    show_table([], [(name, f"{np.mean(found == own):.1%}") for name, found in best.items()])
+
+
+def _best(queries: Any, texts: Any) -> NDArray[np.int64]:
+    """Return the position of the text with the largest cosine, for each query."""
+    cosines = normalize(queries) @ normalize(texts).T
+    return np.asarray(cosines.argmax(axis=1)).ravel()
