@@ -3,7 +3,7 @@
 Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``reproduce run``.
 """
 
-from benchmarks import collections
+from benchmarks import classify, collections
 from benchmarks.adapting import gains
 from benchmarks.measure import table
 
@@ -58,6 +58,7 @@ def blocks() -> list[tuple[str, str, str]]:
         ("docs/learning.md", "adapting", gains(_result("adapting"))),
         ("docs/index.md", "speed", _speeds()),
         ("docs/classify.md", "accuracy", _accuracies()),
+        ("docs/classify.md", "recipes", classify.report(_result("classify"))),
         ("docs/deduplicate.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
         ("docs/topics.md", "topics", _topics(_result("topics"))),
         ("results/analysis.md", "collections", collections.report(_result("collections"))),
