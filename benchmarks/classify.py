@@ -220,4 +220,5 @@ def report(result: dict[str, Any]) -> str:
 
 
 def _difference(test: dict[str, float]) -> str:
-    return f"{100 * test['difference']:+.1f}{' †' if test['p'] < 0.05 else ''}"
+    points = round(100 * test["difference"], 1) + 0.0  # no "-0.0"
+    return f"{points:+.1f}{' †' if test['p'] < 0.05 else ''}"
