@@ -100,7 +100,7 @@ def _use_index(index: Index) -> None:
 def _use_topics(topics: SphericalTopics) -> None:
     topics.transform(ASKED)
     topics.predict(ASKED)
-    topics.reduce(1).topic_words(2)
+    topics.at(1).topic_words(2)
     topics.over(list(range(len(topics.labels_))))
     assert len(topics.topics_) == len(topics.weights_)
     topics.partial_fit(TEXTS[:3])

@@ -141,17 +141,17 @@ def test_values_without_an_order_get_a_sentence() -> None:
         fitted().over(["a", 1] * 200)
 
 
-def test_reduce_merges_topics() -> None:
-    fewer = fitted().reduce(3)
+def test_fewer_topics_are_merged_ones() -> None:
+    fewer = fitted().at(3)
     assert len(fewer.weights_) == 3
     together = pd.crosstab(fitted().labels_, fewer.labels_).gt(0).sum(axis=1)
     assert (together == 1).all()  # each topic goes to one as a whole
     assert fewer.counts_.sum() == pytest.approx(fitted().counts_.sum())
     assert len(fitted().weights_) == K
     assert fewer.topics_.to_frame()["size"].is_monotonic_decreasing  # topic 0 is again the largest
-    np.testing.assert_array_equal(fitted().reduce(K).labels_, fitted().labels_)
+    np.testing.assert_array_equal(fitted().at(K).labels_, fitted().labels_)
     with pytest.raises(ValueError, match="from 1 to 5"):
-        fitted().reduce(9)
+        fitted().at(9)
     with pytest.raises(ValueError, match="there is no topic 7: the topics are 0 to 4"):
         fitted().names([0, 7])
 
@@ -241,3 +241,12 @@ def test_too_few_texts_are_named() -> None:
         SphericalTopics(model(), 3).fit(["aaa aab", "12"])
     with pytest.raises(ValueError, match="k must be at least 1"):
         fitted().topic_words(0)
+
+
+def test_levels_are_nested() -> None:
+    found = fitted()
+    assert found.levels_ == [K]
+    some = found.groups(3)
+    np.testing.assert_array_equal(found.labels_ < 0, found.at(3).labels_ < 0)
+    for topic in range(K):
+        assert set(found.at(3).labels_[found.labels_ == topic]) == {some[topic]}

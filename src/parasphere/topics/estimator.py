@@ -73,8 +73,12 @@ class SphericalTopics(
     topics_ : Table
         A list of one dict per topic (``to_frame()`` makes a data frame): its size, share, words, most typical texts,
         and how tight it is, which is the mean cosine of its texts with their mean direction.
-    hierarchy_ : Merges
-        The merges from all topics to one, by evidence.
+    names_ : list of str
+        Name of each topic.
+    tree_ : Merges
+        The merges from all topics to one, by evidence; ``at(n)`` has ``n`` of them.
+    levels_ : list of int
+        Numbers of topics that a map shows, one after the other: a few large ones first, and all of them last.
     directions_ : (n_topics, dim) float64
         Mean direction of each topic.
     weights_ : (n_topics,) float64

@@ -28,6 +28,7 @@ Rows = NDArray[np.float32]
 TYPICAL = 3  # texts that are kept per topic
 OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
 MOST_OUTLIERS = 1 / 8  # of the texts of the fit
+FEWEST_DIVIDED = 15  # topics that a map shows in levels
 
 
 class TopicSums:
@@ -70,16 +71,20 @@ class TopicSums:
         scores = together(self.counts_, self.together_)
         return top_words(scores, self.words_.vocabulary.words, k)
 
-    def names(self, labels: Sequence[int] | None = None, n_words: int = 3) -> list[str]:
-        """Return the name of the topic of each text, its first words; "" for outliers and texts without known words.
+    @property
+    def names_(self) -> list[str]:
+        """Name of each topic."""
+        return [", ".join(words) for words in self.topic_words(3)]
+
+    def names(self, labels: Sequence[int] | None = None) -> list[str]:
+        """Return the name of the topic of each text; "" for outliers and texts without known words.
 
         Parameters
         ----------
         labels : (n_docs,) ints, default=None
             Topics, as ``predict`` returns them; None is ``labels_``.
-        n_words : int, default=3
         """
-        names = [", ".join(words) for words in self.topic_words(n_words)]
+        names = self.names_
         if labels is not None and len(labels) and max(labels) >= len(names):
             raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, and -1 for none")
         return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
@@ -102,28 +107,40 @@ class TopicSums:
         check_is_fitted(self)
         return over_column(column, self.labels_ if labels is None else np.asarray(labels), len(self.sizes_))
 
-    def reduce(self, n_topics: int) -> Self:
-        """Return a copy with fewer topics, merged by evidence; this one stays as it is.
+    def at(self, n_topics: int) -> Self:
+        """Return a copy with fewer topics, merged as :attr:`tree_` says; this one stays as it is.
 
         Topic 0 is again the largest. The texts stay with the topics that theirs became part of: ``labels_`` are
         these, while :meth:`predict` compares a text with the merged topics, and may find another one.
         """
-        check_is_fitted(self)
-        if not 1 <= n_topics <= len(self.sizes_):
-            raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
-        groups = self.hierarchy_.groups(n_topics)
-        members = np.eye(n_topics)[groups].T  # (n_topics, k)
-        texts = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
-        members = members[np.argsort(-(members @ texts), kind="stable")]
+        renamed = self.groups(n_topics)
+        members = np.eye(n_topics)[renamed].T  # (n_topics, k)
         fewer = copy.copy(self)
         for name in ("sums_", "sizes_", "counts_", "together_"):
             setattr(fewer, name, members @ getattr(self, name))
-        renamed = members.argmax(axis=0)
         fewer.labels_ = np.where(self.labels_ < 0, -1, renamed[self.labels_])
         fewer.typical_, fewer.typical_scores_ = [[] for _ in members], [[] for _ in members]
         for topic, group in enumerate(renamed):
             fewer._keep_typical(group, list(zip(self.typical_scores_[topic], self.typical_[topic], strict=True)))
         return fewer
+
+    def groups(self, n_topics: int) -> NDArray[np.int64]:
+        """Return the topic of :meth:`at` that each topic becomes part of, (k,)."""
+        check_is_fitted(self)
+        if not 1 <= n_topics <= len(self.sizes_):
+            raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
+        groups = self.tree_.groups(n_topics)
+        texts = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
+        order = np.argsort(-np.bincount(groups, texts, n_topics), kind="stable")
+        return np.asarray(np.argsort(order)[groups], np.int64)
+
+    @property
+    def levels_(self) -> list[int]:
+        """Numbers of topics that a map shows, one after the other: a few large ones first, and all of them last."""
+        levels = [len(self.sizes_)]
+        while levels[0] >= FEWEST_DIVIDED:
+            levels.insert(0, round(levels[0] / 3))
+        return levels
 
     @property
     def topics_(self) -> Table:
@@ -141,7 +158,7 @@ class TopicSums:
         })  # fmt: skip
 
     @property
-    def hierarchy_(self) -> Merges:
+    def tree_(self) -> Merges:
         """The merges from all topics to one."""
         check_is_fitted(self)
         return merge_topics(self.sums_, self.sizes_)
