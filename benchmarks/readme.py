@@ -33,7 +33,7 @@ SYSTEMS = {
     "`SphericalParagraphModel()`": ("spm-default", "spm-default", None, "index-default"),
     "the same, `adapt=False`": ("spm-english", "spm", ENGLISH, "index"),
     "`SphericalParagraphModel(JointVectors(dim=300))`": ("spm-joint-300", "spm-joint", None, "index-joint"),
-    "the same beside tf-idf (`make_union`)": ("union", "union", None, ""),
+    "the same beside tf-idf (`FeatureUnion`)": ("union", "union", None, ""),
     "tf-idf (accuracy: words and pairs)": ("tfidf-best", "tfidf", None, ""),
     "BM25": ("bm25", "bm25", None, "index-stems"),
     "WordLlama, 256-d": ("wordllama", "wordllama", None, ""),
