@@ -4,7 +4,7 @@ Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``rep
 nothing, and names the pages whose figures differ.
 """
 
-from benchmarks import collections
+from benchmarks import classify, collections
 from benchmarks.adapting import gains
 from benchmarks.measure import table
 
@@ -96,6 +96,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "quality": _qualities,
     "adapting": lambda: gains(benchmark("adapting")),
     "accuracy": _accuracies,
+    "recipes": lambda: classify.report(benchmark("classify")),
     "duplicates": lambda: similarity_table(benchmark("duplicates")["similarities"]),
     "collections": lambda: collections.report(benchmark("collections")),
 }
