@@ -3,7 +3,7 @@
 Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``reproduce run``.
 """
 
-from benchmarks import collections
+from benchmarks import calibration, collections
 from benchmarks.adapting import gains
 from benchmarks.measure import table
 
@@ -60,6 +60,7 @@ def blocks() -> list[tuple[str, str, str]]:
         ("docs/classify.md", "accuracy", _accuracies()),
         ("docs/deduplicate.md", "duplicates", similarity_table(_result("duplicates")["similarities"])),
         ("docs/topics.md", "topics", _topics(_result("topics"))),
+        ("docs/topics.md", "calibration", calibration.summary(_result("calibration"))),
         ("results/analysis.md", "collections", collections.report(_result("collections"))),
     ]
 
