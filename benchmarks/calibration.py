@@ -42,7 +42,7 @@ def measured(texts: list[str], labels: NDArray[np.int64], n_topics: Any, seed: i
     counts = np.zeros((len(found.weights_), labels.max() + 1))
     np.add.at(counts, (found.labels_[known], labels[::2][known]), 1)
     others, truth = texts[1::2], labels[1::2]
-    row = {"topics": len(counts), "temperature": found.temperature_}
+    row: dict[str, Any] = {"topics": len(counts), "temperature": found.temperature_}
     after, apart = found.transform(others), found.predict(others) < 0
     found.temperature_ = 1.0
     before = found.transform(others)
