@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.topics import TEXTS, corpora
 from parasphere import SphericalTopics
 
 SEEDS = range(3)
@@ -53,6 +52,8 @@ def measured(texts: list[str], labels: NDArray[np.int64], n_topics: Any, seed: i
 
 
 def run() -> dict[str, Any]:
+    from benchmarks.topics import TEXTS, corpora  # needs gensim, which the table does not
+
     results: dict[str, Any] = {}
     for corpus, (texts, labels) in corpora(2 * TEXTS).items():
         for name, n_topics in (("labels", len(np.unique(labels))), ("auto", "auto")):

@@ -95,7 +95,7 @@ def test_table_of_topics() -> None:
     texts, _ = planted()
     rows = fitted().topics_.to_frame()
     assert rows.to_dict("records") == fitted().topics_
-    assert list(rows.columns) == ["topic", "size", "share", "words", "texts", "tightness"]
+    assert list(rows.columns) == ["topic", "size", "share", "name", "words", "texts", "tightness"]
     assert rows["size"].sum() == (fitted().labels_ >= 0).sum()
     assert rows.texts.map(len).eq(3).all()
     assert rows.texts.explode().isin(texts).all()
