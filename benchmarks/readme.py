@@ -4,7 +4,7 @@ Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``rep
 nothing, and names the pages whose figures differ.
 """
 
-from benchmarks import classify, collections
+from benchmarks import calibration, classify, collections
 from benchmarks.adapting import gains
 from benchmarks.measure import table
 
@@ -97,6 +97,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "adapting": lambda: gains(benchmark("adapting")),
     "accuracy": _accuracies,
     "recipes": lambda: classify.report(benchmark("classify")),
+    "calibration": lambda: calibration.summary(benchmark("calibration")),
     "duplicates": lambda: similarity_table(benchmark("duplicates")["similarities"]),
     "collections": lambda: collections.report(benchmark("collections")),
 }
