@@ -89,7 +89,8 @@ def _sizes(scene: Scene) -> Floats:
     from matplotlib.figure import Figure
 
     figure = Figure(dpi=DPI)
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
     texts = [figure.text(0, 0, name.text, **_style(name.size, name.large)) for name in scene.names]
     return np.array([text.get_window_extent(renderer).size for text in texts]).reshape(-1, 2) * 72 / DPI
 

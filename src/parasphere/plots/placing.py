@@ -19,7 +19,8 @@ CELL = 3.0  # of the grid that free ground is found on
 TRIED = 100  # nearest places per name whose lines are looked at, and as many on a grid that reaches further
 SPACING = 5  # of that grid, in cells
 STEPS = 24  # places on a line that are looked at
-ROUNDS, ORDERS = 6, 4
+ORDERS = 5
+SHORT, LONG = 2, 20  # rounds that names are moved in, for each order and for the best
 OVER_TEXTS = 1.5  # cost of a line over other texts, times its length there
 CROSSING = 120.0  # cost of two lines that cross, in points of length
 OVER_NAME = 500.0  # cost of a line that touches a name
@@ -73,23 +74,30 @@ def place_names(
     texts = ndimage.distance_transform_edt(~texts) * CELL < clear + CELL
     names = [_Candidates(size, core, texts, low) for size, core in zip(sizes, cores, strict=True)]
     rng = np.random.default_rng(0)
-    orders = [np.arange(len(names)), *(rng.permutation(len(names)) for _ in range(ORDERS - 1))]
-    tries = [_placed(names, order.tolist(), weights) for order in orders]
-    cost, placed = min(tries, key=lambda tried: tried[0])
-    return placed if np.isfinite(cost) else None
+    orders = [list(range(len(names))), *(rng.permutation(len(names)).tolist() for _ in range(ORDERS - 1))]
+    nowhere = np.full((len(names), 2, 2), np.nan)
+    tries = [_rearranged(names, order, nowhere, nowhere, SHORT) for order in orders]
+    best = int(np.argmin([weights @ costs for _, _, costs in tries]))
+    boxes, lines, costs = tries[best]
+    if not np.isfinite(costs).all():
+        return None
+    boxes, lines, _ = _rearranged(names, orders[best], boxes, lines, LONG)
+    return Placed(boxes[:, 0], boxes[:, 1], lines)
 
 
-def _placed(names: "list[_Candidates]", order: Sequence[int], weights: Floats) -> tuple[float, Placed]:
-    """Return the names as they are placed in some order, and the cost, which is infinite if there is no room."""
-    boxes, lines, costs = np.full((len(names), 2, 2), np.nan), np.full((len(names), 2, 2), np.nan), np.zeros(len(names))
-    for _ in range(ROUNDS):
+def _rearranged(
+    names: "list[_Candidates]", order: list[int], boxes: Floats, lines: Floats, rounds: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return boxes, lines and costs of the names after each was moved to its best place, until none moves."""
+    boxes, lines, costs = boxes.copy(), lines.copy(), np.zeros(len(names))
+    for _ in range(rounds):
         before = boxes.copy()
         for i in order:
             boxes[i] = lines[i] = np.nan
             boxes[i], lines[i], costs[i] = names[i].best(boxes, lines)
         if (boxes == before).all() or not np.isfinite(costs).all():
             break
-    return float(weights @ costs), Placed(boxes[:, 0], boxes[:, 1], lines)
+    return boxes, lines, costs
 
 
 class _Candidates:

@@ -157,7 +157,8 @@ def _names(
         alone = levels and children[parent] == 1  # large itself, rather than a part of something larger
         size = LARGE if alone else FINE if levels or len(parents) > 25 else 10.0
         first = 1 if name == parent and not alone and levels else 0  # its main island has the large name
-        for i, core in enumerate(_islands(places, fine == name, NEAR, MIDDLE)[first:], first):
+        islands = _islands(places, fine == name, NEAR, MIDDLE)[: 1 if len(parents) == 1 else None]
+        for i, core in enumerate(islands[first:], first):
             named.append(Name(wrapped(name), palette[name], size if i == 0 else FINE, alone and i == 0, core))
     return sorted(named, key=lambda name: -name.size)
 
