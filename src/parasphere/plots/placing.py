@@ -3,7 +3,8 @@
 All is measured in points of 1/72 inch. A name may lie wherever its box covers neither a text nor another name. Of the
 places near its island it takes the one with the least cost: the length of its line, and more where the line runs over
 texts of other islands, over other lines or over names. Names are placed one after the other, and then again, each
-among all others, until none moves; this is done in some orders, of which the one with the lowest cost is kept.
+among all others, until none moves; this is done in some orders, of which the one with the lowest cost is kept. Names
+of high cost then take the place that they would have alone, if the others can make room for them at a lower cost.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,9 @@ CELL = 3.0  # of the grid that free ground is found on
 TRIED = 100  # nearest places per name whose lines are looked at, and as many on a grid that reaches further
 SPACING = 5  # of that grid, in cells
 STEPS = 24  # places on a line that are looked at
-ORDERS = 5
+ORDERS = 3
 SHORT, LONG = 2, 20  # rounds that names are moved in, for each order and for the best
+WORST = 10  # names with the highest cost, for which others are made to move
 OVER_TEXTS = 1.5  # cost of a line over other texts, times its length there
 CROSSING = 120.0  # cost of two lines that cross, in points of length
 OVER_NAME = 500.0  # cost of a line that touches a name
@@ -81,8 +83,26 @@ def place_names(
     boxes, lines, costs = tries[best]
     if not np.isfinite(costs).all():
         return None
-    boxes, lines, _ = _rearranged(names, orders[best], boxes, lines, LONG)
+    boxes, lines, costs = _rearranged(names, orders[best], boxes, lines, LONG)
+    for i in np.argsort(-weights * costs, kind="stable")[:WORST].tolist():
+        tried = _with_precedence(names, i, boxes, lines)
+        if weights @ tried[2] < weights @ costs - 1e-6:
+            boxes, lines, costs = tried
     return Placed(boxes[:, 0], boxes[:, 1], lines)
+
+
+def _with_precedence(
+    names: "list[_Candidates]", first: int, boxes: Floats, lines: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return boxes, lines and costs after one name took the place that it would have alone, and others made room."""
+    boxes, lines = boxes.copy(), lines.copy()
+    box, line, _ = names[first].best(boxes[:0], lines[:0])
+    others = [i for i in range(len(names)) if i != first]
+    away = (np.maximum(boxes[:, 0] - box[1], box[0] - boxes[:, 1]).max(axis=1) < 0) | _touch(line[None], boxes)[0]
+    away |= _touch(lines, box[None])[:, 0] | _cross(line[None], lines)[0]
+    boxes[away] = lines[away] = np.nan
+    boxes[first], lines[first] = box, line
+    return _rearranged(names, [*(i for i in others if away[i]), *others, first], boxes, lines, SHORT)
 
 
 def _rearranged(
