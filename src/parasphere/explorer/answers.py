@@ -12,13 +12,14 @@ from ..corpus import without_surrogates
 from ..errors import CoverageWarning, ParasphereError
 from ..model import Match
 from ..plots import place_among
-from ..plots.scene import MOST_NAMES, median
+from ..plots.layout import median
 from ..printable import visible
 from .documents import Documents, iso_date
 from .highlighting import EXCERPT, Marked, located, marked, pieces
 from .landscape import Landscape
 from .selecting import export_table, summary
 
+MOST_NAMES = 40  # labels that are named on the map
 NEAR = 15  # texts by which a new text is placed on the map
 SHOWN_TOPICS, LEAST_SHARE = 4, 0.03  # topics of a text that are named
 LONGEST = 20_000  # characters of a text that is typed
