@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,15 +57,11 @@ class Explorer:
         ``topics`` are the finest; ``levels`` has fewer and larger ones, the fewest first, and the one that each of the
         finest is part of.
         """
-        own = self.landscape
-        found = own.topics
-        large = found.groups(found.levels_[0])
-        low, high = np.quantile(own.certainty, [0.02, 0.98]).tolist()
+        low, high = np.quantile(self.landscape.certainty, [0.02, 0.98]).tolist()
         return {
             "title": visible(self.title),
             "n": len(self.documents),
-            "topics": self._topics_at(len(large), large),
-            "levels": [self._level(n, large) for n in found.levels_[:-1]],
+            **self._named,
             "none": _colour([-1])[0],
             "facets": [_facet(facet) for facet in self.documents.facets],
             "certainty": [low, high],
@@ -118,6 +115,14 @@ class Explorer:
     def table(self, rows: NDArray[np.int64]) -> Any:
         """Return some documents as an Arrow table, to be exported."""
         return export_table(self.documents, self.landscape, rows)
+
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        """The topics of all levels; merging and describing them takes a while."""
+        found = self.landscape.topics
+        large = found.groups(found.levels_[0])
+        levels = [self._level(n, large) for n in found.levels_[:-1]]
+        return {"topics": self._topics_at(len(large), large), "levels": levels}
 
     def _level(self, n_topics: int, large: NDArray[np.int64]) -> dict[str, Any]:
         """Return the topics of a level, and which of them each of the finest topics is part of."""
@@ -257,7 +262,7 @@ def _facet(facet: Facet) -> dict[str, Any]:
     there = values[~np.isnan(values)]
     found: dict[str, Any] = {"name": visible(facet.name), "kind": facet.kind}
     if facet.kind != "words":
-        return found | {"range": [float(there.min()), float(there.max())]}
+        return found | {"range": np.quantile(there, [0.01, 0.99], method="nearest").tolist()}
     names = [visible(name) for name in facet.names[:VALUES]]
     if len(facet.names) > VALUES:
         names.append(f"{len(facet.names) - VALUES:,} rarer ones")
