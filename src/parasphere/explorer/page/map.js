@@ -352,7 +352,7 @@ export class MapView {
 
   under(event) {
     const reach = Math.max(REACH[event.pointerType] || 10, this.size() / 2 + 3);
-    return this.scatter.nearest(...this.place(event.offsetX, event.offsetY), reach / this.view.k);
+    return this.scatter.nearest(...this.place(event.offsetX, event.offsetY), reach / this.view.k, this.mask);
   }
 
   hover(row, here) {
@@ -371,7 +371,7 @@ export class MapView {
     else if (event.key === "+" || event.key === "=") this.zoom(1.4);
     else if (event.key === "-") this.zoom(1 / 1.4);
     else if (event.key === "0") this.fit();
-    else if (event.key === "Enter") this.tell.pick(this.scatter.nearest(view.x, view.y, Infinity));
+    else if (event.key === "Enter") this.tell.pick(this.scatter.nearest(view.x, view.y, Infinity, this.mask));
     else return;
     event.preventDefault();
   }
