@@ -7,10 +7,10 @@ import { Scatter } from "./scatter.js";
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
 const CLOSER = 1.9; // times that one zooms in to see the next finer topics' names
 const FONTS = { coarser: [700, 19], these: [650, 16], finer: [500, 12.5] }; // weight and pixels
-const COVER = { coarser: 0.3, these: 1, finer: 0.2 }; // share of points that a name may cover
+const COVER = { coarser: 0.3, these: 1, finer: 0.3 }; // share of points that a name may cover
 const MOST = { coarser: 40, these: 40, finer: 28 }; // characters of the phrases of a name, if there are several
 const LONGEST = 40, WIDE = 18; // characters of a phrase, and of a line if it can be divided
-const FAR = { coarser: 60, these: 120, finer: 60 }; // pixels from the middle of its island, fewer for small names on a narrow map
+const FAR = { coarser: 60, these: 120, finer: 90 }; // pixels from the middle of its island, fewer for small names on a narrow map
 const FEW = 0.1; // share of a topic's points that must be chosen and in view for it to be named, or its middle is
 const EDGE = 40; // pixels that the whole map leaves free around it, besides the tools above it
 const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
