@@ -1,14 +1,16 @@
 """Write docs/explore.png: the explorer of the embedded docstrings, with a query, in a real browser.
 
-Run with ``python scripts/screenshot.py``; it needs the extras ``explore`` and ``test`` and a Chromium.
+Run with ``python scripts/screenshot.py``; it needs the extras ``explore``, ``plots`` and ``test`` and a Chromium.
 """
 
+import io
 import shutil
 import threading
 import time
 from pathlib import Path
 
 import uvicorn
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from parasphere import SphericalParagraphModel, datasets
@@ -23,9 +25,11 @@ def main() -> None:
     """Serve the explorer, type a query, and keep the picture."""
     corpus = datasets.load("docstrings")
     labels = [corpus.label_names[label] for label in corpus.labels]
-    documents = read_documents(corpus.texts, id=corpus.ids, label=labels)
+    documents = read_documents(corpus.texts, id=corpus.ids, columns={"area": labels})
     model = SphericalParagraphModel().fit(corpus.texts)
-    explorer = Explorer(documents, [landscape_of(model, documents, "docstrings")], "Docstrings")
+    explorer = Explorer(
+        documents, landscape_of(model, documents, "docstrings"), "Docstrings of numpy, scipy and scikit-learn"
+    )
     listening = open_socket(0)
     server = uvicorn.Server(uvicorn.Config(make_app(explorer), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -49,10 +53,12 @@ def _take(address: str) -> None:
         page.wait_for_selector("body.ready")
         page.fill("#query", QUERY)
         page.press("#query", "Enter")
-        page.wait_for_selector("#panel h2:has-text('Your text')")
+        page.wait_for_selector("#panel .texts")
         page.wait_for_selector("body:not(.busy)")
+        page.evaluate("document.activeElement.blur()")
         page.wait_for_timeout(1000)
-        page.screenshot(path=PAGE)
+        picture = Image.open(io.BytesIO(page.screenshot()))
+        picture.quantize(256, dither=Image.Dither.NONE).save(PAGE, optimize=True)
         browser.close()
 
 
