@@ -182,7 +182,6 @@ NO_FIGURES = {
     "docs/learning.md": {"100 MB"},
     "docs/similarity.md": {"3 nats"},
     "docs/teaching.md": {"5 %"},
-    "docs/topics.md": {"1 %"},
 }
 
 
