@@ -104,6 +104,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "n_jobs": (2, 0),
     "n_neighbours": (5, -1),
     "n_topics": (5, 0),
+    "naming": (lambda phrases, _: [f"topic {number}" for number in range(len(phrases))], "short"),
     "outliers": (False, "no"),
     "prior_strength": (0.0, -1.0),
     "space": ("direction", "sphere"),

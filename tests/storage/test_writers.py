@@ -32,7 +32,6 @@ def picture(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], None]] = {
     "model": MODEL.save,
     "vectors": VECTORS.save,
-    "bags": MODEL.read(TEXTS).save,
     "mixture": MovMF(2, random_state=0).fit(MODEL.transform(TEXTS)).save,
     "v.vec": VECTORS.write,
     "v.bin": VECTORS.write,
