@@ -481,7 +481,7 @@ def _normalised_information(together: Floats, alone: Floats) -> Floats:
     stands for "of".
     """
     n_words = (alone < 0).sum(axis=0)
-    return np.maximum((together - alone.sum(axis=0)) / (-together * (n_words - 1)), 0.0)
+    return np.asarray(np.maximum((together - alone.sum(axis=0)) / (-together * (n_words - 1)), 0.0))
 
 
 def _only(wanted: Mask, at: Ints, phrases: Ints) -> tuple[Ints, Ints, int]:
