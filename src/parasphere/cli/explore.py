@@ -29,10 +29,13 @@ PORT = 8765
     help="Texts: .txt, .jsonl, .csv, .tsv or .parquet, also compressed, or a folder. An index has its own.",
 )
 @click.option(
-    "--compare", metavar="MODEL", type=options.PATH, help="A second model, shown side by side on the same texts."
+    "--column",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Column to filter and colour by: words, numbers or dates. Can be given several times.",
+    show_default="all that an index has",
 )
-@options.label
-@click.option("--date-column", "date", metavar="NAME", help="Column with dates: 1999, 1999-12, 1999-12-31.")
 @options.text
 @options.id
 @options.encoding
@@ -49,7 +52,7 @@ PORT = 8765
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @options.as_json
 def explore(
-    model: Path, corpus: Path | None, compare: Path | None, n_topics: int | None, work: Path | None, port: int,
+    model: Path, corpus: Path | None, names: tuple[str, ...], n_topics: int | None, work: Path | None, port: int,
     browser: bool, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
     """Explore texts on a map in the browser.
@@ -58,9 +61,8 @@ def explore(
 
     \b
     Examples:
-        parasphere explore model news.csv --text-column body --label-column section --date-column day
+        parasphere explore model news.csv --text-column body --column section --column day
         parasphere explore index
-        parasphere explore model texts.jsonl --compare other-model
     """
     import_extra("fastapi", "explore", "the explorer")
     import_extra("uvicorn", "explore", "the explorer")
@@ -69,13 +71,9 @@ def explore(
     about = model if corpus is None else corpus
     folder = work if work is not None else about.with_name(about.name + ".explore")
     with open_socket(port) as listening:  # before the work rather than after it
-        models = [] if compare is None else [(compare, load_encoder(compare))]
-        first, held = _first(model, corpus, columns)
-        facts = [columns, _stamps(about)]
-        landscapes = [
-            _landscape(path, given, held, folder, facts, n_topics) for path, given in [(model, first), *models]
-        ]
-        app = make_app(Explorer(held, landscapes, about.name))
+        encoder, held = _opened(model, corpus, names, columns)
+        landscape = _landscape(model, encoder, held, folder, [columns, _stamps(about)], n_topics)
+        app = make_app(Explorer(held, landscape, about.name))
         address = f"http://localhost:{listening.getsockname()[1]}"
         sentence = f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}"
         say({"address": address, "texts": len(held), "work": str(folder)}, as_json, sentence)
@@ -93,7 +91,9 @@ def _open_soon(address: str) -> None:
     threading.Timer(0.5, webbrowser.open, [address]).start()
 
 
-def _first(model: Path, corpus: Path | None, columns: dict[str, Any]) -> "tuple[Encoder | Index, Documents]":
+def _opened(
+    model: Path, corpus: Path | None, names: tuple[str, ...], columns: dict[str, Any]
+) -> "tuple[Encoder | Index, Documents]":
     """Return a model or index, and the texts to explore with it."""
     from ..explorer import read_documents, read_index
     from ..storage import is_saved
@@ -103,14 +103,14 @@ def _first(model: Path, corpus: Path | None, columns: dict[str, Any]) -> "tuple[
             raise ParasphereError(f"{model} is an index, which has texts of its own; give a model to explore {corpus}.")
         if columns["id"] is not None:
             raise ParasphereError(f"--id-column needs a corpus; {model} is an index, which has ids of its own.")
-        return read_index(model, label=columns["label"], date=columns["date"])
+        return read_index(model, columns=names or None)
     if corpus is None:
         raise ParasphereError(f"{model} is a model; give the texts to explore too: 'parasphere explore MODEL CORPUS'.")
     if str(corpus) == "-":
         raise ParasphereError("the explorer reads texts from a file or folder, so that it can find them again.")
     loaded = load_encoder(model)
     with reading("reading", corpus) as at:
-        return loaded, read_documents(documents(corpus), progress=at, **columns)
+        return loaded, read_documents(documents(corpus), columns=names, progress=at, **columns)
 
 
 def _landscape(

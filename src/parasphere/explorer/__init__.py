@@ -2,13 +2,14 @@
 
 from .answers import Explorer
 from .app import make_app
-from .documents import Documents, read_documents, read_index
+from .documents import Documents, Facet, read_documents, read_index
 from .landscape import Landscape, landscape_of
 from .serving import open_socket, serve
 
 __all__ = [
     "Documents",
     "Explorer",
+    "Facet",
     "Landscape",
     "landscape_of",
     "make_app",

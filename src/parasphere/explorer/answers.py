@@ -1,145 +1,164 @@
 """The answers to what the page asks."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..corpus import without_surrogates
 from ..errors import CoverageWarning, ParasphereError
 from ..model import Match
 from ..plots import place_among
-from ..plots.scene import MOST_NAMES, median
+from ..plots.colours import text_colour, topic_colours
+from ..plots.scene import median
 from ..printable import visible
-from .documents import Documents, iso_date
+from .documents import Documents, Facet
 from .highlighting import EXCERPT, Marked, located, marked, pieces
 from .landscape import Landscape
-from .selecting import export_table, summary
+from .selecting import check_rows, export_table, summary
 
 NEAR = 15  # texts by which a new text is placed on the map
 SHOWN_TOPICS, LEAST_SHARE = 4, 0.03  # topics of a text that are named
 LONGEST = 20_000  # characters of a text that is typed
 SHARED = 0.5  # how strongly a word is marked that both texts have and that has no vector
-WORDS = 8  # that name a topic
-GLANCE = 200  # characters of a text under the pointer
+WORDS = 8  # of a topic
+GLANCE = 600  # characters of a text under the pointer
+VALUES = 100  # of a column of words that can be chosen; rarer ones are chosen together
+COLOURED = 12  # values that have a colour of their own
 SAMPLE = 2000  # points by which the middle of a group is found
 
 
 class Explorer:
-    """Documents and what one or two models make of them; every method returns what the page is sent.
+    """Documents and what a model makes of them; every method returns what the page is sent.
 
     Parameters
     ----------
     documents : Documents
-    landscapes : sequence of Landscape
-        One per model, of the same documents.
+    landscape : Landscape
+        Of the same documents.
     title : str, default=""
     """
 
-    def __init__(self, documents: Documents, landscapes: Sequence[Landscape], title: str = "") -> None:
-        sizes = {len(documents), *map(len, landscapes)}
-        if len(sizes) > 1 or not landscapes:
-            raise ParasphereError(f"models must be of the same documents, not of {sorted(sizes)}; give at least one")
-        self.documents, self.landscapes, self.title = documents, list(landscapes), title
-        self._sorted = [np.sort(each.certainty) for each in landscapes]
-        self._names = [each.topics.topic_words(WORDS) for each in landscapes]
+    def __init__(self, documents: Documents, landscape: Landscape, title: str = "") -> None:
+        if len(documents) != len(landscape):
+            raise ParasphereError(
+                f"the landscape is of {len(landscape):,} texts, not of the {len(documents):,} that are given"
+            )
+        self.documents, self.landscape, self.title = documents, landscape, title
+        self._sorted = np.sort(landscape.certainty)
 
     def about(self) -> dict[str, Any]:
-        """Return what the page needs to begin."""
-        documents = self.documents
-        counts = np.bincount(documents.labels[documents.labels >= 0], minlength=len(documents.label_names))
+        """Return what the page needs to begin.
+
+        ``topics`` are the finest; ``levels`` has fewer and larger ones, the fewest first, and the one that each of the
+        finest is part of.
+        """
+        low, high = np.quantile(self.landscape.certainty, [0.02, 0.98]).tolist()
         return {
             "title": visible(self.title),
-            "n": len(documents),
-            "labels": [
-                {"name": visible(name), "size": int(size)}
-                for name, size in zip(documents.label_names, counts, strict=True)
-            ],
-            "dated": documents.dates is not None,
-            "models": [self._described(place) for place in range(len(self.landscapes))],
+            "n": len(self.documents),
+            **self._named,
+            "none": _colour([-1])[0],
+            "facets": [_facet(facet) for facet in self.documents.facets],
+            "certainty": [low, high],
         }
 
-    def array(self, place: int, name: str) -> NDArray[Any]:
-        """Return the numbers of all documents: points, topic or certainty of a model, or label or date."""
-        shared = {"label": self.documents.labels, "date": self.documents.dates}
-        own = self.landscapes[place]
-        arrays = {"points": own.points, "topic": own.topic, "certainty": own.certainty} | shared
+    def array(self, name: str) -> NDArray[Any]:
+        """Return the numbers of all documents: points, topic, certainty, or a column, such as facet0."""
+        own = self.landscape
+        arrays = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
+        arrays |= {f"facet{i}": _values(facet) for i, facet in enumerate(self.documents.facets)}
         found = arrays.get(name)
         if found is None:
             raise ParasphereError(f"there is no {name!r} here; there are {', '.join(arrays)}")
         return np.ascontiguousarray(found)
 
-    def search(self, text: str, k: int = 12) -> dict[str, Any]:
-        """Return where a text belongs on each map, what is near to it and why, and its topics."""
+    def search(self, text: str, rows: NDArray[np.int64] | None = None, k: int = 12) -> dict[str, Any]:
+        """Return where a text belongs on the map, its topics, and what is near to it among some rows, and why."""
         if not text.strip():
             raise ParasphereError("there is nothing to search for; type a few words")
         text = without_surrogates(text)  # without lone surrogates, which JSON may hold
         if len(text) > LONGEST:
             raise ParasphereError(f"a text of {len(text):,} characters is too long; the limit is {LONGEST:,}")
+        admitted = None
+        if rows is not None:
+            check_rows(rows, len(self.documents))
+            admitted = np.zeros(len(self.documents), bool)
+            admitted[rows] = True
         with _unknown_words_allowed():
-            return {
-                "text": visible(text),
-                "models": [self._seen(place, text, k) for place in range(len(self.landscapes))],
-            }
+            seen = self._seen(text, k)
+            if admitted is not None and seen["matches"]:
+                found = self.landscape.index.search(text, k, where=admitted)
+                seen["matches"] = [self._match(text, match) for match in found]
+        return {"text": visible(text), **seen}
 
     def document(self, row: int, k: int = 12, asked: str = "") -> dict[str, Any]:
         """Return all that is known of a document, and what is near to it; ``asked`` marks its part in a match."""
         text = self._text(row)
         asked = without_surrogates(asked[:LONGEST])
         with _unknown_words_allowed():
-            models = [
-                self._seen(place, text, k, row) | {"pieces": self._marked(place, asked, text, None)}
-                for place in range(len(self.landscapes))
-            ]
-        return self._facts(row) | {"models": models}
+            return self._facts(row) | self._seen(text, k, row) | {"pieces": self._marked(asked, text, None)}
 
     def glance(self, row: int) -> dict[str, Any]:
         """Return the beginning of a document, and what is known of it."""
-        return {"text": visible(" ".join(self._text(row)[: 2 * GLANCE].split())[:GLANCE]), **self._facts(row)}
+        text = " ".join(self._text(row)[: 2 * GLANCE].split())
+        return {"text": visible(text[:GLANCE]) + (" …" if len(text) > GLANCE else ""), **self._facts(row)}
 
     def selection(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """Return what some documents have in common, and the most typical of them."""
-        return summary(self.documents, self.landscapes, rows)
+        return summary(self.documents, self.landscape, rows)
 
     def table(self, rows: NDArray[np.int64]) -> Any:
         """Return some documents as an Arrow table, to be exported."""
-        return export_table(self.documents, self.landscapes, self._names, rows)
+        return export_table(self.documents, self.landscape, rows)
 
-    def _described(self, place: int) -> dict[str, Any]:
-        """Return a model and its topics."""
-        own = self.landscapes[place]
-        sizes = np.bincount(own.topic[own.topic >= 0], minlength=len(self._names[place]))
-        low, high = np.quantile(own.certainty, [0.02, 0.98]).tolist()
-        labels = range(min(MOST_NAMES, len(self.documents.label_names)))
-        return {
-            "name": visible(own.name),
-            "dim": own.index.offsets.shape[1],
-            "topics": [
-                {
-                    "words": [visible(word) for word in words],
-                    "size": int(size),
-                    "place": _middle(own.points[own.topic == topic]),
-                }
-                for topic, (words, size) in enumerate(zip(self._names[place], sizes, strict=True))
-            ],
-            "label_places": [_middle(own.points[self.documents.labels == label]) for label in labels],
-            "certainty": [low, high],
-        }
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        """The topics of all levels; merging and describing them takes a while."""
+        found = self.landscape.topics
+        large = found.groups(found.levels_[0])
+        levels = [self._level(n, large) for n in found.levels_[:-1]]
+        return {"topics": self._topics_at(len(large), large), "levels": levels}
 
-    def _seen(self, place: int, text: str, k: int, row: int | None = None) -> dict[str, Any]:
-        """Return a text as a model sees it; ``row`` is its place if it is one of the documents."""
-        own = self.landscapes[place]
+    def _level(self, n_topics: int, large: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the topics of a level, and which of them each of the finest topics is part of."""
+        groups = self.landscape.topics.groups(n_topics)
+        parents = np.empty(n_topics, np.int64)
+        parents[groups] = large
+        return {"topics": self._topics_at(n_topics, parents), "groups": groups.tolist()}
+
+    def _topics_at(self, n_topics: int, large: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """Return so many topics, each in the colour of the large one that it is part of."""
+        own = self.landscape
+        fewer = own.topics.at(n_topics)
+        return [
+            {
+                "name": visible(name),
+                "words": [visible(word) for word in words],
+                "size": int((fewer.labels_ == topic).sum()),
+                "place": _middle(own.points[fewer.labels_ == topic]),
+                "colour": colour,
+            }
+            for topic, (name, words, colour) in enumerate(
+                zip(fewer.names_, fewer.topic_words(WORDS), _colour(large), strict=True)
+            )
+        ]
+
+    def _seen(self, text: str, k: int, row: int | None = None) -> dict[str, Any]:
+        """Return a text as the model sees it; ``row`` is its place if it is one of the documents."""
+        own = self.landscape
         posterior = own.index.encoder.posterior([text])
         certainty = float(posterior.mean_length[0])
         facts = {
             "certainty": certainty,
-            "rank": float(np.searchsorted(self._sorted[place], np.float32(certainty)) / len(own)),
+            "rank": float(np.searchsorted(self._sorted, np.float32(certainty)) / len(own)),
             "information": float(posterior.information[0]),
-            "unknown": self._unknown(own, text),
-            "topics": self._topics(place, text),
+            "unknown": self._unknown(text),
+            "topics": self._topics(text),
         }
         found = own.index.search(text, max(k, NEAR) + 1)
         if not found:  # no word is known
@@ -151,22 +170,21 @@ class Explorer:
             spot = own.points[row or 0]
         else:
             spot = place_among(own.points[rows], [match.similarity for match in near[:NEAR]])
-        return facts | {"place": spot.tolist(), "matches": [self._match(place, text, match) for match in near[:k]]}
+        return facts | {"place": spot.tolist(), "matches": [self._match(text, match) for match in near[:k]]}
 
-    def _match(self, place: int, text: str, match: Match) -> dict[str, Any]:
+    def _match(self, text: str, match: Match) -> dict[str, Any]:
         assert match.text is not None
         return {
             **self._facts(match.position),
             "similarity": match.similarity,
-            "topic": int(self.landscapes[place].topic[match.position]),
-            "pieces": self._marked(place, text, match.text, EXCERPT),
+            "pieces": self._marked(text, match.text, EXCERPT),
         }
 
-    def _marked(self, place: int, asked: str, text: str, length: int | None) -> list[list[str | float]]:
+    def _marked(self, asked: str, text: str, length: int | None) -> list[list[str | float]]:
         """Return a text in pieces; those that made it match what was asked are marked."""
         if not asked.strip():
             return pieces(text, [], length)
-        index = self.landscapes[place].index
+        index = self.landscape.index
         words = index.encoder.explain_match(asked, text).words_b
         marks = marked(text, words, index.encoder.text_reader.tokenizer)
         bm25 = index.bm25
@@ -180,19 +198,18 @@ class Explorer:
         ]
         return pieces(text, sorted(marks), length)
 
-    def _topics(self, place: int, text: str) -> list[dict[str, Any]]:
+    def _topics(self, text: str) -> list[dict[str, Any]]:
         """Return the likeliest topics of a text, the likeliest first; none for a text that says nothing."""
-        topics = self.landscapes[place].topics
+        topics = self.landscape.topics
         if not topics.vectors([text]).any():
             return []
         shares = topics.transform([text])[0]
         best = np.argsort(-shares, kind="stable")[:SHOWN_TOPICS]
         return [{"topic": int(t), "share": float(shares[t])} for t in best if shares[t] >= LEAST_SHARE]
 
-    @staticmethod
-    def _unknown(own: Landscape, text: str) -> list[str]:
+    def _unknown(self, text: str) -> list[str]:
         """Return the words of a text that have no vector, each once."""
-        units = own.index.encoder.text_reader.lookup.units(text)
+        units = self.landscape.index.encoder.text_reader.lookup.units(text)
         return [visible(word) for word in dict.fromkeys(word for word, row in units if row < 0)][:20]
 
     def _text(self, row: int) -> str:
@@ -201,13 +218,13 @@ class Explorer:
         return str(self.documents.texts[row])
 
     def _facts(self, row: int) -> dict[str, Any]:
-        documents = self.documents
-        label = int(documents.labels[row])
+        """Return the id, the topic and the columns of a document."""
+        columns = [(visible(facet.name), facet.value(row)) for facet in self.documents.facets]
         return {
             "row": row,
-            "id": visible(documents.ids[row]),
-            "label": None if label < 0 else visible(documents.label_names[label]),
-            "date": None if documents.dates is None else iso_date(float(documents.dates[row])),
+            "id": visible(self.documents.ids[row]),
+            "topic": int(self.landscape.topic[row]),
+            "columns": [[name, visible(value)] for name, value in columns if value is not None],
         }
 
 
@@ -223,3 +240,37 @@ def _middle(points: NDArray[np.float32]) -> list[float] | None:
     """Return where a group is named; None if it has no points."""
     step = max(1, len(points) // SAMPLE)
     return median(points[::step].astype(np.float64)).tolist() if len(points) else None
+
+
+def _colour(large: ArrayLike) -> list[dict[str, str]]:
+    """Return the colours of topics on light and dark ground, and those in which their names are written."""
+    light, dark = topic_colours(large), topic_colours(large, dark=True)
+    return [
+        {"light": one, "dark": other, "light_text": text_colour(one), "dark_text": text_colour(other, dark=True)}
+        for one, other in zip(light, dark, strict=True)
+    ]
+
+
+def _values(facet: Facet) -> NDArray[np.float64]:
+    """Return the values of a column, with one number for all the rare words."""
+    return np.minimum(facet.values, VALUES) if facet.kind == "words" else facet.values
+
+
+def _facet(facet: Facet) -> dict[str, Any]:
+    """Return a column: its most frequent words, or its least and largest number or date."""
+    values = _values(facet)
+    there = values[~np.isnan(values)]
+    found: dict[str, Any] = {"name": visible(facet.name), "kind": facet.kind}
+    if facet.kind != "words":
+        return found | {"range": np.quantile(there, [0.01, 0.99], method="nearest").tolist()}
+    names = [visible(name) for name in facet.names[:VALUES]]
+    if len(facet.names) > VALUES:
+        names.append(f"{len(facet.names) - VALUES:,} rarer ones")
+    sizes = np.bincount(there.astype(np.int64), minlength=len(names))
+    colours = _colour(range(min(len(names), COLOURED)) if names else np.empty(0, np.int64))
+    return found | {
+        "values": [
+            {"name": name, "size": int(size), "colour": colours[i] if i < COLOURED else None}
+            for i, (name, size) in enumerate(zip(names, sizes, strict=True))
+        ]
+    }

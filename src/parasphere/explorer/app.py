@@ -65,10 +65,8 @@ def make_app(explorer: Explorer) -> Any:
     async def about() -> Any:
         return JSONResponse(await answer(explorer.about))
 
-    async def array(model: int, name: str) -> Any:
-        if not 0 <= model < len(explorer.landscapes):
-            raise ParasphereError(f"there is no model {model}; there are {len(explorer.landscapes)}, from 0 on")
-        numbers = await answer(explorer.array, model, name)
+    async def array(name: str) -> Any:
+        numbers = await answer(explorer.array, name)
         little = numbers.astype(numbers.dtype.newbyteorder("<"), copy=False)
         return Response(little.tobytes(), media_type="application/octet-stream")
 
@@ -76,8 +74,8 @@ def make_app(explorer: Explorer) -> Any:
         return JSONResponse(await answer(explorer.glance, row))
 
     async def search(request: Request) -> Any:
-        asked = _question(await _body(request, MOST_JSON), {"text": str})
-        return JSONResponse(await answer(explorer.search, asked["text"]))
+        asked = _question(await _body(request, MOST_JSON + 12 * len(explorer.documents)), {"text": str})
+        return JSONResponse(await answer(explorer.search, asked["text"], _chosen(asked.get("rows"))))
 
     async def document(request: Request) -> Any:
         asked = _question(await _body(request, MOST_JSON), {"row": int, "asked": str})
@@ -100,7 +98,7 @@ def make_app(explorer: Explorer) -> Any:
         ("/", "GET", page),
         ("/page/{name}", "GET", page),
         ("/api/about", "GET", about),
-        ("/api/arrays/{model}/{name}", "GET", array),
+        ("/api/arrays/{name}", "GET", array),
         ("/api/glance/{row}", "GET", glance),
         ("/api/search", "POST", search),
         ("/api/document", "POST", document),
@@ -144,6 +142,15 @@ def _rows(body: bytes) -> Any:
     if len(body) % 4:
         raise ParasphereError(f"rows are sent as numbers of 4 bytes; {len(body)} bytes are not")
     return np.frombuffer(body, "<u4").astype(np.int64)
+
+
+def _chosen(rows: Any) -> Any:
+    """Return the rows that a search is limited to; None is all."""
+    if rows is None:
+        return None
+    if not isinstance(rows, list) or any(type(row) is not int or abs(row) >= 1 << 62 for row in rows):
+        raise ParasphereError("rows must be a list of whole numbers, or null")
+    return np.array(rows, np.int64)
 
 
 def _written(columns: dict[str, list[Any]], format: str) -> bytes:

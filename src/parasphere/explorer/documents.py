@@ -1,10 +1,10 @@
-"""The texts that are explored, with what is known of each: its id, label and date."""
+"""The texts that are explored, with what is known of each: its id, and columns to filter by."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,72 @@ from ..search import Index
 from ..text import Strings
 
 DAY = 86_400.0  # seconds
+READABLE = 0.95  # least share of the values of a column of numbers, or dates, that can be read as such
+
+
+@dataclass(frozen=True, eq=False)
+class Facet:
+    """A column by which texts are filtered.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"words", "number", "date"}
+    values : (n_docs,) float64
+        Places in ``names``, numbers, or days since 1970; NaN for a text without a value.
+    names : list of str
+        The different values of a column of words, the most frequent first.
+    """
+
+    name: str
+    kind: Literal["words", "number", "date"]
+    values: NDArray[np.float64]
+    names: list[str]
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[Any]) -> Self:
+        """Return a column of numbers if nearly all of its values are, or else of dates, or else of words.
+
+        Parameters
+        ----------
+        name : str
+        values : (n_docs,) sequence
+            None and "" are no value. Dates are years and months (1999-12), ISO dates and times, and what Arrow and
+            Python call dates.
+
+        Examples
+        --------
+        >>> Facet.of("stars", ["4.5", 3, None]).values.tolist()
+        [4.5, 3.0, nan]
+        >>> Facet.of("day", ["1970-02", "1970-01-02T12:00:00Z"]).values.tolist()
+        [31.0, 1.5]
+        >>> Facet.of("place", ["sea", "lake", "sea"]).names
+        ['sea', 'lake']
+        """
+        given = [None if value is None or value == "" or value != value else value for value in values]
+        there = np.array([value is not None for value in given], bool)
+        for kind, read in (("number", _number), ("date", _days)):
+            read_values = np.array([np.nan if value is None else read(value) for value in given], np.float64)
+            if there.any() and np.isfinite(read_values[there]).mean() >= READABLE:
+                return cls(name, kind, np.where(np.isfinite(read_values), read_values, np.nan), [])
+        names, codes, counts = np.unique(
+            [str(value) for value in given if value is not None], return_inverse=True, return_counts=True
+        )
+        order = np.argsort(-counts, kind="stable")
+        places = np.full(len(given), np.nan)
+        places[there] = np.argsort(order)[codes]
+        return cls(name, "words", places, [str(names[place]) for place in order])
+
+    def value(self, row: int) -> str | None:
+        """Return the value of a text as it is shown; None if it has none."""
+        value = float(self.values[row])
+        if np.isnan(value):
+            return None
+        if self.kind == "words":
+            return self.names[int(value)]
+        if self.kind == "date":
+            return iso_date(value)
+        return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,19 +90,13 @@ class Documents:
     Attributes
     ----------
     texts, ids : (n_docs,) Strings
-    label_names : list of str
-        The different labels, the most frequent first; empty if there are no labels.
-    labels : (n_docs,) int32
-        Place of the label of each text in ``label_names``; -1 for none.
-    dates : (n_docs,) float64, or None
-        Days since 1970, with fractions; NaN for a text without a date.
+    facets : list of Facet
+        The columns.
     """
 
     texts: Strings
     ids: Strings
-    label_names: list[str]
-    labels: NDArray[np.int32]
-    dates: NDArray[np.float64] | None
+    facets: list[Facet]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -49,57 +109,59 @@ class Documents:
 def read_documents(
     source: Any,
     *,
-    label: str | Sequence[Any] | None = None,
-    date: str | Sequence[Any] | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[Any]] = (),
     id: str | Sequence[Any] | None = None,
     progress: Callable[[int], None] | None = None,
-    **columns: Any,
+    **reading: Any,
 ) -> Documents:
     """Read a corpus whole.
 
     Parameters
     ----------
     source : texts, columns or path
-        What :func:`parasphere.corpus.blocks` takes. It is read twice if there is a column of dates.
-    label, date, id : str or sequence, default=None
-        Names of columns, or the values themselves. Without ids texts are numbered from 1.
+        What :func:`parasphere.corpus.blocks` takes. Of a folder, the names of its folders are a column.
+    columns : sequence of str or dict of sequences, default=()
+        Columns to filter by: their names, or their names and values.
+    id : str or sequence, default=None
+        Name of the column with the ids, or the ids themselves. Without ids texts are numbered from 1.
     progress : callable, default=None
-    **columns
+    **reading
         Passed to :func:`parasphere.corpus.blocks`.
 
     Examples
     --------
-    >>> documents = read_documents(["a", "b"], label=["x", "y"], date=["1999", "2001-02-03"])
-    >>> documents.label_names, documents.ids.tolist(), documents.dates.tolist()
-    (['x', 'y'], ['1', '2'], [10592.0, 11356.0])
+    >>> documents = read_documents(["a", "b"], columns={"kind": ["x", "y"], "year": [1999, 2001]})
+    >>> [(facet.name, facet.kind) for facet in documents.facets], documents.ids.tolist()
+    ([('kind', 'words'), ('year', 'number')], ['1', '2'])
     """
-    held = list(blocks(source, label=label, id=id, progress=progress, **columns))
+    if isinstance(columns, str):
+        raise ParasphereError(f"columns must be a list of names, as in [{columns!r}], not one string")
+    carry = () if isinstance(columns, Mapping) else tuple(columns)
+    held = list(blocks(source, id=id, progress=progress, carry=carry, **reading))
     if not held:
         raise CorpusError("there are no texts to explore; give a corpus with at least two")
     texts = Strings.concatenate([Strings.of(_plain(block)) for block in held])
-    numbered = held[0].ids is None
-    names = Strings.of(map(str, _all_of(held, "ids"))) if not numbered else _numbers(len(texts))
-    label_names, labels = _labelled(None if held[0].labels is None else _all_of(held, "labels"), len(texts))
-    when = None
-    if isinstance(date, str):
-        when = days_of(_all_of(blocks(source, label=date, **columns), "labels"), date)
-    elif date is not None:
-        when = days_of(list(date))
-        if len(when) != len(texts):
-            raise CorpusError(f"there are {len(when):,} dates for {len(texts):,} texts; give one per text")
-    return Documents(texts, names, label_names, labels, when)
+    ids = _numbers(len(texts)) if held[0].ids is None else Strings.of(map(str, _all_of(held, "ids")))
+    given = dict(columns) if isinstance(columns, Mapping) else {}
+    if held[0].labels is not None:
+        given["folder"] = _all_of(held, "labels")
+    given |= {name: [value for block in held for value in (block.carried or {})[name]] for name in carry}
+    for name, values in given.items():
+        if len(values) != len(texts):
+            raise CorpusError(f'"{name}" has {len(values):,} values for {len(texts):,} texts; give one per text')
+    return Documents(texts, ids, [Facet.of(name, values) for name, values in given.items()])
 
 
 def read_index(
-    folder: str | Path, *, label: str | None = None, date: str | None = None, vectors: Any = None
+    folder: str | Path, *, columns: Sequence[str] | None = None, vectors: Any = None
 ) -> tuple[Index, Documents]:
     """Load an index and return it with its texts, which must have been kept.
 
     Parameters
     ----------
     folder : path
-    label, date : str, default=None
-        Names of columns of the index that hold labels and dates.
+    columns : sequence of str, default=None
+        Names of the columns to filter by; None is all that the index has.
     vectors : path or WordVectors, default=None
         The word vectors, if they were moved.
     """
@@ -107,39 +169,12 @@ def read_index(
     if index.texts is None or index.bm25 is None:
         left_out = "texts=False" if index.texts is None else "words=False"
         raise ParasphereError(f"{folder} was made with {left_out}; the explorer shows texts and words.")
-    label_names, labels = _labelled(None if label is None else _column(index, label), len(index))
-    when = None if date is None else days_of(_column(index, date), date)
-    return index, Documents(index.texts, index.ids.names, label_names, labels, when)
-
-
-def _column(index: Index, name: str) -> list[Any]:
-    """Return the values of a column of an index."""
-    if name not in index.columns:
-        raise ParasphereError(f'the index has no column "{name}"; its columns: {", ".join(index.columns) or "none"}')
-    return index.columns[name].tolist()
-
-
-def days_of(values: list[Any], name: str = "date") -> NDArray[np.float64]:
-    """Return dates as days since 1970; NaN for those that cannot be read.
-
-    Years (1999), months (1999-12), ISO dates and times, and what Arrow and Python call dates can be read.
-
-    Examples
-    --------
-    >>> days_of(["1970", "1970-02", "1970-01-02T12:00:00Z", "", 1971]).tolist()
-    [0.0, 31.0, 1.5, nan, 365.0]
-    >>> days_of(["yesterday"], "when")
-    Traceback (most recent call last):
-    parasphere.errors.CorpusError: no value of the column "when" is a date; its first is 'yesterday', and dates are
-    written as 1999, 1999-12, 1999-12-31 or 1999-12-31T23:59
-    """
-    days = np.array([_days(value) for value in values], np.float64)
-    if len(days) and np.isnan(days).all():
-        raise CorpusError(
-            f'no value of the column "{name}" is a date; its first is {values[0]!r}, and dates are written as 1999, '
-            "1999-12, 1999-12-31 or 1999-12-31T23:59"
-        )
-    return days
+    for name in columns or ():
+        if name not in index.columns:
+            there = ", ".join(index.columns) or "none"
+            raise ParasphereError(f'the index has no column "{name}"; its columns: {there}')
+    facets = [Facet.of(name, index.columns[name].tolist()) for name in (index.columns if columns is None else columns)]
+    return index, Documents(index.texts, index.ids.names, facets)
 
 
 def iso_date(days: float) -> str | None:
@@ -148,6 +183,13 @@ def iso_date(days: float) -> str | None:
         return None
     when = datetime.fromtimestamp(days * DAY, UTC)
     return when.strftime("%Y-%m-%d") if days == int(days) else when.strftime("%Y-%m-%d %H:%M")
+
+
+def _number(value: Any) -> float:
+    try:
+        return float("nan") if isinstance(value, date | bool) else float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def _days(value: Any) -> float:
@@ -181,15 +223,3 @@ def _plain(block: Block) -> list[str]:
 
 def _numbers(n: int) -> Strings:
     return Strings.of(map(str, range(1, n + 1)))
-
-
-def _labelled(labels: list[Any] | None, n: int) -> tuple[list[str], NDArray[np.int32]]:
-    """Return the names of labels, the most frequent first, and the place of that of each text; -1 for no label."""
-    if labels is None:
-        return [], np.full(n, -1, np.int32)
-    values = [None if value is None or value == "" else str(value) for value in labels]
-    names, codes = np.unique([value for value in values if value is not None], return_inverse=True)
-    order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
-    places = np.full(n, -1, np.int32)
-    places[[value is not None for value in values]] = np.argsort(order)[codes]
-    return [str(names[place]) for place in order], places

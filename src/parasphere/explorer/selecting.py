@@ -1,6 +1,5 @@
 """Some of the documents: what sets them apart, which of them are typical, and a table to take away."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..errors import ParasphereError
 from ..printable import visible
 from ..search import BM25
 from ..topics.words import likelihood_ratio
-from .documents import DAY, Documents
+from .documents import DAY, Documents, Facet
 from .highlighting import EXCERPT, Marked, located, pieces
 from .landscape import Landscape
 
@@ -33,21 +32,30 @@ def check_rows(rows: Rows, n_docs: int) -> None:
         raise ParasphereError("a text is selected twice; give each row once")
 
 
-def summary(documents: Documents, landscapes: Sequence[Landscape], rows: Rows) -> dict[str, Any]:
-    """Return the words that set documents apart, their topics and labels, and the most typical of them."""
+def summary(documents: Documents, landscape: Landscape, rows: Rows) -> dict[str, Any]:
+    """Return the words that set documents apart, their topics and columns, and the most typical of them."""
     check_rows(rows, len(documents))
-    bm25 = landscapes[0].index.bm25
+    bm25 = landscape.index.bm25
     assert bm25 is not None
     words = words_apart(bm25, rows)
-    typical = _typical_first(landscapes[0], rows)[:SHOWN]
+    typical = _typical_first(landscape, rows)[:SHOWN]
     keys = bm25.keys([word["word"] for word in words[:MARKED]])
     scores = {key: word["score"] for key, word in zip(keys, words, strict=False)}
     return {
         "count": len(rows),
         "words": [word | {"word": visible(word["word"])} for word in words],
-        "topics": [_largest(own.topic[rows]) for own in landscapes],
-        "labels": _largest(documents.labels[rows]) if documents.label_names else [],
-        "texts": [_listed(documents, bm25, scores, int(row)) for row in typical],
+        "topics": [{"topic": code, "count": count} for code, count in _largest(landscape.topic[rows])],
+        "facets": [
+            {
+                "name": visible(facet.name),
+                "values": [
+                    {"name": visible(facet.names[code]), "count": count} for code, count in _largest(facet.values[rows])
+                ],
+            }
+            for facet in documents.facets
+            if facet.kind == "words"
+        ],
+        "texts": [_listed(documents, landscape, scores, int(row)) for row in typical],
     }
 
 
@@ -82,43 +90,41 @@ def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
     ]
 
 
-def export_table(
-    documents: Documents, landscapes: Sequence[Landscape], names: Sequence[Sequence[Sequence[str]]], rows: Rows
-) -> dict[str, list[Any]]:
-    """Return the columns of documents, as they are, with their places, topics and certainties by each model.
+def export_table(documents: Documents, landscape: Landscape, rows: Rows) -> dict[str, list[Any]]:
+    """Return the columns of documents, as they are, with their places, topics and certainties.
 
     Parameters
     ----------
     documents : Documents
-    landscapes : sequence of Landscape
-    names : per model, the words of each topic
+    landscape : Landscape
     rows : (n,) int64
     """
     check_rows(rows, len(documents))
+    topics, found = landscape.topic[rows].tolist(), landscape.topics
+    large = found.at(found.levels_[0])
     columns: dict[str, list[Any]] = {
         "row": rows.tolist(),
         "id": documents.ids.take(rows).tolist(),
         "text": documents.texts.take(rows).tolist(),
+        "topic": [topic if topic >= 0 else None for topic in topics],
+        "topic_name": [name or None for name in found.names(topics)],
+        "large_topic_name": [name or None for name in large.names(large.labels_[rows].tolist())],
+        "x": landscape.points[rows, 0].tolist(),
+        "y": landscape.points[rows, 1].tolist(),
+        "certainty": landscape.certainty[rows].tolist(),
     }
-    if documents.label_names:
-        named = [*documents.label_names, None]  # -1 is none
-        columns["label"] = [named[label] for label in documents.labels[rows].tolist()]
-    if documents.dates is not None:
-        columns["date"] = [
-            None if np.isnan(days) else datetime.fromtimestamp(days * DAY, UTC).replace(tzinfo=None)
-            for days in documents.dates[rows].tolist()
-        ]
-    for number, (own, words) in enumerate(zip(landscapes, names, strict=True), 1):
-        after = f"_{number}" if len(landscapes) > 1 else ""
-        topics = own.topic[rows]
-        columns |= {
-            f"x{after}": own.points[rows, 0].tolist(),
-            f"y{after}": own.points[rows, 1].tolist(),
-            f"certainty{after}": own.certainty[rows].tolist(),
-            f"topic{after}": [t if t >= 0 else None for t in topics.tolist()],
-            f"topic_words{after}": [" ".join(words[t]) if t >= 0 else None for t in topics.tolist()],
-        }
+    for facet in documents.facets:
+        name = facet.name if facet.name not in columns else f"{facet.name} (column)"
+        columns[name] = [_exported(facet, value) for value in facet.values[rows].tolist()]
     return columns
+
+
+def _exported(facet: Facet, value: float) -> Any:
+    if np.isnan(value):
+        return None
+    if facet.kind == "words":
+        return facet.names[int(value)]
+    return value if facet.kind == "number" else datetime.fromtimestamp(value * DAY, UTC).replace(tzinfo=None)
 
 
 def _typical_first(own: Landscape, rows: Rows) -> Rows:
@@ -127,17 +133,24 @@ def _typical_first(own: Landscape, rows: Rows) -> Rows:
     return np.asarray(rows[np.argsort(-(offsets @ offsets.mean(axis=0)), kind="stable")])
 
 
-def _largest(codes: NDArray[np.int32]) -> list[dict[str, int]]:
+def _largest(codes: NDArray[Any]) -> list[tuple[int, int]]:
     """Return the most frequent codes of 0 or more, and how often each occurs."""
-    counts = np.bincount(codes[codes >= 0])
+    counts = np.bincount(codes[codes >= 0].astype(np.int64))
     best = np.argsort(-counts, kind="stable")[:SHARES]
-    return [{"code": int(code), "count": int(counts[code])} for code in best if counts[code]]
+    return [(int(code), int(counts[code])) for code in best if counts[code]]
 
 
-def _listed(documents: Documents, bm25: BM25, scores: dict[str, float], row: int) -> dict[str, Any]:
+def _listed(documents: Documents, landscape: Landscape, scores: dict[str, float], row: int) -> dict[str, Any]:
+    bm25 = landscape.index.bm25
+    assert bm25 is not None
     text = documents.texts[row]
     words = bm25.tokenizer(text)
     marked = [(word, scores[key]) for word, key in zip(words, bm25.keys(words), strict=True) if key in scores]
     spans = located(text, [word for word, _ in marked], bm25.tokenizer)
     marks = [Marked(*span, score) for span, (_, score) in zip(spans, marked, strict=True) if span is not None]
-    return {"row": row, "id": visible(documents.ids[row]), "pieces": pieces(text, marks, EXCERPT)}
+    return {
+        "row": row,
+        "id": visible(documents.ids[row]),
+        "topic": int(landscape.topic[row]),
+        "pieces": pieces(text, marks, EXCERPT),
+    }

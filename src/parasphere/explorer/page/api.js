@@ -1,6 +1,6 @@
 // What the page asks of the server.
 
-const KINDS = { points: Float32Array, certainty: Float32Array, topic: Int32Array, label: Int32Array, date: Float64Array };
+const KINDS = { points: Float32Array, certainty: Float32Array, topic: Int32Array }; // columns are Float64Array
 
 async function answered(path, options) {
   let response;
@@ -19,9 +19,9 @@ const asked = (path, question) =>
     .then((response) => response.json());
 
 export const about = () => answered("/api/about").then((response) => response.json());
-export const numbers = (model, name) =>
-  answered(`/api/arrays/${model}/${name}`).then((response) => response.arrayBuffer()).then((bytes) => new KINDS[name](bytes));
-export const search = (text) => asked("/api/search", { text });
+export const numbers = (name) =>
+  answered(`/api/arrays/${name}`).then((response) => response.arrayBuffer()).then((bytes) => new (KINDS[name] || Float64Array)(bytes));
+export const search = (text, rows) => asked("/api/search", { text, rows: rows && Array.from(rows) }); // among rows, or null
 export const read = (row, text) => asked("/api/document", { row, asked: text });
 export const glance = (row) => answered(`/api/glance/${row}`).then((response) => response.json());
 export const select = (rows) => answered("/api/selection", { method: "POST", body: rows }).then((response) => response.json());

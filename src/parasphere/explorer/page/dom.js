@@ -9,7 +9,7 @@ export function el(tag, props = {}, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "class") made.className = value;
     else if (name === "fill") made.style.backgroundColor = value;
-    else if (name === "width") made.style.width = value;
+    else if (name === "width" || name === "height") made.style[name] = value;
     else made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));

@@ -1,33 +1,44 @@
 // One map: its view, what is written over the points, and what hands and keys do to it.
 
 import { el } from "./dom.js";
+import { arrange, Raster } from "./names.js";
 import { Scatter } from "./scatter.js";
 
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
-const EDGE = 26; // pixels that the whole map leaves free around it, besides the tools above it
+const CLOSER = 1.9; // times that one zooms in to see the next finer topics' names
+const FONTS = { coarser: [700, 19], these: [650, 16], finer: [500, 12.5] }; // weight and pixels
+const MOSTLY = { coarser: 0.3, these: 1, finer: 0.2 }; // share of points that a name may cover
+const FEW = 0.1; // share of a topic's points that must be chosen and in view for it to be named, or its middle is
+const EDGE = 40; // pixels that the whole map leaves free around it, besides the tools above it
 const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
 const FEWEST = 8000; // points that are drawn even if frames are late
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
+// A name on two lines: after a dot between two phrases, or else at the blank nearest to its middle.
+function folded(text) {
+  const blanks = [...text.matchAll(/ (?!·)/g)].map(({ index }) => [Math.abs(2 * index - text.length) - (text[index - 1] === "·" ? text.length : 0), index]);
+  const [, at] = blanks.sort((one, other) => one[0] - other[0])[0] || [0, text.length];
+  return [text.slice(0, at), text.slice(at + 1)].filter(Boolean);
+}
+
 export class MapView {
   // tell: { hover(row), pick(row), lasso(rows) }
-  constructor(name, points, tell) {
-    this.tell = tell;
+  constructor(points, topic, tell) {
+    Object.assign(this, { topic, tell, levels: [], placed: [], mask: null, theme: "light", covers: () => [] });
     this.gl = el("canvas", { "aria-hidden": "true" });
     this.pad = el("canvas", {
       tabindex: "0", role: "application", "aria-roledescription": "map",
-      "aria-label": `Map of the texts${name ? ` by ${name}` : ""}. Arrow keys move, plus and minus zoom, 0 shows all, Enter reads the text at the cross.`,
+      "aria-label": "Map of the texts. Arrow keys move, plus and minus zoom, 0 shows all, Enter reads the text at the cross.",
     });
     this.tip = el("div", { class: "tip", hidden: true });
-    this.frame = el("figure", { class: "map" }, name ? el("figcaption", {}, name) : null, this.gl, this.pad, this.tip);
+    this.frame = el("figure", { class: "map" }, this.gl, this.pad, this.tip);
     this.pen = this.pad.getContext("2d");
     this.scatter = new Scatter(this.gl);
     this.scatter.setPoints(points);
     this.n = this.most = points.length / 2;
-    this.base = clamp(290 / Math.sqrt(this.n), 1.9, 8);
+    this.base = clamp(290 / Math.sqrt(this.n), 2.4, 8);
     this.view = { x: 0, y: 0, k: 1 };
-    this.names = [];
     this.rings = []; // rows that are near to what was asked
     this.spot = null; // the place of the text that was typed
     this.hovered = this.focus = -1;
@@ -46,6 +57,7 @@ export class MapView {
     Object.assign(this, { width, height, ratio });
     for (const canvas of [this.gl, this.pad]) { canvas.width = width * ratio; canvas.height = height * ratio; }
     if (first || this.fitted) this.fit(false); // the whole map stays whole
+    this.arrange();
     this.draw();
   }
 
@@ -78,7 +90,7 @@ export class MapView {
   hurry() {
     this.moving = true;
     clearTimeout(this.settling);
-    this.settling = setTimeout(() => { this.moving = false; this.draw(); }, 150);
+    this.settling = setTimeout(() => { this.moving = false; this.arrange(); this.draw(); }, 150);
   }
 
   go(target, slowly = true) {
@@ -127,13 +139,13 @@ export class MapView {
 
   paint() {
     if (!this.width) return;
-    this.scatter.draw(this.view, this.width, this.height, this.size(), this.moving ? this.most : Infinity);
+    this.scatter.draw(this.view, this.width, this.height, this.size(), this.moving ? this.most : Infinity, this.theme === "dark" ? 0.05 : 0.07);
     const { pen, ratio } = this, style = getComputedStyle(document.documentElement);
     const [ink, ground, accent] = ["--ink", "--ground", "--accent"].map((name) => style.getPropertyValue(name));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.width, this.height);
     pen.lineJoin = "round";
-    this.write(ink, ground);
+    this.write(ground);
     this.rings.forEach((row) => this.circle(...this.spotOf(row), this.size() / 2 + 4, accent, 2));
     if (this.hovered >= 0) this.circle(...this.spotOf(this.hovered), this.size() / 2 + 3, ink, 1.5);
     if (this.focus >= 0) this.circle(...this.spotOf(this.focus), this.size() / 2 + 6, accent, 3.5);
@@ -142,27 +154,89 @@ export class MapView {
     if (document.activeElement === this.pad && this.keyed) this.cross(ink);
   }
 
-  // Names at the middle of their groups; one that would cover a larger group's name is left out at this zoom.
-  write(ink, ground) {
-    const { pen } = this, taken = [], small = this.width < 500;
-    pen.font = `600 ${small ? 12 : 13}px system-ui, sans-serif`;
+  // The names of topics at each level, the coarsest first: [[{ text, place, size, colour, codes }, ...], ...].
+  setNames(levels) {
+    this.levels = levels;
+    this.arrange();
+  }
+
+  // Give the names that are shown at this zoom their places: those of one level, and where there is room of its
+  // neighbours, each by the middle of its topic, or of the part of it that is in view.
+  arrange() {
+    if (!this.width || !this.levels.length) return;
+    const { width, height, view, mask, topic, scatter: { points } } = this, radius = this.size() / 2;
+    const raster = new Raster(width, height), inside = {};
+    for (let i = 0, at = 0; i < this.n; i++, at += 2) {
+      if (mask && !mask[i]) continue;
+      const x = width / 2 + (points[at] - view.x) * view.k, y = height / 2 - (points[at + 1] - view.y) * view.k;
+      if (x < 0 || y < 0 || x > width || y > height) continue;
+      raster.add(x, y, radius);
+      const sums = (inside[topic[i]] ||= [0, 0, 0]);
+      sums[0]++; sums[1] += x; sums[2] += y;
+    }
+    raster.sum();
+    const level = clamp(Math.floor(Math.log(view.k / this.home.k + 1e-6) / Math.log(CLOSER)), 0, this.levels.length - 1);
+    const texts = new Set(), names = ["these", "coarser", "finer"].flatMap((rank) =>
+      (this.levels[level + { coarser: -1, these: 0, finer: 1 }[rank]] || []).flatMap((name) => {
+        const [number, sumX, sumY] = name.codes.reduce((sums, code) => sums.map((sum, i) => sum + (inside[code]?.[i] || 0)), [0, 0, 0]);
+        const [x, y] = this.screen(...name.place), there = x > 8 && y > 8 && x < width - 8 && y < height - 8;
+        if (!number || texts.has(name.text) || (!(there && !mask) && number < Math.max(3, FEW * name.size))) return [];
+        texts.add(name.text);
+        return [{ ...name, ...this.measured(name.text, rank), most: MOSTLY[rank], ...(there ? { x, y } : { x: sumX / number, y: sumY / number }) }];
+      }));
+    const frame = this.frame.getBoundingClientRect();
+    const taken = this.covers().flatMap((cover) => [...cover.children]).map((child) => child.getBoundingClientRect())
+      .map((box) => [box.left - frame.left - 4, box.top - frame.top - 4, box.right - frame.left + 4, box.bottom - frame.top + 4]);
+    this.placed = arrange(names, raster, width, height, taken).map((name) => ({ ...name, at: this.place(name.x, name.y) }));
+    this.written = this.placed.length;
+  }
+
+  // The lines and the size of a name.
+  measured(text, rank) {
+    const [weight, pixels] = FONTS[rank], size = this.width < 560 ? 0.85 * pixels : pixels, font = `${weight} ${size}px system-ui, sans-serif`;
+    const lines = text.length > 18 ? folded(text) : [text];
+    this.pen.font = font;
+    return { font, lines, tall: 1.18 * size, width: Math.max(...lines.map((line) => this.pen.measureText(line).width)), height: 1.18 * size * lines.length };
+  }
+
+  write(ground) {
+    const { pen, theme } = this;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    for (const { text, at } of this.names) {
-      const [x, y] = this.screen(...at), half = pen.measureText(text).width / 2 + 6, tall = 10;
-      if (x < -half || y < -tall || x > this.width + half || y > this.height + tall) continue;
-      const left = clamp(x, half, Math.max(half, this.width - half));
-      if (taken.some((box) => Math.abs(box.x - left) < box.half + half && Math.abs(box.y - y) < 2 * tall)) continue;
-      taken.push({ x: left, y, half });
-      pen.lineWidth = 4;
-      pen.strokeStyle = ground;
-      pen.globalAlpha = 0.85;
-      pen.strokeText(text, left, y);
-      pen.globalAlpha = 1;
-      pen.fillStyle = ink;
-      pen.fillText(text, left, y);
+    const shown = this.placed.map((name) => {
+      const [x, y] = this.screen(...name.at);
+      return { ...name, toX: x, toY: y, dx: x - name.x, dy: y - name.y, ink: name.colour[`${theme}_text`] };
+    });
+    for (const { box, dx, dy, toX, toY, ink } of shown) {
+      const [x, y] = [clamp(toX, box[0] + dx, box[2] + dx), clamp(toY, box[1] + dy, box[3] + dy)];
+      if (Math.hypot(toX - x, toY - y) > 16) this.leader(x, y, toX, toY, ink);
     }
-    this.written = taken.length;
+    for (const { lines, font, tall, box, dx, dy, ink } of shown) {
+      const middle = (box[0] + box[2]) / 2 + dx;
+      pen.font = font;
+      lines.forEach((line, i) => {
+        const top = box[1] + dy + (i + 0.5) * tall;
+        pen.lineWidth = 4;
+        pen.strokeStyle = ground;
+        pen.globalAlpha = 0.9;
+        pen.strokeText(line, middle, top);
+        pen.globalAlpha = 1;
+        pen.fillStyle = ink;
+        pen.fillText(line, middle, top);
+      });
+    }
+  }
+
+  leader(x, y, toX, toY, colour) {
+    const { pen } = this;
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(toX, toY);
+    pen.globalAlpha = 0.55;
+    pen.lineWidth = 1;
+    pen.strokeStyle = colour;
+    pen.stroke();
+    pen.globalAlpha = 1;
   }
 
   circle(x, y, radius, colour, width) {

@@ -4,24 +4,24 @@ import { count, el, marked, number, per, quoted } from "./dom.js";
 
 const FEW = 10; // words that are shown at once
 
-export const topicName = (topic, words = 3) => topic.words.slice(0, words).join(", ") || "(no words)";
-
-export function introduction(about, look) {
+export function introduction({ about }) {
   return [
-    el("h2", {}, "A map of your texts"),
-    el("p", {}, `Each of the ${number(about.n)} points is a text; texts about the same thing lie together. Distances between far groups mean little.`),
+    el("h2", {}, `${count(about.n, "text")} in ${count(about.topics.length, "topic")}`),
+    el("p", {}, "Each point is a text; texts about the same thing lie together. Distances between far groups mean little."),
     el("ul", { class: "hints" },
-      el("li", {}, el("b", {}, "Type"), " a text above to see where it belongs, what is near, and why."),
+      el("li", {}, el("b", {}, "Search"), " by a few words or a whole text: a star shows where it belongs, and here is what is near, and why."),
       el("li", {}, el("b", {}, "Click"), " a point to read its text."),
-      el("li", {}, el("b", {}, "Lasso"), " some points, or choose a topic below, to see what sets them apart and to export them.")),
-    about.models.map((model, m) => [
-      el("h3", {}, count(model.topics.length, "topic"), about.models.length > 1 ? ` by ${model.name}` : " found in them"),
-      el("ul", { class: "topics" }, model.topics.map((topic, code) => el("li", {}, look.topic(m, code, topicName(topic, 5), topic.size)))),
-    ]),
+      el("li", {}, el("b", {}, "Zoom in"), " to see what the large topics are made of."),
+      el("li", {}, el("b", {}, "Choose"), " a topic or a filter, or ", el("b", {}, "draw"), " around points, to see what sets them apart and to export them.")),
   ];
 }
 
-// How sure a model is of a text, in words and as a bar.
+// What is known of a text, by name.
+export function columnsOf(item) {
+  return item.columns?.length ? el("span", { class: "small facts" }, item.columns.map(([name, value]) => el("span", {}, quoted(name), ": ", quoted(value)))) : null;
+}
+
+// How sure the model is of a text, in words and as a bar.
 function certainty(seen) {
   const surer = seen.rank < 0.005 ? "less sure than of nearly all texts here" : `surer than of ${per(seen.rank)} of the texts here`;
   return el("div", { class: "certainty" },
@@ -32,60 +32,50 @@ function certainty(seen) {
       : "This text says nothing that the model knows."));
 }
 
-function topicsOf(seen, m, look) {
+function topicsOf(seen, look) {
   if (!seen.topics.length) return null;
-  return [
-    el("h3", {}, "Topics"),
-    el("ul", { class: "topics" }, seen.topics.map(({ topic, share }) => el("li", {}, look.topic(m, topic, topicName(look.about.models[m].topics[topic], 4), per(share))))),
-  ];
+  return [el("h3", {}, "Topics"), el("ul", { class: "topics" }, seen.topics.map(({ topic, share }) => el("li", {}, look.topic(topic, per(share)))))];
 }
 
 function textItem(item, look, note) {
-  const facts = [item.label, item.date].filter(Boolean);
   return el("li", {},
     el("button", { type: "button", class: "text", "data-row": item.row, onclick: () => look.open(item.row), onmouseenter: () => look.point(item.row), onfocus: () => look.point(item.row), onmouseleave: () => look.point(-1), onblur: () => look.point(-1) },
-      el("span", { class: "row" }, quoted(item.id, "id"), note ? el("span", { class: "note" }, note) : null),
+      el("span", { class: "row" }, look.swatch(item.topic), quoted(item.id, "id grow"), note ? el("span", { class: "note" }, note) : null),
       el("span", { class: "words" }, el("bdi", { dir: "auto" }, item.pieces.length ? marked(item.pieces) : el("i", {}, "(an empty text)"))),
-      facts.length ? el("span", { class: "small" }, facts.map((fact, i) => [i ? " · " : "", quoted(fact)])) : null));
+      columnsOf(item)));
 }
 
-function matchesOf(seen, look) {
+function matchesOf(seen, look, title) {
   if (!seen.matches.length) return el("p", {}, "No word of this text is known, so nothing can be said to be near.");
   return [
-    el("h3", {}, "Nearest texts"),
-    el("p", { class: "small" }, "Highlighted: the words that made them match. Ranked by meaning and shared words together; the number is the likeness of meaning, 1 for the same and 0 for unrelated texts."),
+    el("h3", {}, title),
     el("ol", { class: "texts" }, seen.matches.map((match) => textItem(match, look, match.similarity.toFixed(2)))),
+    el("p", { class: "small" }, "Highlighted: the words that made them match. Ranked by meaning and shared words together; the number is the likeness of meaning, 1 for the same and 0 for unrelated texts."),
   ];
 }
 
 const unknown = (seen) =>
   seen.unknown.length ? el("p", { class: "small" }, "Words that the model does not know: ", quoted(seen.unknown.join(", "))) : null;
 
-// One column per model; their names only if there are two.
-function columns(models, look, made) {
-  return el("div", { class: models.length > 1 ? "columns" : "" },
-    models.map((seen, m) => el("div", { class: "column" }, models.length > 1 ? el("h3", { class: "model" }, look.about.models[m].name) : null, made(seen, m))));
-}
-
 export function found(answer, look) {
+  const { filters } = look;
   return [
-    el("h2", {}, "Your text"),
-    el("blockquote", { dir: "auto" }, answer.text.length > 400 ? `${answer.text.slice(0, 400)} …` : answer.text),
-    columns(answer.models, look, (seen, m) => [
-      seen.place ? el("p", {}, el("span", { class: "star", "aria-hidden": "true" }, "★"), " marks its place on the map.") : null,
-      certainty(seen), unknown(seen), topicsOf(seen, m, look), matchesOf(seen, look),
-    ]),
+    el("h2", {}, quoted(answer.text.length > 200 ? `${answer.text.slice(0, 200)} …` : answer.text)),
+    answer.place ? el("p", { class: "small" }, el("span", { class: "star", "aria-hidden": "true" }, "★"), " marks its place on the map.") : null,
+    unknown(answer),
+    matchesOf(answer, look, filters.rows ? `Nearest among the ${number(filters.rows.length)} that are selected` : "Nearest texts"),
+    topicsOf(answer, look), certainty(answer),
   ];
 }
 
 export function document_(answer, look, asked) {
-  const facts = [answer.label, answer.date].filter(Boolean);
   return [
-    el("h2", {}, "Text ", quoted(answer.id, "id")),
-    facts.length ? el("p", { class: "small" }, facts.map((fact, i) => [i ? " · " : "", quoted(fact)])) : null,
-    el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.models[0].pieces.length ? marked(answer.models[0].pieces) : el("i", {}, "(an empty text)")),
+    el("h2", {}, quoted(answer.id, "id")),
+    el("p", { class: "small" }, look.swatch(answer.topic), " ", quoted(look.path(answer.topic))),
+    columnsOf(answer),
+    el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.pieces.length ? marked(answer.pieces) : el("i", {}, "(an empty text)")),
     asked ? el("p", { class: "small" }, "Highlighted: what it has to do with “", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked), "”") : null,
-    columns(answer.models, look, (seen, m) => [certainty(seen), unknown(seen), topicsOf(seen, m, look), matchesOf(seen, look)]),
+    unknown(answer), topicsOf(answer, look), certainty(answer), matchesOf(answer, look, "Nearest texts"),
   ];
 }
 
@@ -97,10 +87,10 @@ export function selection(answer, name, look) {
   const table = (words) => el("table", { class: "apart" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "in these"), el("th", { scope: "col" }, "in others"))),
     el("tbody", {}, words.map(row)));
-  const shares = (list, title, entry) => list.length ? [el("h3", {}, title), el("ul", { class: "topics" }, list.map((item) => el("li", {}, entry(item))))] : null;
+  const shares = (title, entries) => entries.length ? [el("h3", {}, title), el("ul", { class: "topics" }, entries.map((entry) => el("li", {}, entry)))] : null;
   return [
     el("h2", {}, count(answer.count, "text")),
-    name ? el("p", {}, quoted(name)) : null,
+    el("p", {}, quoted(name)),
     el("p", { class: "actions" }, ["csv", "parquet"].map((format) =>
       el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
     answer.words.length ? [
@@ -108,9 +98,8 @@ export function selection(answer, name, look) {
       table(answer.words.slice(0, FEW)),
       answer.words.length > FEW ? el("details", {}, el("summary", {}, `${answer.words.length - FEW} more words`), table(answer.words.slice(FEW))) : null,
     ] : null,
-    answer.topics.map((topics, m) => shares(topics, look.about.models.length > 1 ? `Topics by ${look.about.models[m].name}` : "Topics",
-      ({ code, count: size }) => look.topic(m, code, topicName(look.about.models[m].topics[code], 4), per(size / answer.count)))),
-    shares(answer.labels, "Labels", ({ code, count: size }) => look.label(code, look.about.labels[code].name, per(size / answer.count))),
+    shares("Topics", answer.topics.map(({ topic, count: size }) => look.topic(topic, per(size / answer.count)))),
+    answer.facets.map((facet) => shares(quoted(facet.name), facet.values.map((value) => look.value(facet.name, value.name, per(value.count / answer.count))))),
     el("h3", {}, answer.texts.length < answer.count ? `The ${answer.texts.length} most typical texts` : "Texts, the most typical first"),
     el("ol", { class: "texts" }, answer.texts.map((item) => textItem(item, look))),
   ];

@@ -1,14 +1,16 @@
-// Many points on a canvas, by WebGL 2: two buffers, one order, one draw call.
+// Many points on a canvas, by WebGL 2: two buffers and one order.
+
+const GLOW = 34, GLOWING = 4000; // pixels that a point's glow is wider, and points that have one at most
 
 const VERTEX = `#version 300 es
 in vec2 point; in vec4 colour; uniform vec2 scale, shift; uniform float size; out vec4 tint;
 void main() { gl_Position = vec4(point * scale + shift, 0., 1.); gl_PointSize = size; tint = colour; }`;
 const FRAGMENT = `#version 300 es
-precision highp float; in vec4 tint; uniform float size; out vec4 drawn;
+precision highp float; in vec4 tint; uniform float size, glow; out vec4 drawn;
 void main() {
   float far = 2. * length(gl_PointCoord - .5);
-  float alpha = tint.a * (1. - smoothstep(1. - 2. / size, 1., far));
-  if (alpha < .01) discard;
+  float alpha = tint.a * (glow > 0. ? glow * (1. - smoothstep(0., 1., far)) : 1. - smoothstep(1. - 2. / size, 1., far));
+  if (alpha < .002) discard;
   drawn = vec4(tint.rgb * alpha, alpha);
 }`;
 
@@ -37,7 +39,7 @@ export class Scatter {
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) || "WebGL failed");
     gl.useProgram(program);
-    this.places = Object.fromEntries(["scale", "shift", "size"].map((name) => [name, gl.getUniformLocation(program, name)]));
+    this.places = Object.fromEntries(["scale", "shift", "size", "glow"].map((name) => [name, gl.getUniformLocation(program, name)]));
     this.buffers = { points: gl.createBuffer(), colours: gl.createBuffer(), order: gl.createBuffer() };
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -74,7 +76,8 @@ export class Scatter {
   }
 
   // Draw the points, or only so many of those on top: as the order is shuffled, they stand for the others.
-  draw(view, width, height, size, most = Infinity) {
+  // Below them, the glow of some of them makes islands of points that lie together.
+  draw(view, width, height, size, most = Infinity, glow = 0) {
     if (this.lost || !this.order || !this.colours) return;
     const { gl, canvas, places } = this, ratio = canvas.width / width;
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -83,9 +86,12 @@ export class Scatter {
     const scale = [(2 * view.k) / width, (2 * view.k) / height];
     gl.uniform2f(places.scale, ...scale);
     gl.uniform2f(places.shift, -view.x * scale[0], -view.y * scale[1]);
-    gl.uniform1f(places.size, Math.max(1.5, size * ratio));
-    const drawn = Math.floor(Math.min(this.order.length, most));
-    gl.drawElements(gl.POINTS, drawn, gl.UNSIGNED_INT, 4 * (this.order.length - drawn));
+    for (const [number, share, wide] of [[Math.min(most, GLOWING), glow, GLOW], [most, 0, 0]]) {
+      const drawn = Math.floor(Math.min(this.order.length, number));
+      gl.uniform1f(places.glow, share * Math.min(1, 1500 / drawn) ** 0.6);
+      gl.uniform1f(places.size, Math.max(1.5, size * ratio) + wide * ratio);
+      gl.drawElements(gl.POINTS, drawn, gl.UNSIGNED_INT, 4 * (this.order.length - drawn));
+    }
   }
 
   // The point nearest to a place, within a distance; -1 for none.
