@@ -18,10 +18,9 @@ from ..search import Index
 from ..search.bm25 import B, K1
 from ..text import DividingTokenizer, Strings, Tokenizer, distinct_words, stems
 
-MOST_TEXTS = 50_000
 FREQUENT = 5_000  # words of the model that a page knows even if no text has them
 FINE = 1024  # rows of the most frequent words, which have two bytes per number
-PLAIN = 0x100  # added to the seven bits that a script cannot hold as they are; it is above them
+PLAIN = 0x80  # added to the seven bits that a script cannot hold as they are, and dropped again by their readers
 NO_UNIT = -2  # of a form in which the model sees no word, such as a number
 
 Arrays = dict[str, NDArray[Any]]
@@ -41,13 +40,13 @@ def packed(facts: dict[str, Any], arrays: Arrays) -> str:
 
 
 def seven_bits(data: bytes) -> str:
-    r"""Return bytes as text of seven bits per character; NUL, carriage return and "<" are moved up by 256.
+    r"""Return bytes as text of seven bits per character; NUL, carriage return and "<" are moved up by 128.
 
     Base64 would be a seventh longer.
 
     Examples
     --------
-    >>> seven_bits(b"\x00\x01") == "\u0100\u0100@"
+    >>> seven_bits(b"\x00\x01") == "\x80\x80@"
     True
     """
     padded = np.frombuffer(data + bytes(-len(data) % 7), np.uint8).reshape(-1, 7)

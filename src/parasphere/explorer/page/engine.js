@@ -18,7 +18,7 @@ export function tokenizer({ lowercase, digits, english, min_length: least }) {
   const folded = (word) => (!lowercase ? word : /^[\x00-\x7f]*$/.test(word) ? word.toLowerCase() : Array.from(word, small).join(""));
   return (text) => {
     const found = [];
-    for (const match of text.matchAll(pattern)) {
+    for (const match of text.normalize("NFC").matchAll(pattern)) {
       const word = folded(match[0]);
       if (least <= 1 || [...word].length >= least) found.push({ word, begin: match.index, end: match.index + match[0].length });
     }
@@ -166,10 +166,27 @@ export class Engine {
 
   // A text that is typed: its words and their forms, its posterior and its offset, and the words of which nothing is known.
   text(text) {
-    const found = this.tokens(text.normalize("NFC")), sum = new Float64Array(this.dim), unknown = new Set();
+    return this.bag(this.tokens(text).map((token) => ({ ...token, form: this.form.get(token.word) ?? -1 })));
+  }
+
+  // A text that was indexed, as its words; their order is lost.
+  textOf(row) {
+    const found = [];
+    for (let form = 0; form < this.words.length; form++) {
+      let [low, high] = [this.starts[form], this.starts[form + 1]];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.texts[middle] < row) low = middle + 1; else high = middle;
+      }
+      if (low < this.starts[form + 1] && this.texts[low] === row) found.push(...Array(this.counts[low]).fill({ word: this.words[form], form }));
+    }
+    return this.bag(found);
+  }
+
+  bag(found) {
+    const sum = new Float64Array(this.dim), unknown = new Set();
     let words = 0, some = false;
     for (const token of found) {
-      token.form = this.form.get(token.word) ?? -1;
       const units = token.form < 0 ? [-1] : this.units(token.form);
       for (const unit of units) {
         words += this.weight(unit);

@@ -14,7 +14,7 @@ export function bytesOf(text) {
   return bytes;
 }
 
-const KINDS = { u1: Uint8Array, i1: Int8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
+const KINDS = { u1: Uint8Array, i1: Int8Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
 
 // { facts, arrays } of a packed text.
 export async function unpacked(text) {

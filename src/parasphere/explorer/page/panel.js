@@ -91,7 +91,7 @@ export function selection(answer, name, look) {
   return [
     el("h2", {}, count(answer.count, "text")),
     el("p", {}, quoted(name)),
-    el("p", { class: "actions" }, ["csv", "parquet"].map((format) =>
+    el("p", { class: "actions" }, look.about.exports.map((format) =>
       el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
     answer.words.length ? [
       el("h3", {}, "Words that set them apart"),
