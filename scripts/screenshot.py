@@ -23,9 +23,9 @@ def main() -> None:
     """Serve the explorer, type a query, and keep the picture."""
     corpus = datasets.load("docstrings")
     labels = [corpus.label_names[label] for label in corpus.labels]
-    documents = read_documents(corpus.texts, id=corpus.ids, label=labels)
+    documents = read_documents(corpus.texts, id=corpus.ids, columns={"area": labels})
     model = SphericalParagraphModel().fit(corpus.texts)
-    explorer = Explorer(documents, [landscape_of(model, documents, "docstrings")], "Docstrings")
+    explorer = Explorer(documents, landscape_of(model, documents, "docstrings"), "Docstrings of numpy, scipy and scikit-learn")
     listening = open_socket(0)
     server = uvicorn.Server(uvicorn.Config(make_app(explorer), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -49,7 +49,7 @@ def _take(address: str) -> None:
         page.wait_for_selector("body.ready")
         page.fill("#query", QUERY)
         page.press("#query", "Enter")
-        page.wait_for_selector("#panel h2:has-text('Your text')")
+        page.wait_for_selector("#panel .texts")
         page.wait_for_selector("body:not(.busy)")
         page.wait_for_timeout(1000)
         page.screenshot(path=PAGE)

@@ -123,25 +123,26 @@ class Explorer:
         found = self.landscape.topics
         large = found.groups(found.levels_[0])
         levels = [self._level(n, large) for n in found.levels_[:-1]]
-        return {"topics": self._topics_at(len(large), large), "levels": levels}
+        return {"topics": self._topics_at(np.arange(len(large)), large), "levels": levels}
 
     def _level(self, n_topics: int, large: NDArray[np.int64]) -> dict[str, Any]:
         """Return the topics of a level, and which of them each of the finest topics is part of."""
         groups = self.landscape.topics.groups(n_topics)
         parents = np.empty(n_topics, np.int64)
         parents[groups] = large
-        return {"topics": self._topics_at(n_topics, parents), "groups": groups.tolist()}
+        return {"topics": self._topics_at(groups, parents), "groups": groups.tolist()}
 
-    def _topics_at(self, n_topics: int, large: NDArray[np.int64]) -> list[dict[str, Any]]:
-        """Return so many topics, each in the colour of the large one that it is part of."""
+    def _topics_at(self, groups: NDArray[np.int64], large: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """Return the topics that groups of the finest are, each in a shade of the large one that it is part of."""
         own = self.landscape
-        fewer = own.topics.at(n_topics)
+        labels = np.where(own.topic < 0, -1, groups[own.topic])
+        fewer = own.topics.at(len(large))
         return [
             {
                 "name": visible(name),
                 "words": [visible(word) for word in words],
-                "size": int((fewer.labels_ == topic).sum()),
-                "place": _middle(own.points[fewer.labels_ == topic]),
+                "size": int((labels == topic).sum()),
+                "place": _middle(own.points[labels == topic]),
                 "colour": colour,
             }
             for topic, (name, words, colour) in enumerate(

@@ -51,26 +51,20 @@ def make_documents() -> Documents:
             "text": [corpus.texts[i][:500] for i in chosen],
             "area": [corpus.label_names[corpus.labels[i]] for i in chosen],
             "day": [f"{1990 + i % 30}-0{1 + i % 9}-11" for i in chosen],
+            "words": [None if i % 30 == 0 else len(corpus.texts[i][:500].split()) for i in chosen],
         }),
-        id="id", label="area", date="day",
+        id="id", columns=["area", "day", "words"],
     )  # fmt: skip
 
 
 @cache
 def make_landscape() -> Landscape:
-    return landscape_of(make_model(), make_documents(), "ours", n_topics=6)
+    return landscape_of(make_model(), make_documents(), "ours", n_topics=16)
 
 
 @cache
 def make_explorer() -> Explorer:
-    return Explorer(make_documents(), [make_landscape()], "Docstrings")
-
-
-def make_two() -> Explorer:
-    """The same texts by two models, the second of which was fitted to some of them only."""
-    held = make_documents()
-    other = SphericalParagraphModel(tol=1e-3, weighted=False).fit(held.texts[:100])
-    return Explorer(held, [make_landscape(), landscape_of(other, held, "theirs", n_topics=4)], "Two models")
+    return Explorer(make_documents(), make_landscape(), "Docstrings")
 
 
 def make_hostile() -> Explorer:
@@ -78,10 +72,10 @@ def make_hostile() -> Explorer:
     texts = HOSTILE * 4
     labels = [["<b>bold</b>", "\u202elabel", "plain"][i % 3] for i in range(len(texts))]
     ids = [f"{i} <i>{text[:9]}</i>" for i, text in enumerate(texts)]
-    held = read_documents(pa.table({"id": ids, "text": texts, "label": labels}), id="id", label="label")
-    return Explorer(
-        held, [landscape_of(make_model(), held, "<u>model</u>", n_topics=2)], "<script>window.hacked = 5</script>"
+    held = read_documents(
+        pa.table({"id": ids, "text": texts, "<u>label</u>": labels}), id="id", columns=["<u>label</u>"]
     )
+    return Explorer(held, landscape_of(make_model(), held, "model", n_topics=2), "<script>window.hacked = 5</script>")
 
 
 def make_many() -> Explorer:
@@ -89,13 +83,13 @@ def make_many() -> Explorer:
     words = ["matrix", "signal", "cluster", "integral", "random", "image", "spline", "median", "root", "graph"]
     texts = [f"{words[i % 10]} {words[i // 10 % 10]} of number {i}" for i in range(200_000)]
     labels = [f"group {i % 7}" for i in range(len(texts))]
-    held = read_documents(pa.table({"text": texts, "label": labels}), label="label")
+    held = read_documents(pa.table({"text": texts, "label": labels}), columns=["label"])
     rng = np.random.default_rng(0)
     points = np.clip(rng.normal(size=(len(texts), 2)) / 4, -1, 1).astype(np.float32)
     topics = make_landscape().topics
     topic = (np.arange(len(texts)) % len(topics.weights_)).astype(np.int32)
     certainty = rng.uniform(size=len(texts)).astype(np.float32)
-    return Explorer(held, [Landscape("many", make_model().index([held.block()]), topics, points, topic, certainty)])
+    return Explorer(held, Landscape("many", make_model().index([held.block()]), topics, points, topic, certainty))
 
 
 class Answer(NamedTuple):

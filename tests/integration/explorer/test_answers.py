@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,12 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from commands import typed
-from explored import ask, make_documents, make_explorer, make_model, served
+from explored import ask, make_documents, make_explorer, make_landscape, make_model, served
 
 from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer
-from parasphere.explorer import Documents, Explorer, Landscape, landscape_of, read_documents, read_index
+from parasphere.explorer import Documents, Explorer, Facet, Landscape, landscape_of, read_documents, read_index
+from parasphere.explorer.answers import _facet
 from parasphere.explorer.app import _written
-from parasphere.explorer.documents import days_of, iso_date
 from parasphere.explorer.highlighting import located, pieces
 from parasphere.explorer.selecting import words_apart
 from parasphere.plots import place_among
@@ -45,19 +46,46 @@ def text_of(cut: list[list[str | float]]) -> str:
     return "".join(str(piece) for piece, _ in cut)
 
 
-def test_labels_are_coded_by_frequency_and_dates_are_days() -> None:
-    table = pa.table({"text": list("abcd"), "kind": ["y", "x", None, "x"], "when": [1999, 2001, None, 2000]})
-    held = read_documents(table, label="kind", date="when")
-    assert held.label_names == ["x", "y"]
-    assert held.labels.tolist() == [1, 0, -1, 0]
-    assert held.dates is not None
-    assert [iso_date(day) for day in held.dates] == ["1999-01-01", "2001-01-01", None, "2000-01-01"]
+def test_columns_are_words_numbers_or_dates() -> None:
+    table = pa.table({
+        "text": list("abcd"), "kind": ["y", "x", None, "x"], "year": ["1999", "2001", "", "2000"],
+        "when": ["1999-12", "2001-02-03", None, "2000-01-01"], "true": [True, False, True, True],
+    })  # fmt: skip
+    kind, year, when, true = read_documents(table, columns=["kind", "year", "when", "true"]).facets
+    assert (kind.kind, kind.names, kind.values.tolist()[:2]) == ("words", ["x", "y"], [1, 0])
+    assert (year.kind, year.value(1), year.value(2)) == ("number", "2001", None)
+    assert (when.kind, when.value(0), when.value(2)) == ("date", "1999-12-01", None)
+    assert (true.kind, true.names) == ("words", ["True", "False"])
+
+
+def test_a_few_values_of_another_kind_are_no_value() -> None:
+    facet = Facet.of("price", [*map(str, range(40)), "on request"])
+    assert facet.kind == "number"
+    assert np.isnan(facet.values[-1])
+    assert Facet.of("price", ["1", "2", "on request"]).kind == "words"
+
+
+def test_folders_are_a_column(tmp_path: Path) -> None:
+    for name in ("sea/one.txt", "land/two.txt", "sea/three.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a text")
+    (facet,) = read_documents(tmp_path).facets
+    assert (facet.name, facet.names) == ("folder", ["sea", "land"])
+
+
+@pytest.mark.parametrize(("columns", "why"), [
+    ("kind", r"as in \['kind'\]"), ({"kind": ["x"]}, '"kind" has 1 values for 2 texts'),
+])  # fmt: skip
+def test_columns_that_do_not_fit_are_refused(columns: Any, why: str) -> None:
+    with pytest.raises(ParasphereError, match=why):
+        read_documents(["a", "b"], columns=columns)
 
 
 def test_dates_of_arrow_and_of_text_agree() -> None:
-    stamps = pa.array(["2020-02-29T12:00:00"]).cast(pa.timestamp("ms"))
-    assert days_of(stamps.to_pylist()).tolist() == days_of(["2020-02-29T12:00"]).tolist()
-    assert iso_date(days_of(["2020-02-29T14:00+02:00"])[0]) == "2020-02-29 12:00"
+    stamps = Facet.of("day", pa.array(["2020-02-29T12:00:00"]).cast(pa.timestamp("ms")).to_pylist())
+    written = Facet.of("day", ["2020-02-29T14:00+02:00"])
+    assert stamps.values.tolist() == written.values.tolist()
+    assert written.value(0) == "2020-02-29 12:00"
 
 
 def test_a_corpus_without_texts_is_refused() -> None:
@@ -98,7 +126,7 @@ def test_controls_are_made_visible() -> None:
 
 
 def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
-    index, texts = explorer.landscapes[0].index, explorer.documents.texts.tolist()
+    index, texts = explorer.landscape.index, explorer.documents.texts.tolist()
     rows = np.array([i for i, text in enumerate(texts) if "signal" in text.lower().split()])
     assert index.bm25 is not None
     best = words_apart(index.bm25, rows)
@@ -113,10 +141,10 @@ def test_words_apart_are_those_of_the_selection(explorer: Explorer) -> None:
 
 
 def test_a_new_text_is_placed_with_its_neighbours(explorer: Explorer) -> None:
-    own = explorer.landscapes[0]
+    own = explorer.landscape
     nearer = []
     for row in range(0, 330, 30):  # a text of the corpus belongs where it is
-        seen = explorer.search(explorer.documents.texts[row][:20_000])["models"][0]
+        seen = explorer.search(explorer.documents.texts[row][:20_000])
         assert seen["matches"][0]["row"] == row
         away = np.linalg.norm(own.points - np.array(seen["place"]), axis=1)
         nearer.append((away < away[row]).mean())
@@ -126,7 +154,7 @@ def test_a_new_text_is_placed_with_its_neighbours(explorer: Explorer) -> None:
 
 
 def test_a_text_of_unknown_words_has_no_place(explorer: Explorer) -> None:
-    seen = explorer.search("zzyzxw")["models"][0]
+    seen = explorer.search("zzyzxw")
     assert seen["place"] is None
     assert seen["matches"] == seen["topics"] == []
     assert seen["information"] == 0
@@ -135,20 +163,56 @@ def test_a_text_of_unknown_words_has_no_place(explorer: Explorer) -> None:
 
 def test_an_index_is_filtered_by_its_columns(tmp_path: Path) -> None:
     texts = ["a boat on the lake", "a ship at sea", "the road to the hills"] * 4
-    table = pa.table({"text": texts, "place": ["water", "water", None] * 4, "day": ["1999", "2001-02-03", ""] * 4})
+    table = pa.table({"text": texts, "place": ["water", "water", None] * 4, "day": ["1999-01", "2001-02-03", ""] * 4})
     index = SphericalParagraphModel(tol=0.1).fit(texts).index(table, columns=["place", "day"])
     index.save(tmp_path / "index")
-    _, documents = read_index(tmp_path / "index", label="place", date="day")
-    assert documents.label_names == ["water"]
-    assert documents.labels.tolist() == [0, 0, -1] * 4
-    assert documents.dates is not None
-    assert np.array_equal(documents.dates, days_of(["1999", "2001-02-03", ""] * 4), equal_nan=True)
+    _, documents = read_index(tmp_path / "index")
+    assert [(facet.name, facet.kind) for facet in documents.facets] == [("place", "words"), ("day", "date")]
+    assert documents.facets[0].names == ["water"]
+    assert [documents.facets[1].value(row) for row in range(3)] == ["1999-01-01", "2001-02-03", None]
+    assert [facet.name for facet in read_index(tmp_path / "index", columns=["day"])[1].facets] == ["day"]
     with pytest.raises(ParasphereError, match='the index has no column "colour"; its columns: place, day'):
-        read_index(tmp_path / "index", label="colour")
+        read_index(tmp_path / "index", columns=["colour"])
+
+
+def test_levels_are_made_of_the_same_texts(explorer: Explorer) -> None:
+    about, own = explorer.about(), explorer.landscape
+    assert [len(level["topics"]) for level in about["levels"]] == own.topics.levels_[:-1] == [5]
+    sizes = np.bincount(own.topic[own.topic >= 0]).tolist()
+    assert [topic["size"] for topic in about["topics"]] == sizes
+    for level in about["levels"]:
+        groups = np.array(level["groups"])
+        assert [topic["size"] for topic in level["topics"]] == np.bincount(groups, sizes).tolist()
+        assert len({topic["colour"]["light"] for topic in level["topics"]}) == len(level["topics"])
+        assert [topic["name"] for topic in level["topics"]] == own.topics.at(len(level["topics"])).names_
+
+
+def test_rare_values_are_chosen_together() -> None:
+    names = [f"name {i // 2 if i < 100 else i}" for i in range(300)]
+    held = read_documents(["a matrix"] * 300, columns={"name": names})
+    points = np.zeros((300, 2), np.float32)
+    own = Landscape("m", make_model().index([held.block()]), make_landscape().topics, points,
+                    np.zeros(300, np.int32), np.ones(300, np.float32))  # fmt: skip
+    explorer = Explorer(held, own)
+    values = _facet(held.facets[0])["values"]
+    assert len(values) == 101
+    assert values[0]["size"] == 2
+    assert values[-1] == {"name": "150 rarer ones", "size": 150, "colour": None}
+    assert np.bincount(explorer.array("facet0").astype(int)).tolist() == [value["size"] for value in values]
+
+
+def test_a_search_can_be_among_some_texts(explorer: Explorer) -> None:
+    query, rows = "a low-pass filter for a digital signal", np.arange(0, len(explorer.documents), 3)
+    whole, some = explorer.search(query), explorer.search(query, rows)
+    expected = explorer.landscape.index.search(query, 12, where=np.isin(np.arange(len(explorer.documents)), rows))
+    assert [match["row"] for match in some["matches"]] == [match.position for match in expected]
+    assert some["place"] == whole["place"]
+    with pytest.raises(ParasphereError, match="there is no text 999999"):
+        explorer.search(query, np.array([999999]))
 
 
 def test_the_words_that_match_are_marked(explorer: Explorer) -> None:
-    matches = explorer.search("a low-pass filter for a digital signal")["models"][0]["matches"]
+    matches = explorer.search("a low-pass filter for a digital signal")["matches"]
     strong = {str(piece).lower() for match in matches[:3] for piece, part in match["pieces"] if part > 0.5}
     assert strong & {"filter", "filters", "signal", "digital"}
     assert all(0 <= part <= 1 for match in matches for _, part in match["pieces"])
@@ -194,11 +258,11 @@ def address(explorer: Explorer) -> Iterator[str]:
 
 
 def test_arrays_are_sent_as_they_are(address: str, explorer: Explorer) -> None:
-    own = explorer.landscapes[0]
+    own = explorer.landscape
     expected = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
-    expected |= {"label": explorer.documents.labels, "date": explorer.documents.dates}
+    expected |= {f"facet{i}": facet.values for i, facet in enumerate(explorer.documents.facets)}
     for name, array in expected.items():
-        assert ask(f"{address}/api/arrays/0/{name}").body == array.tobytes()
+        assert ask(f"{address}/api/arrays/{name}").body == array.tobytes()
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
@@ -210,7 +274,8 @@ def test_exports_hold_the_texts(address: str, explorer: Explorer, format: str) -
     table = reads[format](io.BytesIO(body), **options)
     assert table["row"].to_pylist() == rows.tolist()
     assert table["text"].to_pylist() == [explorer.documents.texts[int(row)] for row in rows]
-    assert {"id", "label", "date", "x", "y", "certainty", "topic", "topic_words"} < set(table.column_names)
+    expected = {"id", "area", "day", "words", "x", "y", "certainty", "topic", "topic_name", "large_topic_name"}
+    assert expected < set(table.column_names)
 
 
 def test_no_cell_of_an_export_is_a_formula() -> None:
@@ -230,6 +295,8 @@ def test_bad_questions_get_a_sentence(address: str, explorer: Explorer) -> None:
         ("/api/search", b'{"text": "  "}'): "nothing to search for",
         ("/api/search", b'{"text": "' + b"a" * 30_000 + b'"}'): "too long",
         ("/api/search", b"x" * 300_000): "too long",
+        ("/api/search", b'{"text": "sea", "rows": [1, "2"]}'): "rows must be a list of whole numbers",
+        ("/api/search", b'{"text": "sea", "rows": [1, 1]}'): "twice",
         ("/api/document", b'{"row": 1e3, "asked": ""}'): "row (int)",
         ("/api/document", b'{"row": 100000000000000000000000, "asked": ""}'): "there is no text",
         ("/api/selection", b"abc"): "4 bytes",
@@ -241,8 +308,7 @@ def test_bad_questions_get_a_sentence(address: str, explorer: Explorer) -> None:
         answer = ask(address + path, body)
         assert answer.code == 422
         assert why in answer.json["detail"]
-    assert ask(f"{address}/api/arrays/0/secrets").code == 422
-    assert ask(f"{address}/api/arrays/7/points").code == 422
+    assert ask(f"{address}/api/arrays/secrets").code == 422
     assert ask(f"{address}/page/..%2fapp.py").code == 404
 
 
@@ -271,12 +337,11 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
         ("model",): "give the texts to explore too",
         ("model", "-"): "from a file or folder",
         ("index", "texts.txt"): "has texts of its own",
-        ("index", "--label-column", "x"): 'the index has no column "x"; its columns: none',
+        ("index", "--column", "x"): 'the index has no column "x"; its columns: none',
         ("index", "--id-column", "x"): "--id-column needs a corpus",
         ("bare",): "texts=False",
-        ("model", "texts.txt", "--compare", "nowhere"): "nowhere is not a folder",
     }.items():
-        named = [tmp_path / each if each in ("nowhere", "model", "index", "bare", "texts.txt") else each
+        named = [tmp_path / each if each in ("model", "index", "bare", "texts.txt") else each
                  for each in arguments]  # fmt: skip
         told = typed("explore", *named, *always)
         assert told.code == 1
@@ -284,7 +349,7 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
 
 
 def test_the_command_serves_until_it_is_stopped(explorer: Explorer, tmp_path: Path) -> None:
-    explorer.landscapes[0].index.save(tmp_path / "index")
+    explorer.landscape.index.save(tmp_path / "index")
     command = [sys.executable, "-m", "parasphere", "explore", tmp_path / "index", "--topics", "3"]
     command += ["--json", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
@@ -298,6 +363,6 @@ def test_the_command_serves_until_it_is_stopped(explorer: Explorer, tmp_path: Pa
             assert running.stderr.read() == ""
         finally:
             running.kill()
-    assert (about["n"], len(about["models"][0]["topics"])) == (len(explorer.documents), 3)
+    assert (about["n"], len(about["topics"])) == (len(explorer.documents), 3)
     assert told["work"] == str(tmp_path / "index.explore")
     assert len(list((tmp_path / "index.explore").glob("index-*/map/parasphere-*"))) == 1

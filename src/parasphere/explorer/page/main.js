@@ -75,6 +75,7 @@ function setTheme(theme) {
 
 function colourBy(kind) {
   stage.colouring = kind;
+  stage.map.plain = kind !== "topic"; // names have the colours of topics only if the points have
   document.body.dataset.colour = kind === "topic" || facets[kind].kind !== "words" ? kind : "words";
   document.querySelectorAll(".facet").forEach((box) => {
     box.classList.toggle("coloured", box.dataset.facet === kind);
@@ -100,10 +101,11 @@ const look = {
     const large = nodes[0].find(({ codes }) => codes.includes(code)).name, { name } = about.topics[code];
     return large === name ? name : `${large} › ${name}`;
   },
-  topic: (code, note) => entry(about.topics[code].colour, about.topics[code].name, note, () => look.pickTopic([code], about.topics[code].name)),
+  topic: (code, note) => entry(look.swatch(code), about.topics[code].name, note, () => { forget(); look.pickTopic([code], about.topics[code].name); }),
   value(facetName, name, note) {
     const f = facets.findIndex((facet) => facet.name === facetName), code = facets[f].choices.findIndex((choice) => choice.name === name);
-    return entry(stage.colouring === String(f) ? facets[f].choices[code]?.colour : null, name, note, () => { if (code >= 0) limit(f, new Set([code])); });
+    const { colour } = facets[f].choices[code] || {};
+    return entry(stage.colouring === String(f) && colour ? swatch(colour, stage.theme, "value") : null, name, note, () => { if (code >= 0) { forget(); limit(f, new Set([code])); } });
   },
   swatch: (code) => swatch(code < 0 ? about.none : about.topics[code].colour, stage.theme),
   // Show one topic only, or with `more` this one too; none if it is the one that is shown.
@@ -116,8 +118,8 @@ const look = {
   },
 };
 
-const entry = (colour, name, note, act) =>
-  el("button", { type: "button", class: "entry", onclick: act }, colour ? swatch(colour, stage.theme) : null, quoted(name, "grow"), el("span", { class: "note" }, note));
+const entry = (mark, name, note, act) =>
+  el("button", { type: "button", class: "entry", onclick: act }, mark, quoted(name, "grow"), el("span", { class: "note" }, note));
 
 // Show something beside the map; what it replaces can be gone back to.
 function show(content, restore, back = false) {
@@ -220,7 +222,7 @@ function chips() {
   $("#chips").replaceChildren(...(parts.length ? [
     el("span", { class: "of" }, el("b", {}, number(filters.rows.length)), ` of ${count(about.n, "text")}`),
     ...parts.map(({ text, remove }) => el("button", { type: "button", class: "chip", "aria-label": `Without: ${text}`, onclick: () => { remove(); apply(); } }, quoted(short(text, 60)), " ×")),
-    stage.asked ? el("button", { type: "button", class: "quiet", id: "list", onclick: () => { stage.asked = ""; $("#query").value = ""; list(); } }, "List and export") : "",
+    stage.asked ? el("button", { type: "button", class: "quiet", id: "list", onclick: () => { forget(); chips(); list(); } }, "List and export") : "",
     el("button", { type: "button", class: "quiet", id: "clear", onclick: clear }, "Clear"),
   ] : []));
 }
@@ -233,13 +235,18 @@ function limit(f, wanted, ended = true) {
 function draw(rows, name) {
   if (!rows.length) { say("No text is there."); return; }
   filters.draw(rows, name);
+  forget();
   apply();
+}
+
+function forget() {
+  stage.asked = "";
+  $("#query").value = "";
 }
 
 function clear() {
   filters.clear();
-  stage.asked = "";
-  $("#query").value = "";
+  forget();
   apply();
   say("Nothing is selected.");
 }

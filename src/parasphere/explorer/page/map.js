@@ -7,7 +7,8 @@ import { Scatter } from "./scatter.js";
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
 const CLOSER = 1.9; // times that one zooms in to see the next finer topics' names
 const FONTS = { coarser: [700, 19], these: [650, 16], finer: [500, 12.5] }; // weight and pixels
-const MOSTLY = { coarser: 0.3, these: 1, finer: 0.2 }; // share of points that a name may cover
+const COVER = { coarser: 0.3, these: 1, finer: 0.2 }; // share of points that a name may cover
+const FAR = { coarser: 60, these: 120, finer: 60 }; // pixels from the middle of its island, fewer for small names on a narrow map
 const FEW = 0.1; // share of a topic's points that must be chosen and in view for it to be named, or its middle is
 const EDGE = 40; // pixels that the whole map leaves free around it, besides the tools above it
 const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
@@ -25,7 +26,7 @@ function folded(text) {
 export class MapView {
   // tell: { hover(row), pick(row), lasso(rows) }
   constructor(points, topic, tell) {
-    Object.assign(this, { topic, tell, levels: [], placed: [], mask: null, theme: "light", covers: () => [] });
+    Object.assign(this, { topic, tell, levels: [], placed: [], mask: null, theme: "light", plain: false, covers: () => [] });
     this.gl = el("canvas", { "aria-hidden": "true" });
     this.pad = el("canvas", {
       tabindex: "0", role: "application", "aria-roledescription": "map",
@@ -145,7 +146,7 @@ export class MapView {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.width, this.height);
     pen.lineJoin = "round";
-    this.write(ground);
+    this.write(ink, ground);
     this.rings.forEach((row) => this.circle(...this.spotOf(row), this.size() / 2 + 4, accent, 2));
     if (this.hovered >= 0) this.circle(...this.spotOf(this.hovered), this.size() / 2 + 3, ink, 1.5);
     if (this.focus >= 0) this.circle(...this.spotOf(this.focus), this.size() / 2 + 6, accent, 3.5);
@@ -182,7 +183,7 @@ export class MapView {
         const [x, y] = this.screen(...name.place), there = x > 8 && y > 8 && x < width - 8 && y < height - 8;
         if (!number || texts.has(name.text) || (!(there && !mask) && number < Math.max(3, FEW * name.size))) return [];
         texts.add(name.text);
-        return [{ ...name, ...this.measured(name.text, rank), most: MOSTLY[rank], ...(there ? { x, y } : { x: sumX / number, y: sumY / number }) }];
+        return [{ ...name, ...this.measured(name.text, rank), most: COVER[rank], far: rank === "these" ? FAR[rank] : FAR[rank] * Math.min(1, width / 800), ...(there ? { x, y } : { x: sumX / number, y: sumY / number }) }];
       }));
     const frame = this.frame.getBoundingClientRect();
     const taken = this.covers().flatMap((cover) => [...cover.children]).map((child) => child.getBoundingClientRect())
@@ -199,19 +200,19 @@ export class MapView {
     return { font, lines, tall: 1.18 * size, width: Math.max(...lines.map((line) => this.pen.measureText(line).width)), height: 1.18 * size * lines.length };
   }
 
-  write(ground) {
+  write(ink, ground) {
     const { pen, theme } = this;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const shown = this.placed.map((name) => {
       const [x, y] = this.screen(...name.at);
-      return { ...name, toX: x, toY: y, dx: x - name.x, dy: y - name.y, ink: name.colour[`${theme}_text`] };
+      return { ...name, toX: x, toY: y, dx: x - name.x, dy: y - name.y, ink: this.plain ? ink : name.colour[`${theme}_text`] };
     });
-    for (const { box, dx, dy, toX, toY, ink } of shown) {
+    for (const { box, dx, dy, toX, toY, ink: own } of shown) {
       const [x, y] = [clamp(toX, box[0] + dx, box[2] + dx), clamp(toY, box[1] + dy, box[3] + dy)];
-      if (Math.hypot(toX - x, toY - y) > 16) this.leader(x, y, toX, toY, ink);
+      if (Math.hypot(toX - x, toY - y) > 16) this.leader(x, y, toX, toY, own);
     }
-    for (const { lines, font, tall, box, dx, dy, ink } of shown) {
+    for (const { lines, font, tall, box, dx, dy, ink: own } of shown) {
       const middle = (box[0] + box[2]) / 2 + dx;
       pen.font = font;
       lines.forEach((line, i) => {
@@ -221,7 +222,7 @@ export class MapView {
         pen.globalAlpha = 0.9;
         pen.strokeText(line, middle, top);
         pen.globalAlpha = 1;
-        pen.fillStyle = ink;
+        pen.fillStyle = own;
         pen.fillText(line, middle, top);
       });
     }

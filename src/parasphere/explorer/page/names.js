@@ -37,14 +37,14 @@ export class Raster {
 
 const apart = (one, other) => one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3];
 
-// Give names a place, those that come first before others. Each has { x, y, width, height, most }: the middle of its
-// island, the size of the writing, and the share of points that it may cover at most. Returns those that found one,
+// Give names a place, those that come first before others. Each has { x, y, width, height, most, far }: the middle of its
+// island, the size of the writing, the share of points that it may cover at most, and how far it may be. Returns those that found one,
 // with the box in which they are written.
 export function arrange(names, raster, width, height, taken) {
   const boxes = [...taken], placed = [];
   for (const name of names) {
     let best = null, least = Infinity;
-    for (const step of STEPS) {
+    for (const step of STEPS.filter((pixels) => pixels <= name.far)) {
       for (const [cos, sin] of step ? TURNS : [[0, 0]]) {
         const x = name.x + cos * (step + name.width / 2), y = name.y + sin * (step + name.height / 2);
         const box = [x - name.width / 2, y - name.height / 2, x + name.width / 2, y + name.height / 2];

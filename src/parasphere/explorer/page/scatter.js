@@ -9,7 +9,7 @@ const FRAGMENT = `#version 300 es
 precision highp float; in vec4 tint; uniform float size, glow; out vec4 drawn;
 void main() {
   float far = 2. * length(gl_PointCoord - .5);
-  float alpha = tint.a * (glow > 0. ? glow * (1. - smoothstep(0., 1., far)) : 1. - smoothstep(1. - 2. / size, 1., far));
+  float alpha = tint.a * (glow > 0. ? step(.3, tint.a) * glow * (1. - smoothstep(0., 1., far)) : 1. - smoothstep(1. - 2. / size, 1., far));
   if (alpha < .002) discard;
   drawn = vec4(tint.rgb * alpha, alpha);
 }`;
@@ -76,7 +76,7 @@ export class Scatter {
   }
 
   // Draw the points, or only so many of those on top: as the order is shuffled, they stand for the others.
-  // Below them, the glow of some of them makes islands of points that lie together.
+  // Below them, the glow of some of those that are not faded makes islands of points that lie together.
   draw(view, width, height, size, most = Infinity, glow = 0) {
     if (this.lost || !this.order || !this.colours) return;
     const { gl, canvas, places } = this, ratio = canvas.width / width;

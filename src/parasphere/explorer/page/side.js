@@ -6,8 +6,8 @@ import { count, el, number, quoted } from "./dom.js";
 const FEW = 6; // values of a column that are shown at once
 const BARS = 24;
 
-export const swatch = (colour, theme) =>
-  el("span", { class: "swatch", fill: colour && colour[theme], "aria-hidden": "true", "data-light": colour?.light, "data-dark": colour?.dark });
+export const swatch = (colour, theme, kind = "topic") =>
+  el("span", { class: `swatch of-${kind}`, fill: colour && colour[theme], "aria-hidden": "true", "data-light": colour?.light, "data-dark": colour?.dark });
 
 // The topics of all levels: { level, name, size, place, colour, codes, parts }, where codes are finest topics.
 export function topicTree(about) {
@@ -58,7 +58,7 @@ function checks(facet, f, look, change) {
       if (!codes.delete(code)) codes.add(code);
       change(codes.size ? codes : null, true);
     } });
-    return el("li", { hidden: code >= FEW }, el("label", { class: "check" }, box, swatch(colour || look.about.none, look.theme), quoted(name, "grow"), el("span", { class: "note" }, number(size))));
+    return el("li", { hidden: code >= FEW }, el("label", { class: "check" }, box, swatch(colour || look.about.none, look.theme, "value"), quoted(name, "grow"), el("span", { class: "note" }, number(size))));
   });
   const more = boxes.length > FEW ? el("button", { type: "button", class: "quiet", onclick: () => { boxes.forEach((box) => { box.hidden = false; }); more.remove(); } }, count(boxes.length - FEW, "more value")) : null;
   const update = () => boxes.forEach((box, code) => { box.querySelector("input").checked = Boolean(look.filters.limits[f]?.has(code)); });
