@@ -13,6 +13,7 @@ from .common import complain, print_json, quiet, show, shown_warnings
 from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
+from .page import page
 from .search import duplicates, index, search
 from .serve import serve
 from .topics import topics
@@ -110,6 +111,7 @@ def doctor(as_json: bool) -> None:
 
 
 for command in (
-    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, serve, doctor,
+    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, page, serve,
+    doctor,
 ):  # fmt: skip
     app.add_command(command)

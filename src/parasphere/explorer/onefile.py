@@ -55,7 +55,8 @@ def page_of(explorer: Explorer, *, texts: bool = True) -> str:
     if texts:
         parts["texts"] = {}, string_arrays("texts", explorer.documents.texts)
     data = [
-        f'<script type="application/octet-stream" id="packed-{name}">{packed(*part)}</script>' for name, part in parts.items()
+        f'<script type="application/octet-stream" id="packed-{name}">{packed(facts, arrays)}</script>'
+        for name, (facts, arrays) in parts.items()
     ]
     files = {name: content.decode() for name, content in page_files().items()}
     hashes: dict[str, str] = {}
@@ -98,7 +99,9 @@ def bundled(files: dict[str, str], main: str) -> str:
 
         exported = [match[2] for match in _EXPORT.finditer(source)]
         plain = _EXPORT.sub(r"\1 \2", _IMPORT.sub(taken, source))
-        assert not re.search(r"^\s*(import|export)\b", plain, re.MULTILINE), f"{name}.js imports or exports in other ways"
+        assert not re.search(r"^\s*(import|export)\b", plain, re.MULTILINE), (
+            f"{name}.js imports or exports in other ways"
+        )
         made[name] = f"const {name}Module = (() => {{\n{plain}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
 
     add(main)
@@ -121,8 +124,8 @@ def _map_parts(explorer: Explorer) -> tuple[dict[str, Any], Arrays]:
         **string_arrays("ids", documents.ids),
     }  # fmt: skip
     for i, facet in enumerate(documents.facets):
-        words = facet.kind == "words"
-        arrays[f"facet{i}"] = np.where(np.isnan(facet.values), -1, facet.values).astype(np.int32) if words else facet.values
+        codes = np.where(np.isnan(facet.values), -1, facet.values)
+        arrays[f"facet{i}"] = codes.astype(np.int32) if facet.kind == "words" else facet.values
     facets = [{"name": facet.name, "kind": facet.kind, "names": facet.names} for facet in documents.facets]
     return {"about": explorer.about(), "facets": facets, "most": VALUES, "parts": [POINTS, CERTAINTIES, SHARES]}, arrays
 

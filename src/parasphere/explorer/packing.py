@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ParasphereError
 from ..model.equations import KernelPrior
 from ..search import Index
-from ..search.bm25 import B, K1
+from ..search.bm25 import BM25, K1, B
 from ..text import DividingTokenizer, Strings, Tokenizer, distinct_words, stems
 
 FREQUENT = 5_000  # words of the model that a page knows even if no text has them
@@ -182,7 +182,7 @@ def _check(tokenizer: Any, vocabulary: NDArray[np.uint8]) -> None:
 def _postings(
     ids: NDArray[np.int32], ends: NDArray[np.int64], first: NDArray[np.bool_], spelled: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the forms of texts, those that are ``first`` before the others, the frequent ones first, and their postings.
+    """Return the forms of texts, ``first`` ones before others and frequent ones before rare ones, and their postings.
 
     Returns
     -------
@@ -212,13 +212,14 @@ def _gaps(starts: NDArray[np.int64], documents: NDArray[np.int64]) -> NDArray[np
     return documents - before - 1
 
 
-def _stems(forms: list[str], bm25: Any) -> NDArray[np.int32]:
-    """Return the number of the stem of each form, in order of their first forms; -1 for one that no search counts."""
-    rows = np.asarray(bm25.words.get_many(stems(forms, bm25.language)), np.int64)
+def _stems(forms: list[str], bm25: BM25) -> NDArray[np.uint32]:
+    """Return the stem of each form: 0 for a new one, 1 for none that counts, or 2 + its place among the stems."""
     stop = bm25.tokenizer.stop_words
-    rows[[form in stop for form in forms]] = -1
-    found, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(np.where(found < 0, -1, first), kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return (place[inverse] - int((found < 0).any())).astype(np.int32)
+    rows = bm25.words.get_many(stems(forms, bm25.language)).tolist()
+    place: dict[int, int] = {}
+    found = np.ones(len(forms), np.uint32)
+    for form, (word, row) in enumerate(zip(forms, rows, strict=True)):
+        if row >= 0 and word not in stop:
+            found[form] = 2 + place[row] if row in place else 0
+            place.setdefault(row, len(place))
+    return found

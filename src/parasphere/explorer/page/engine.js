@@ -79,6 +79,8 @@ export class Engine {
       }
     }
     this.formsOf = [];
+    let stems = 0;
+    this.stems = Int32Array.from(this.stems, (code) => (code ? code - 2 : stems++)); // -1 for a form that no search counts
     this.lengths = new Float64Array(this.n);
     this.stems.forEach((key, form) => {
       if (key < 0) return;
