@@ -28,8 +28,8 @@ def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True) -> i
     """Write the page of an explorer as one HTML file; return its size in bytes.
 
     Whoever opens the file in a browser sees the map and searches, reads, selects and exports as on the page of
-    :func:`make_app`. Searches find what :meth:`parasphere.Index.search` finds; words that neither the texts nor the
-    5,000 most frequent words of the model contain are ignored.
+    :func:`make_app`. Searches find what :meth:`parasphere.Index.search` finds. Of words that no text has, a page knows
+    the most frequent ones of the model, and those only roughly; others are ignored.
 
     Parameters
     ----------

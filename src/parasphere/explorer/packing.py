@@ -18,7 +18,8 @@ from ..search import Index
 from ..search.bm25 import BM25, K1, B
 from ..text import DividingTokenizer, Strings, Tokenizer, distinct_words, stems
 
-FREQUENT = 5_000  # words of the model that a page knows even if no text has them
+KNOWN = 20_000  # words that a page knows if its texts have fewer: the most frequent ones of the model beside theirs
+STEP = 0.66  # of the numbers of a row that no text needs, in standard deviations: of seven steps the best
 FINE = 1024  # rows of the most frequent words, which have two bytes per number
 PLAIN = 0x80  # added to the seven bits that a script cannot hold as they are, and dropped again by their readers
 NO_UNIT = -2  # of a form in which the model sees no word, such as a number
@@ -90,26 +91,23 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
 
     forms, starts, documents, counts = _postings(tokens.ids, tokens.ends, single, spelled)
     n_single = int(single.sum())
-    several = {int(f): units[begins[f] : ends[f]] for f in forms[n_single:] if ends[f] - begins[f] > 1}
-    alone = {int(f) for f in forms[n_single:] if ends[f] - begins[f] == 1 and units[begins[f]] >= 0}
-    several |= {f: units[begins[f] : ends[f]] for f in alone}
-    known = own_row[forms[:n_single]]
-    needed = {int(unit) for some in several.values() for unit in some if unit >= 0}
-    more = np.array(sorted({*range(min(FREQUENT, len(vocabulary))), *needed} - set(known.tolist())), np.int64)
-    rows = np.concatenate([known, more]).astype(np.int64)
-    place = {int(row): at for at, row in enumerate(rows)}
-    others = np.array([
-        units[begins[f]] if f not in several and ends[f] > begins[f] else NO_UNIT for f in forms[n_single:].tolist()
-    ], np.int32)  # fmt: skip
-    lists = []
-    for at, form in enumerate(forms[n_single:].tolist()):
-        if form in several:
-            lists.append([place[u] if u >= 0 else u for u in several[form].tolist()])
-            others[at] = len(lists)
-    shown = [spelled[f] for f in forms[:n_single]], [vocabulary.word(int(row)) for row in more]
-    all_forms = [*shown[0], *shown[1], *(spelled[f] for f in forms[n_single:])]
+    known = own_row[forms[:n_single]].astype(np.int64)
+    several, others = [], []
+    for form in forms[n_single:].tolist():
+        own = units[begins[form] : ends[form]].tolist()
+        if len(own) > 1 or (own and own[0] >= 0):
+            several.append(own)
+            own = [len(several)]  # its place, counted from 1
+        others.append(own[0] if own else NO_UNIT)
+    needed = sorted({unit for some in several for unit in some if unit >= 0} - set(known.tolist()))
+    more = _more(known, needed, len(vocabulary))
+    rows = np.concatenate([known, more])
+    place = {row: at for at, row in enumerate(rows.tolist())}
+    first, last = ([spelled[form] for form in some.tolist()] for some in (forms[:n_single], forms[n_single:]))
+    all_forms = [*first, *(vocabulary.word(row) for row in more.tolist()), *last]
     weights = np.ones(len(rows)) if reader.weights is None else reader.weights[rows]
     numbers = KernelPrior.of(prior, encoder.dim)
+    lists = [[place.get(unit, unit) for unit in some] for some in several]
     facts = {
         "dim": encoder.dim, "n": len(index), "language": bm25.language, "weightOfWords": index.fusion.weight,
         "scale": index.fusion.scale, "k1": K1, "b": B, "unknown_weight": reader.unknown_weight, "several": lists,
@@ -121,9 +119,9 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     }  # fmt: skip
     arrays = {
         "order": numbers.order, "mean": np.asarray(prior.mean_direction, np.float64),
-        "words": np.frombuffer("\n".join(all_forms).encode(), np.uint8), "others": others,
+        "words": np.frombuffer("\n".join(all_forms).encode(), np.uint8), "others": np.array(others, np.int32),
         "stems": _stems(all_forms, bm25), "weights": weights.astype(np.float32),
-        **_bytes_of(reader.vectors.matrix[rows]),
+        **_rows_of(reader.vectors.matrix[rows], len(known) + len(needed)),
         "sizes": varints(np.diff(starts)), "gaps": varints(_gaps(starts, documents)), "counts": varints(counts - 1),
     }  # fmt: skip
     if encoder.whitening is not None:
@@ -150,22 +148,33 @@ def varints(numbers: NDArray[Any]) -> NDArray[np.uint8]:
     return out
 
 
-def _bytes_of(rows: NDArray[np.float32]) -> Arrays:
+def _more(known: NDArray[np.int64], needed: list[int], n_words: int) -> NDArray[np.int64]:
+    """Return further rows of the vocabulary that a page has: those it needs, and those of the most frequent words."""
+    there = np.zeros(n_words, bool)
+    there[known] = there[needed] = True
+    frequent = np.flatnonzero(~there)[: max(0, KNOWN - int(there.sum()))]
+    return np.concatenate([np.array(needed, np.int64), frequent])
+
+
+def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
     """Return rows as bytes that point in nearly the same directions.
 
     The largest number of a row becomes 127, or one of the numbers below it if that is nearer to the row: rows of few
-    bits, as most words of ``english-128`` have, are exact then, and deflate well.
+    bits, as most words of ``english-128`` have, are exact then, and deflate well. The first rows have a second byte per
+    number. Rows beyond ``n_exact``, of words that only a query has, have numbers from -3 to 3.
     """
-    unit = rows / np.abs(rows).max(axis=1, keepdims=True)
-    best, least = np.zeros(rows.shape, np.int8), np.full(len(rows), np.inf, np.float32)
-    scales = np.empty((len(rows), 1), np.float32)
+    unit = rows[:n_exact] / np.abs(rows[:n_exact]).max(axis=1, keepdims=True)
+    best, least = np.zeros(unit.shape, np.int8), np.full(n_exact, np.inf, np.float32)
+    scales = np.empty((n_exact, 1), np.float32)
     for scale in range(127, 119, -1):
         whole = np.rint(unit * np.float32(scale))
         error = ((unit - whole / np.float32(scale)) ** 2).sum(axis=1)
         better = error < 0.5 * least  # not for a little
         best[better], least[better], scales[better] = whole[better], error[better], scale
     rest = np.rint((unit[:FINE] * scales[:FINE] - best[:FINE]) * 256).clip(-128, 127)
-    return {"rows": best, "finer": rest.astype(np.int8)}
+    spread = rows[n_exact:].std(axis=1, keepdims=True)
+    coarse = np.rint(rows[n_exact:] / (STEP * spread)).clip(-3, 3)
+    return {"rows": np.concatenate([best, coarse.astype(np.int8)]), "finer": rest.astype(np.int8)}
 
 
 def _check(tokenizer: Any, vocabulary: NDArray[np.uint8]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from explored import HOSTILE, make_explorer, make_hostile
 from test_page import LAPTOP, PHONE, browser, drawn, find, spot  # noqa: F401  (browser is a fixture)
 
@@ -17,11 +19,10 @@ from parasphere import ParasphereError, SegmentingTokenizer, SphericalParagraphM
 from parasphere.explorer import Explorer, landscape_of, page_of, read_documents, write_page
 
 FREE = [
-    "smooth a signal", "eigenvalues of a symmetric matrix", "split an array into parts", "random numbers",
-    "Fourier transform", "sparse", "the", "of the and", "sort SORT sorted", "a distribution and its parameters",
-    "minimize a function of several variables", "image filter", "distance between points", "read from a file",
-    "inverse of a matrix", "polynomial coefficients", "cumulative sum along an axis", "values between points",
-    "a test of the hypothesis that two samples are equal", "root of an equation",
+    "smooth a signal", "eigenvalues of a matrix", "split an array", "random numbers", "Fourier transform", "sparse",
+    "the", "of the and", "sort SORT sorted", "a distribution and its parameters", "image filter", "distance",
+    "minimize a function of several variables", "inverse of a matrix", "polynomial coefficients", "B-spline",
+    "a test of the hypothesis that two samples are equal", "root of an equation", "read a file", "values along an axis",
 ]  # fmt: skip
 
 
@@ -73,6 +74,8 @@ def test_it_finds_what_the_index_finds(page: Any, explorer: Explorer) -> None:
         " ".join(texts[row].split()[:8]) if i % 2 else re.split(r"(?<=[.!?])\s", texts[row])[0]
         for i, row in enumerate(chosen)
     ] + FREE
+    there = set(re.findall(r"[a-z]+", " ".join(texts).lower()))
+    assert [query for query in FREE if not {*re.findall(r"[a-z]+", query.lower())} <= there] == []
     answers = page.evaluate("(queries) => Promise.all(queries.map((query) => parasphere.search(query)))", queries)
     for query, answer in zip(queries, answers, strict=True):
         expected = own.index.search(query, len(texts))
@@ -90,9 +93,15 @@ def test_it_finds_what_the_index_finds(page: Any, explorer: Explorer) -> None:
         assert answer["place"] == pytest.approx(seen["place"], abs=0.02)
 
 
-def test_words_without_a_vector_of_the_file_are_ignored(page: Any) -> None:
+def test_words_that_no_text_has_are_known_roughly_or_ignored(page: Any, explorer: Explorer) -> None:
+    found = page.evaluate("parasphere.search('a funny love story of France')")
+    theirs = explorer.search("a funny love story of France")
+    assert found["unknown"] == []
+    assert found["certainty"] == pytest.approx(theirs["certainty"], abs=0.02)
+    for ours, other in zip(found["matches"], theirs["matches"], strict=True):
+        assert ours["score"] == pytest.approx(other["score"], abs=0.03)
     asked = "([one, other]) => Promise.all([parasphere.search(one), parasphere.search(other)])"
-    plain, more = page.evaluate(asked, ["a noisy signal", "a noisy zyxomatic signal"])
+    plain, more = page.evaluate(asked, ["smooth a signal", "smooth a zyxomatic signal"])
     assert more["matches"] == plain["matches"]
     assert more["unknown"] == ["zyxomatic"]
     nothing = page.evaluate("parasphere.search('zyxomatic')")
@@ -126,15 +135,15 @@ def test_the_answers_are_those_of_the_server(page: Any, explorer: Explorer) -> N
     rows = list(range(40, 80))
     ours, theirs = page.evaluate("(rows) => parasphere.select(rows)", rows), explorer.selection(np.array(rows))
     assert {**ours, "words": None, "texts": None} == {**theirs, "words": None, "texts": None}
-    assert [word["word"] for word in ours["words"]] == [word["word"] for word in theirs["words"]]
-    assert [word["outside"] for word in ours["words"]] == [word["outside"] for word in theirs["words"]]
+    assert ours["words"][:12] == [{**word, "score": pytest.approx(word["score"])} for word in theirs["words"][:12]]
+    assert [word["score"] for word in ours["words"]] == pytest.approx([word["score"] for word in theirs["words"]])
     assert [text["row"] for text in ours["texts"][:5]] == [text["row"] for text in theirs["texts"][:5]]
 
 
 def test_a_search_among_rows_stays_among_them(page: Any, explorer: Explorer) -> None:
     rows = list(range(0, 300, 3))
-    found = page.evaluate("(rows) => parasphere.search('a noisy signal', rows)", rows)["matches"]
-    theirs = explorer.search("a noisy signal", np.array(rows))["matches"]
+    found = page.evaluate("(rows) => parasphere.search('smooth a signal', rows)", rows)["matches"]
+    theirs = explorer.search("smooth a signal", np.array(rows))["matches"]
     assert [match["row"] for match in found] == [match["row"] for match in theirs]
 
 
@@ -219,8 +228,8 @@ def test_a_page_without_texts_finds_the_same(
     path = tmp_path / "small.html"
     assert write_page(explorer, path, texts=False) < file.stat().st_size
     with opened(browser, path) as page:
-        found = page.evaluate("parasphere.search('smooth a noisy signal')")["matches"]
-        theirs = explorer.search("smooth a noisy signal")["matches"]
+        found = page.evaluate("parasphere.search('smooth a signal')")["matches"]
+        theirs = explorer.search("smooth a signal")["matches"]
         assert [match["row"] for match in found] == [match["row"] for match in theirs]
         own = page.evaluate("parasphere.read(5)")
         assert own["matches"][0]["row"] == explorer.document(5)["matches"][0]["row"]
@@ -232,6 +241,29 @@ def test_a_page_without_texts_finds_the_same(
 
 def test_the_bytes_are_the_same_each_time(explorer: Explorer) -> None:
     assert page_of(explorer) == page_of(explorer)
+
+
+def test_the_command_writes_a_page_and_says_its_size(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+    texts, out = tmp_path / "texts.csv", tmp_path / "page.html"
+    with texts.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerows([["name", "body", "kind"], ["a1", "a boat on the lake", "x"], ["a2", "ships at sea", "y"]])
+        rows.writerows([f"b{i}", f"the road to hill {i}", "xyz"[i % 3]] for i in range(30))
+    named = ["--text-column", "body", "--id-column", "name", "--column", "kind", "--topics", "2"]
+    told = typed("page", texts, *named, "--title", "Sea & hills", "-o", out, "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out) == {"texts": 32, "bytes": out.stat().st_size, "page": str(out)}
+    with opened(browser, out) as page:
+        assert page.title() == "Sea & hills"
+        assert page.evaluate("parasphere.search('boats')")["matches"][0]["id"] == "a1"
+    model = SphericalParagraphModel(tol=0.1).fit(["a boat on the lake", "ships at sea"])
+    model.index(["a boat on the lake", "ships at sea"]).save(tmp_path / "index")
+    assert typed("page", tmp_path / "index", "--topics", "1", "-o", out).code == 0
+    model.save(tmp_path / "model")
+    told = typed("page", tmp_path / "index", "--model", tmp_path / "model", "-o", out)
+    assert "is an index, which has a model of its own" in told.err
+    told = typed("page", texts, *named, "-o", texts)
+    assert "belongs to the corpus" in told.err
 
 
 def test_what_a_page_cannot_do_is_refused(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
