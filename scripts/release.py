@@ -26,7 +26,8 @@ VENDORED = {
 IN_SDIST = [
     "docs/tutorial.md",
     "results/README.md",
-    "benchmarks/readme.py",
+    "benchmarks/figures.py",
+    "results/results.json",
     "tests/conftest.py",
     "src/kernels/module.cpp",
     "CMakeLists.txt",

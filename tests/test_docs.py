@@ -1,6 +1,7 @@
 """The documentation's code runs as it is printed, but for fewer epochs, and its links lead somewhere."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,11 @@ def test_the_first_page_runs() -> None:
     assert model.compare(system, system) > model.compare(system, equation) > 0.3 > model.compare(system, unrelated)
 
 
+def test_the_page_on_the_model_runs() -> None:
+    names = run_page(DOCS / "model.md", {})
+    assert names["posterior"].concentration[0] > names["model"].concentration_
+
+
 def test_the_page_to_start_with_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas", reason="the page shows a column of pandas")
     names = run_page(DOCS / "start.md", {})
@@ -109,6 +115,23 @@ def test_the_page_on_duplicates_runs() -> None:
     names = run_page(DOCS / "deduplicate.md", {})
     assert names["kept"] == [names["texts"][1], names["texts"][3]]
     assert [leak[:2] for leak in names["duplicates"](names["train"], against=names["test"])] == [(0, 0)]
+
+
+def test_the_page_for_engineers_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = DOCS / "engineer.md"
+    run_page(page, {})
+    said = re.findall(r"^print\(.*\)  # (.*)$", python_of(page.read_text("utf-8")), re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == said
+
+
+def test_the_page_for_researchers_runs() -> None:
+    shorter = {
+        '"SPM": SphericalParagraphModel()': '"SPM": SphericalParagraphModel(adapt=False)',
+        "SphericalParagraphModel().fit": "SphericalParagraphModel(adapt=False).fit",
+    }
+    names = run_page(DOCS / "researcher.md", shorter)
+    assert all(scores.mean() > 0.8 for scores in names["accuracies"].values())
+    assert names["posterior"].information[2] == 0
 
 
 def test_the_page_on_a_million_texts_runs(tmp_path: Path) -> None:
@@ -138,8 +161,36 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
 
-def test_pages_have_the_tables_that_a_script_fills() -> None:
-    for page, name in (("README.md", "speed"), ("README.md", "quality"), ("docs/deduplicate.md", "duplicates")):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        begin, end = text.index(f"<!-- {name} -->\n|"), text.index(f"|\n<!-- /{name} -->")
-        assert begin < end
+def test_figures_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    figures = import_module("benchmarks.figures")
+    for page in figures.PAGES:  # tables that need the experiments' statistics are compared by the reproduction's tests
+        text = page.read_text("utf-8")
+        assert figures.fill(text, figures.FIGURES) == text, f"{page.name}: python -m benchmarks.readme writes it anew"
+        assert not re.search(r"^<!-- \w+[^>]*-->[^\n]", text, re.MULTILINE), f"{page.name}: it would end a paragraph"
+        assert "<!--" not in re.sub(r"`[^`]+`", "", figures.PLACE.sub("", text)), (
+            f"{page.name}: a figure without an end"
+        )
+
+
+# Numbers with a unit that nobody measured: limits, defaults, and what others published.
+NO_FIGURES = {
+    "docs/cluster.md": {"64 MB", "100 MB", "1 GB"},
+    "docs/languages.md": {"70 %"},
+    "docs/large.md": {"100 MB"},
+    "docs/learning.md": {"100 MB"},
+    "docs/similarity.md": {"3 nats"},
+    "docs/teaching.md": {"5 %"},
+    "docs/topics.md": {"1 %"},
+}
+
+
+def test_measured_figures_are_written_by_a_script() -> None:
+    """Numbers with a unit, and those that look like per cent, stand in placeholders, or else in the list above."""
+    elsewhere = r"```.*?```|<!-- (\w+)[^>]*-->.*?<!-- /\1 -->|\$\$.*?\$\$|\$[^$\n]+\$|`[^`]+`|^    .*?$"
+    units = r"%|×|(?:per cent|points?|m?s|seconds?|minutes?|hours?|nats|[kMG]B|gigabytes?|times|x)\b|[\w ]{0,12}/s\b"
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        text = re.sub(elsewhere, "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        numbers = re.findall(rf"[\d.,]*\d\s?(?:{units})|(?<![.\d])\d\d\.\d\b(?!\.)", text)
+        found = {" ".join(number.split()) for number in numbers}
+        assert found == NO_FIGURES.get(page.relative_to(DOCS.parent).as_posix(), set()), page.name

@@ -14,10 +14,10 @@ from parasphere import SphericalTopics, datasets
 corpus = datasets.load("docstrings")
 topics = SphericalTopics(n_topics=12).fit(corpus.texts)  # "auto", the default, finds the number
 for topic in topics.topics_:
-    print(f"{topic['size']:5}  {', '.join(topic['words'][:7])}")
+    print(f"{topic['size']:5}  {topic['name']}")
 
 # %% [markdown]
-# The most typical texts of a topic say more than its words:
+# The most typical texts of a topic say more than its name:
 
 # %%
 for text in topics.topics_[0]["texts"]:

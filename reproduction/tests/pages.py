@@ -1,4 +1,4 @@
-"""What a browser would find in our pages."""
+"""What readers and browsers find in our pages."""
 
 import json
 from html.parser import HTMLParser
@@ -25,3 +25,8 @@ def page_data(path: Path) -> Any:
 
     Parser().feed(path.read_text("utf-8"))
     return json.loads("".join(pieces))
+
+
+def spaced(path: Path) -> str:
+    """Return the text of a page, with spaces for those at which a line of a table must not break."""
+    return path.read_text("utf-8").replace("\N{NO-BREAK SPACE}", " ")

@@ -333,7 +333,10 @@ def test_topics(tmp_path: Path) -> None:
     told = json.loads(run(*asked, "--json"))
     assert len(told["topics"]) == 6
     assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
-    assert SphericalTopics.load(tmp_path / "topics").topic_words()[0] == told["topics"][0]["words"]
+    saved = SphericalTopics.load(tmp_path / "topics")
+    assert saved.topic_words()[0] == told["topics"][0]["words"]
+    assert saved.names_ == [topic["name"] for topic in told["topics"]]
+    assert all(name in shown for name in saved.names_)
     assert (tmp_path / "map.svg").stat().st_size > 20_000
 
 

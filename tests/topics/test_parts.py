@@ -7,6 +7,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
+from parasphere.topics.calibration import best_temperature
 from parasphere.topics.merging import merge_topics
 from parasphere.topics.neighbours import smoothed
 from parasphere.topics.representation import best_weight
@@ -33,6 +34,17 @@ def test_smoothing_is_the_mean_with_the_nearest() -> None:
     assert found[5] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
     assert not found[-1].any()
     assert smoothed(rows, landmarks, 0) is rows
+
+
+def test_temperature_makes_up_for_log_odds_that_are_too_large() -> None:
+    rng = np.random.default_rng(0)
+    centres, labels = np.eye(20)[:3], rng.integers(3, size=1500)
+    rows = unit_rows(np.vstack([vmf.sample(centres[label], 8.0, 1, rng=rng) for label in labels]).astype(np.float32))
+    joint = 8.0 * rows @ centres.T
+    assert best_temperature(rows, joint, 0) == 1  # these are right
+    assert best_temperature(rows, 100 * joint, 0) == pytest.approx(10 * best_temperature(rows, 10 * joint, 0))
+    assert best_temperature(rows, 10 * joint[:, :1], 0) == 1
+    assert best_temperature(rows[:5], 10 * joint[:5], 0) == 1
 
 
 def planted_sums(kappa: float = 60.0) -> tuple[np.ndarray, np.ndarray]:

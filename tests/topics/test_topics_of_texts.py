@@ -95,7 +95,7 @@ def test_table_of_topics() -> None:
     texts, _ = planted()
     rows = fitted().topics_.to_frame()
     assert rows.to_dict("records") == fitted().topics_
-    assert list(rows.columns) == ["topic", "size", "share", "words", "texts", "tightness"]
+    assert list(rows.columns) == ["topic", "size", "share", "name", "words", "texts", "tightness"]
     assert rows["size"].sum() == (fitted().labels_ >= 0).sum()
     assert rows.texts.map(len).eq(3).all()
     assert rows.texts.explode().isin(texts).all()
@@ -165,6 +165,7 @@ def test_partial_fit_adds_texts() -> None:
     assert found.sizes_.sum() == 400
     assert sum(found.topics_.column("size")) == said.sum()
     assert len(found.partial_fit([]).labels_) == 400
+    assert found.temperature_ == SphericalTopics(model(), K).fit(texts[:300]).temperature_
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
@@ -172,6 +173,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     fitted().save(tmp_path / "topics")
     again = SphericalTopics.load(tmp_path / "topics")
     assert (again.transform(texts) == fitted().transform(texts)).all()
+    assert again.temperature_ == fitted().temperature_ == fitted().at(3).temperature_ > 1
     assert again.topic_words() == fitted().topic_words()
     assert again.topics_ == fitted().topics_
 
@@ -181,7 +183,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     [
         ("typical_", {"list": [3, 4]}), ("typical_", {"list": [{"list": ["a"]}]}), ("typical_scores_", {"list": []}),
         ("typical_scores_", {"list": [{"list": ["a"]}]}), ("outliers_", "x"), ("lexical_weight_", 2.0),
-        ("outlier_limit_", None),
+        ("outlier_limit_", None), ("temperature_", 0.5), ("temperature_", "x"),
     ],
 )  # fmt: skip
 def test_topics_with_other_facts_are_refused(name: str, value: Any, tmp_path: Path) -> None:
@@ -226,7 +228,13 @@ def test_docstrings_have_readable_topics(found: str) -> None:
     corpus = datasets.load("docstrings")
     given = {"n_topics": len(corpus.label_names)} if found == "as many as labels" else {}
     topics = SphericalTopics(**given).fit(corpus.texts)
-    assert normalized_mutual_info_score(corpus.labels, topics.transform(corpus.texts).argmax(axis=1)) > 0.6
+    shares = topics.transform(corpus.texts)
+    inside = topics.labels_ >= 0
+    sure, where = shares.max(axis=1), shares.argmax(axis=1)
+    right = pd.crosstab(where, corpus.labels).to_numpy().argmax(axis=1)[where] == corpus.labels
+    assert sure.mean() == pytest.approx(right.mean(), abs=0.15)  # before calibration they were sure of 98 % of texts
+    assert np.median(sure[~inside]) < 0.5 < np.median(sure[inside])
+    assert normalized_mutual_info_score(corpus.labels, where) > 0.6
     words = topics.topic_words(5)
     if not given:  # with few topics, signals and their transforms may be one, whose first words are of filters
         assert any({"fft", "fourier"} <= set(five) for five in words)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import spaced
 from test_protocol import planted, vectors
 
 from parasphere import SphericalParagraphModel, WordVectors
@@ -161,7 +162,7 @@ def test_the_study_is_written(tmp_path: Path) -> None:
     write(study, tmp_path)
     saved = json.loads((tmp_path / "certainty.json").read_text())
     assert saved["corpora"]["planted"]["whole"]["n"] == 40
-    page = (tmp_path / "certainty.md").read_text()
+    page = spaced(tmp_path / "certainty.md")
     areas_ = study["corpora"]["planted"]["whole"]["areas"]
     margin = next(line for line in page.splitlines() if line.startswith("| margin of the classifier |"))
     assert f" {100 * areas_['margin']['value']:.1f}" in margin

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import page_data
+from pages import page_data, spaced
 
 from parasphere.errors import ParasphereError
 from reproduction.experiments import figures, published
@@ -284,9 +284,9 @@ def test_the_same_results_are_the_same_files(results: dict[str, Any], written: P
 
 def test_the_text_says_the_numbers(results: dict[str, Any], written: Path) -> None:
     spm = next(one for one in results["runs"] if (one["encoder"], one["dataset"]) == ("spm", "20news-same"))
-    text = (written / "README.md").read_text("utf-8")
+    text = spaced(written / "README.md")
     ours = 100 * spm["accuracy"]
-    assert re.search(rf"70\.0 / {ours:.1f} ▼<br>", text)
+    assert f"| 70.0 / {ours:.1f} ▼ |" in text
     said = page_data(written / "report.html")["said"]["below"]
     assert any(one.startswith(f"SPM · same · 50 dimensions: paper 70.0, ours {ours:.1f} (") for one in said)
     assert "| LDA | – | 73.3 / – | 67.5 / – | 56.7 / – | 89.6 / – |" in text
@@ -316,11 +316,12 @@ def test_one_encoder_on_a_corpus_of_ones_own(rng: np.random.Generator, tmp_path:
     (tmp_path / "figure-dimensions.png").write_bytes(b"of an earlier report")
     one = run(rng, "newcomer", "my <own>", folds=None, correct=None, certain=None)
     write_report({"made": made() | {"vectors": {}}, "runs": [one]}, tmp_path)
-    text = (tmp_path / "README.md").read_text("utf-8")
+    text = spaced(tmp_path / "README.md")
     assert page_data(tmp_path / "report.html")["summary"] == "The paper has no result for anything that was run."
     assert "Table 1" not in text
     assert r"New\<br\>comer" in text
-    assert re.search(r"– / \*\*\d\d\.\d\*\*<br>\d\d\.\d to \d\d\.\d", text)
+    assert re.search(r"\| – / \*\*\d\d\.\d\*\* \|", text)
+    assert re.search(r"\| \d\d\.\d to \d\d\.\d \|", text)
     assert "figure-dimensions" not in text
     assert not (tmp_path / "figure-dimensions.png").exists()
 
@@ -330,7 +331,7 @@ def test_the_least_that_a_run_can_have(rng: np.random.Generator, tmp_path: Path)
     nothing = dict.fromkeys(["folds", "correct", "n_test", "n_train", "confusion", "label_names", "certain", "C"])
     nothing |= dict.fromkeys(["fit_seconds", "transform_seconds", "texts_per_second", "macro_f1", "dimensions", "dim"])
     write_report({"made": {}, "runs": [run(rng, "spm", "mr") | nothing]}, tmp_path)
-    assert re.search(r"75\.0 / \*\*\d\d\.\d\*\* \|", (tmp_path / "README.md").read_text("utf-8"))
+    assert re.search(r"75\.0 / \*\*\d\d\.\d\*\* \|", spaced(tmp_path / "README.md"))
     assert not (tmp_path / "figure-dimensions.png").exists()
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import spaced
 from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
@@ -26,7 +27,7 @@ def test_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert found["same"]["accuracy"] < found["as in the tables"]["accuracy"] - 0.1  # all words alike
     write(study, tmp_path)
     assert json.loads((tmp_path / "sensitivity.json").read_text())["rows"] == study["rows"]
-    told = (tmp_path / "sensitivity.md").read_text()
+    told = spaced(tmp_path / "sensitivity.md")
     assert "| the protocol: RBF kernel |" in told
     difference = 100 * (found["same"]["accuracy"] - found["as in the tables"]["accuracy"])
     assert f"({difference:+.1f}*)".replace("-", "−") in told

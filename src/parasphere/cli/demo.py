@@ -82,11 +82,11 @@ def _print_search(model: SphericalParagraphModel, corpus: datasets.Dataset) -> N
 
 
 def _print_topics(topics: SphericalTopics) -> None:
-    """Print the topics in their own words, the largest first."""
-    _print("Topics", f"{len(topics.weights_)} of them, found without labels, in their own words:")
+    """Print the names of the topics, the largest first."""
+    _print("Topics", f"{len(topics.weights_)} of them, found without labels, and named by phrases of their texts:")
     sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_))
-    for size, words in zip(sizes, topics.topic_words(6), strict=True):
-        _print("", f"{size:4d}  {', '.join(words)}")
+    for size, name in zip(sizes, topics.names_, strict=True):
+        _print("", f"{size:4d}  {name}")
 
 
 def _print(name: str, text: str) -> None:

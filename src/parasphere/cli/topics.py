@@ -29,7 +29,7 @@ def topics(
     corpus: Path, n_topics: int | None, out: Path | None, picture: Path | None, model: Path | None, as_json: bool,
     **columns: Any,
 ) -> None:  # fmt: skip
-    """Find the topics of a corpus, in its own words.
+    """Find the topics of a corpus, and name each by phrases of its texts.
 
     'parasphere explore' shows them on a map in the browser.
 
@@ -61,16 +61,16 @@ def _print(found: Any, as_json: bool) -> None:
 
     n_texts, apart = len(found.labels_), int((found.labels_ < 0).sum())
     sizes = np.bincount(found.labels_[found.labels_ >= 0], minlength=len(found.weights_)).tolist()
-    topics = list(zip(sizes, found.topic_words(), found.typical_, strict=True))
+    topics = list(zip(found.names_, sizes, found.topic_words(), found.typical_, strict=True))
     if as_json:
         rows = [
-            {"topic": topic, "size": size, "words": words, "texts": texts}
-            for topic, (size, words, texts) in enumerate(topics)
+            {"topic": topic, "name": name, "size": size, "words": words, "texts": texts}
+            for topic, (name, size, words, texts) in enumerate(topics)
         ]
         print_json({"texts": n_texts, "apart": apart, "topics": rows})
         return
-    show_table(["topic", "texts", "words", "a typical text"], [
-        (str(topic), f"{size:,}", (", ".join(words[:5]), BOLD), (texts[0][:SHOWN] if texts else "", DIM))
-        for topic, (size, words, texts) in enumerate(topics)
+    show_table(["topic", "texts", "name", "a typical text"], [
+        (str(topic), f"{size:,}", (name, BOLD), (texts[0][:SHOWN] if texts else "", DIM))
+        for topic, (name, size, _, texts) in enumerate(topics)
     ])  # fmt: skip
     show(f"{n_texts:,} texts; {apart:,} belong to no topic.")

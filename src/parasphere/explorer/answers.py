@@ -71,7 +71,7 @@ class Explorer:
     def array(self, name: str) -> NDArray[Any]:
         """Return the numbers of all documents: points, topic, certainty, or a column, such as facet0."""
         own = self.landscape
-        arrays = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
+        arrays: dict[str, NDArray[Any]] = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
         arrays |= {f"facet{i}": _values(facet) for i, facet in enumerate(self.documents.facets)}
         found = arrays.get(name)
         if found is None:

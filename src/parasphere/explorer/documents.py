@@ -59,7 +59,8 @@ class Facet:
         """
         given = [None if value is None or value == "" or value != value else value for value in values]
         there = np.array([value is not None for value in given], bool)
-        for kind, read in (("number", _number), ("date", _days)):
+        readers: dict[Literal["number", "date"], Callable[[Any], float]] = {"number": _number, "date": _days}
+        for kind, read in readers.items():
             read_values = np.array([np.nan if value is None else read(value) for value in given], np.float64)
             if there.any() and np.isfinite(read_values[there]).mean() >= READABLE:
                 return cls(name, kind, np.where(np.isfinite(read_values), read_values, np.nan), [])

@@ -124,7 +124,9 @@ def _exported(facet: Facet, value: float) -> Any:
         return None
     if facet.kind == "words":
         return facet.names[int(value)]
-    return value if facet.kind == "number" else datetime.fromtimestamp(value * DAY, UTC).replace(tzinfo=None)
+    if facet.kind == "number":
+        return int(value) if value == int(value) else value
+    return datetime.fromtimestamp(value * DAY, UTC).replace(tzinfo=None)
 
 
 def _typical_first(own: Landscape, rows: Rows) -> Rows:

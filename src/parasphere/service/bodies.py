@@ -95,7 +95,7 @@ ExplainAnswer = TypedDict(
         "other_common": NotRequired[float],
     },
 )  # fmt: skip
-TopicAnswer = TypedDict("TopicAnswer", {"topic": int, "size": int, "words": list[str], "texts": list[str]})
+TopicAnswer = TypedDict("TopicAnswer", {"topic": int, "name": str, "size": int, "words": list[str], "texts": list[str]})
 TopicsAnswer = TypedDict("TopicsAnswer", {"topics": list[TopicAnswer]})
 LikelyTopic = TypedDict("LikelyTopic", {"topic": int, "name": str, "probability": float})
 TextTopics = TypedDict("TextTopics", {"topic": int | None, "likely": list[LikelyTopic]})

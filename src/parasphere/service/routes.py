@@ -126,8 +126,11 @@ async def topics(request: Request) -> Response:
     def answer() -> Json:
         topics = _topics(engine)
         sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
-        found = enumerate(zip(sizes, topics.topic_words(), topics.typical_, strict=True))
-        rows = [{"topic": t, "size": size, "words": words, "texts": texts} for t, (size, words, texts) in found]
+        found = enumerate(zip(topics.names_, sizes, topics.topic_words(), topics.typical_, strict=True))
+        rows = [
+            {"topic": t, "name": name, "size": size, "words": words, "texts": texts}
+            for t, (name, size, words, texts) in found
+        ]
         return Json({"topics": rows})
 
     return await _compute(request, answer)
@@ -143,7 +146,7 @@ async def topics_of(request: Request) -> Response:
     def answer() -> Json:
         topics = _topics(engine)
         shares, labels = topics.transform(texts), topics.predict(texts).tolist()
-        names = [", ".join(words) for words in topics.topic_words(3)]
+        names = topics.names_
         best = np.argsort(-shares, axis=1, kind="stable")[:, : body.k].tolist()
         likely = [
             [{"topic": t, "name": names[t], "probability": float(row[t])} for t in order]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,13 +18,15 @@ from ..corpus import Block, blocks
 from ..errors import CorpusError, ParasphereError
 from ..estimator import SphericalParagraphModel
 from ..model import Encoder, as_texts
-from ..parameters import BOOLEAN, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
+from ..parameters import BOOLEAN, CALLABLE, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
 from ..sphere.rows import unit_rows
 from ..storage import Saved
 from ..text import Tokenizer
 from . import representation
+from .calibration import best_temperature
 from .merging import merge_topics
+from .naming import Phrases, find_phrases
 from .neighbours import smoothed
 from .sums import TopicSums, sums_of
 from .weights import WordWeights
@@ -62,6 +66,10 @@ class SphericalTopics(
     outliers : bool, default=True
         Give texts that are more likely under one distribution for the whole corpus than under the topics the label -1;
         of the texts of the fit at most an eighth, the least likely.
+    naming : callable, default=None
+        ``naming(phrases, texts)`` returns the names of all topics, a list of str, given the ten best phrases and the
+        three most typical texts of each: what a language model needs. It is called at the end of ``fit`` and by
+        ``at``, and not saved; the names are. None joins up to three phrases per topic.
     random_state : int, RandomState or None, default=0
         Seed of everything that is drawn.
 
@@ -71,10 +79,12 @@ class SphericalTopics(
         Topic of each text of the fit, and of later calls of ``partial_fit``; topic 0 is the largest. Outliers and texts
         without known words have -1.
     topics_ : Table
-        A list of one dict per topic (``to_frame()`` makes a data frame): its size, share, words, most typical texts,
-        and how tight it is, which is the mean cosine of its texts with their mean direction.
+        A list of one dict per topic (``to_frame()`` makes a data frame): its size, share, name, words, most typical
+        texts, and how tight it is, which is the mean cosine of its texts with their mean direction.
     names_ : list of str
-        Name of each topic.
+        Name of each topic: phrases that many of its texts have and few others
+        (:mod:`parasphere.topics.naming`), such as "Fourier transform · FFT". No word stands in two names. They stay
+        those of the fit in later calls of ``partial_fit``.
     tree_ : Merges
         The merges from all topics to one, by evidence; ``at(n)`` has ``n`` of them.
     levels_ : list of int
@@ -85,6 +95,9 @@ class SphericalTopics(
         Mixing weights.
     concentration_ : float
         Concentration of all topics.
+    temperature_ : float
+        The log-odds between topics are divided by it to give probabilities, at least 1; it is found without labels, by
+        how often other divisions of the texts agree. The topic of a text does not depend on it.
     lexical_weight_ : float
         The weight of the words.
     encoder_ : Encoder
@@ -107,6 +120,8 @@ class SphericalTopics(
     >>> label = topics.predict(["the eigenvalues of a symmetric matrix"])[0]
     >>> "matrix" in topics.topic_words(5)[label]
     True
+    >>> "discrete Fourier Transform" in " ".join(topics.names_)
+    True
     """
 
     _parameters: ClassVar[Constraints] = {
@@ -115,13 +130,14 @@ class SphericalTopics(
         "lexical_weight": number(float, 0, 1, "both") | one_of("auto"),
         "n_neighbours": number(int, 0),
         "outliers": BOOLEAN,
+        "naming": CALLABLE | NONE,
         "random_state": RANDOM_STATE,
     }
     _layouts: ClassVar = {
         "axes_": "f4[axes,columns]", **TopicSums.sum_layouts,
     }  # fmt: skip
     _not_negative: ClassVar = ("sizes_", "counts_", "together_", "lexical_weight_")
-    _left_out: ClassVar = ("model",)
+    _left_out: ClassVar = ("model", "naming")
 
     encoder_: Encoder
     axes_: NDArray[np.float32]
@@ -135,6 +151,7 @@ class SphericalTopics(
         lexical_weight: float | Literal["auto"] = "auto",
         n_neighbours: int = 15,
         outliers: bool = True,
+        naming: Callable[[list[list[str]], list[list[str]]], list[str]] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.model = model
@@ -142,6 +159,7 @@ class SphericalTopics(
         self.lexical_weight = lexical_weight
         self.n_neighbours = n_neighbours
         self.outliers = outliers
+        self.naming = naming
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -169,13 +187,16 @@ class SphericalTopics(
         halves = [] if self.n_topics != "auto" else [self._rows(half) for half in representation.halves(held, rng)]
         self.outliers_ = bool(self.outliers)
         self._start(known, self._mixture(known, some, halves, seed))
+        self.temperature_ = best_temperature(known[some], self._joint(known[some]), seed)
         self._describe(held, rows)
+        self.phrases_ = self._find_phrases(held)
+        self.names_ = self._named()
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Add texts to the topics, which move towards them; the first call is :meth:`fit`.
 
-        The number of topics and the words stay those of the fit. ``labels_`` grows by the new texts.
+        The number of topics, the words and the names stay those of the fit. ``labels_`` grows by the new texts.
         """
         if not hasattr(self, "labels_"):
             return self.fit(X)
@@ -184,14 +205,15 @@ class SphericalTopics(
             return self
         rows = self._rows(held)
         known = rows[rows.any(axis=1)]
-        self._add(known, self._probabilities(known).argmax(axis=1))
+        self._add(known, self._joint(known).argmax(axis=1))
         self._describe(held, rows)
         return self
 
     def transform(self, X: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
-        A text without known words has the mixing weights.
+        They are calibrated by the temperature: of texts whose largest probability is 0.8, about 80 % belong where most
+        texts of their topic belong. Outliers have no sure topic; a text without known words has the mixing weights.
         """
         check_is_fitted(self, "labels_")
         return self._probabilities(self.vectors(X))
@@ -215,8 +237,12 @@ class SphericalTopics(
         texts = [len(texts) for texts in self.typical_]
         if len(texts) != k or texts != [len(scores) for scores in self.typical_scores_]:
             raise ParasphereError("its typical texts do not fit its topics")
+        if len(self.phrases_.shares) != k or len(self.names_) != k:
+            raise ParasphereError("its names do not fit its topics")
         if dim != self.encoder_.dim + len(self.axes_) or self.lexical_weight_ > 1 or not self.sizes_.any():
             raise ParasphereError("its topics do not fit the vectors of its texts")
+        if not 1 <= self.temperature_ < np.inf:
+            raise ParasphereError("its temperature is not a number of at least 1")
         if len(self.labels_) and not -1 <= self.labels_.min() <= self.labels_.max() < k:
             raise ParasphereError("its labels are not those of its topics")
 
@@ -240,6 +266,12 @@ class SphericalTopics(
         if not isinstance(model, Encoder) and not hasattr(model, "encoder_"):
             model = clone(model).fit(held)
         return Encoder.of(model)
+
+    def _find_phrases(self, held: list[Block]) -> Phrases:
+        """Return what the topics of the texts may be named by."""
+        reader = self.encoder_.reader
+        spaced = None if reader is None else getattr(reader.tokenizer, "spaced", None)
+        return find_phrases(list(chain.from_iterable(block.texts for block in held)), self.labels_, self.tree_, spaced)
 
     def _parts(self, texts: Any) -> tuple[NDArray[Any], Rows]:
         lexical = representation.lexical_rows(self.words_.weigh(self.words_.counts(texts)), self.axes_)

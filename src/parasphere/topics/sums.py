@@ -13,10 +13,12 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block
+from ..errors import ParasphereError
 from ..sphere import vmf
 from ..sphere.rows import unit_rows
 from ..tables import Table
 from .merging import Merges, merge_topics
+from .naming import EDGE, MOST, Phrases
 from .representation import texts_at
 from .tables import over_column
 from .weights import WordWeights
@@ -28,6 +30,7 @@ Rows = NDArray[np.float32]
 TYPICAL = 3  # texts that are kept per topic
 OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
 MOST_OUTLIERS = 1 / 8  # of the texts of the fit
+OFFERED = 10  # phrases per topic that ``naming`` is given
 FEWEST_DIVIDED = 15  # topics that a map shows in levels
 
 
@@ -40,6 +43,7 @@ class TopicSums:
     }  # fmt: skip
 
     words_: WordWeights
+    temperature_: float
     outliers_: bool
     outlier_limit_: float  # texts whose log-likelihood ratio between topics and corpus is less belong to no topic
     sums_: Floats  # of the texts per topic
@@ -50,6 +54,9 @@ class TopicSums:
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
+    phrases_: Phrases  # that topics, merged or not, may be named by
+    names_: list[str]
+    naming: Any
 
     def topic_words(self, k: int = 10) -> list[list[str]]:
         """Return the ``k`` words that describe each topic best, best first.
@@ -71,11 +78,6 @@ class TopicSums:
         scores = together(self.counts_, self.together_)
         return top_words(scores, self.words_.vocabulary.words, k)
 
-    @property
-    def names_(self) -> list[str]:
-        """Name of each topic."""
-        return [", ".join(words) for words in self.topic_words(3)]
-
     def names(self, labels: Sequence[int] | None = None) -> list[str]:
         """Return the name of the topic of each text; "" for outliers and texts without known words.
 
@@ -84,6 +86,7 @@ class TopicSums:
         labels : (n_docs,) ints, default=None
             Topics, as ``predict`` returns them; None is ``labels_``.
         """
+        check_is_fitted(self)
         names = self.names_
         if labels is not None and len(labels) and max(labels) >= len(names):
             raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, and -1 for none")
@@ -111,7 +114,8 @@ class TopicSums:
         """Return a copy with fewer topics, merged as :attr:`tree_` says; this one stays as it is.
 
         Topic 0 is again the largest. The texts stay with the topics that theirs became part of: ``labels_`` are
-        these, while :meth:`predict` compares a text with the merged topics, and may find another one.
+        these, while :meth:`predict` compares a text with the merged topics, and may find another one. They are named
+        anew, by their phrases together.
         """
         renamed = self.groups(n_topics)
         members = np.eye(n_topics)[renamed].T  # (n_topics, k)
@@ -122,6 +126,8 @@ class TopicSums:
         fewer.typical_, fewer.typical_scores_ = [[] for _ in members], [[] for _ in members]
         for topic, group in enumerate(renamed):
             fewer._keep_typical(group, list(zip(self.typical_scores_[topic], self.typical_[topic], strict=True)))
+        fewer.phrases_ = self.phrases_.merged(members, self._texts_per_topic())
+        fewer.names_ = fewer._named()
         return fewer
 
     def groups(self, n_topics: int) -> NDArray[np.int64]:
@@ -130,7 +136,7 @@ class TopicSums:
         if not 1 <= n_topics <= len(self.sizes_):
             raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
         groups = self.tree_.groups(n_topics)
-        texts = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
+        texts = self._texts_per_topic()
         order = np.argsort(-np.bincount(groups, texts, n_topics), kind="stable")
         return np.asarray(np.argsort(order)[groups], np.int64)
 
@@ -147,11 +153,12 @@ class TopicSums:
         """One row per topic."""
         check_is_fitted(self)
         tight = np.linalg.norm(self.sums_, axis=1) / np.maximum(self.sizes_, 1)
-        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_))
+        sizes = self._texts_per_topic().astype(np.int64)
         return Table.of({
             "topic": list(range(len(sizes))),
             "size": sizes.tolist(),
             "share": (sizes / max(len(self.labels_), 1)).tolist(),
+            "name": self.names_,
             "words": self.topic_words(),
             "texts": self.typical_,
             "tightness": tight.tolist(),
@@ -233,6 +240,23 @@ class TopicSums:
         best = list(kept.items())[:TYPICAL]
         self.typical_[topic], self.typical_scores_[topic] = [text for text, _ in best], [score for _, score in best]
 
+    def _texts_per_topic(self) -> Floats:
+        """Return the number of texts with the label of each topic, (k,)."""
+        return np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_)).astype(np.float64)
+
+    def _named(self) -> list[str]:
+        """Return a name for each topic: its phrases, or its first words if it has none; or what ``naming`` returns."""
+        sizes = self._texts_per_topic()
+        if self.naming is None:
+            pairs = zip(self.phrases_.names(sizes), self.topic_words(MOST), strict=True)
+            return [EDGE.join(phrases or words) or f"topic {topic}" for topic, (phrases, words) in enumerate(pairs)]
+        names = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != len(sizes):
+            raise ParasphereError(
+                f"naming must return a list of {len(sizes)} strings, one per topic, not {names!r:.60}"
+            )
+        return names
+
     def _joint(self, rows: Rows) -> Floats:
         """Return the log-density of each text and topic together, (n, k)."""
         kappa, dim = self.concentration_, self.sums_.shape[1]
@@ -241,7 +265,7 @@ class TopicSums:
         return np.asarray(kappa * (rows.astype(np.float64) @ self.directions_.T) + constants)
 
     def _probabilities(self, rows: Rows) -> Floats:
-        shares = softmax(self._joint(rows), axis=1) if len(rows) else np.empty((0, len(self.sizes_)))
+        shares = softmax(self._joint(rows) / self.temperature_, axis=1)
         shares[~rows.any(axis=1)] = self.weights_
         return np.asarray(shares)
 

@@ -259,7 +259,7 @@ def address(explorer: Explorer) -> Iterator[str]:
 
 def test_arrays_are_sent_as_they_are(address: str, explorer: Explorer) -> None:
     own = explorer.landscape
-    expected = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
+    expected: dict[str, Any] = {"points": own.points, "topic": own.topic, "certainty": own.certainty}
     expected |= {f"facet{i}": facet.values for i, facet in enumerate(explorer.documents.facets)}
     for name, array in expected.items():
         assert ask(f"{address}/api/arrays/{name}").body == array.tobytes()

@@ -116,6 +116,7 @@ def test_explanations_are_those_of_the_model(client: httpx.Client, served: Saved
 def test_topics_are_those_of_the_corpus(client: httpx.Client, served: Saved) -> None:
     topics = client.get("/topics").json()["topics"]
     assert [topic["words"] for topic in topics] == served.topics.topic_words()
+    assert [topic["name"] for topic in topics] == served.topics.names_
     assert sum(topic["size"] for topic in topics) == (served.topics.labels_ >= 0).sum()
     (found,) = post(client, "/topics", texts=TEXTS[0], k=2)["texts"]
     shares = served.topics.transform(TEXTS[:1])[0]

@@ -15,6 +15,7 @@ from ..datasets import Dataset, load
 from . import published
 from .certainty import HALF, KERNEL, MEASURES, REFERENCE, Ranking, areas, growth, rank, risk_coverage
 from .curves import Curve, draw_curves
+from .page import unbroken
 from .protocol import Options
 from .run import PAPER_DATASETS
 
@@ -134,7 +135,7 @@ def _page(study: Mapping[str, Any]) -> str:
         "## How information grows",
         "",
         "Mean information, in nats, of texts cut to their first known words (and its standard deviation), of as many "
-        "words drawn from all texts, and expected by the model, (K-1)/2 log((A(k0)/k0) / (A(k')/k')) with "
+        "words drawn from all texts, and what the model expects, (K-1)/2 log((A(k0)/k0) / (A(k')/k')) with "
         "k' = k0 + n k rho. It is exactly 0 for an empty text.",
         "",
         *_growth({name: found["growth"] for name, found in corpora.items()}),
@@ -161,7 +162,7 @@ def _table(corpora: Mapping[str, Any]) -> list[str]:
 
 def _cell(area: Mapping[str, Any], best: bool) -> str:
     value, low, high = (f"{100 * area[end]:.1f}" for end in ("value", "low", "high"))
-    return f"{f'**{value}**' if best else value}{_mark(area)} [{low}, {high}]"
+    return unbroken(f"{f'**{value}**' if best else value}{_mark(area)} [{low}, {high}]")
 
 
 def _mark(area: Mapping[str, Any]) -> str:
@@ -183,14 +184,16 @@ def _verdicts(corpora: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _growth(corpora: Mapping[str, Mapping[str, Any]]) -> list[str]:
     words = next(iter(corpora.values()))["words"]
-    lines = _head("texts / drawn words / expected", [f"{size} word{'s' * (size > 1)}" for size in words])
+    lines = _head("nats", ["of", *(f"{size} word{'s' * (size > 1)}" for size in words)])
     for name, found in corpora.items():
-        columns = zip(found["texts"], found["texts_std"], found["drawn"], found["expected"], strict=True)
-        cells = [
-            f"{'–' if mean is None else f'{mean:.1f} ± {std:.1f}'} / {drawn:.1f} / {expected:.1f}"
-            for mean, std, drawn, expected in columns
-        ]
-        lines.append(f"| {_title(name)} | " + " | ".join(cells) + " |")
+        stds = zip(found["texts"], found["texts_std"], strict=True)
+        rows = {
+            "texts": ["–" if mean is None else f"{mean:.1f} ± {std:.1f}" for mean, std in stds],
+            "drawn words": [f"{drawn:.1f}" for drawn in found["drawn"]],
+            "the model": [f"{expected:.1f}" for expected in found["expected"]],
+        }
+        for of, cells in rows.items():
+            lines.append(f"| {' | '.join(map(unbroken, [_title(name), of, *cells]))} |")
     return lines
 
 

@@ -1,7 +1,7 @@
 """The page of a report, in Markdown: what was done, the tables, the figure and the conclusions; the rest is in HTML."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import beyond, overall
@@ -17,8 +17,8 @@ DONE = (
     "are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed run with several, "
     "and the 95 % intervals are those of their mean over documents (or folds) and seeds. ▲ *ahead* of the better of "
     "the two tf-idf rows and ▼ *behind* it mean p < 0.05 in a paired test, corrected for the number of tests in the "
-    "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent and the "
-    "interval; our best is bold; – was not run, or is not in the paper."
+    "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent; our best "
+    "is bold; – was not run, or is not in the paper. Intervals are in a table of their own, below each."
 )
 ANALYSIS = (
     "[The analysis](analysis.md) tells what explains the differences from the paper, what is left, how words, stems "
@@ -48,6 +48,7 @@ def readme(
     blocks = [TITLE, DONE]
     for table in comparison.tables(comparison.conditions[0]):
         blocks += [f"## {table.title}", plain(dimensions), markdown(table)]
+        blocks += ['<details markdown="1"><summary>95 % intervals</summary>', intervals(table), "</details>"]
     if best := beyond.table(comparison):
         blocks += ["## The best of SPM beside its rivals", beyond.CAPTION, "\n".join(best)]
     if tasks is not None:
@@ -105,19 +106,34 @@ def spelled(made: Mapping[str, Any]) -> dict[str, str]:
 
 
 def markdown(table: Table) -> str:
-    """Return a table of accuracies in Markdown."""
+    """Return a table of accuracies in Markdown, the paper's and ours."""
 
     def spell(cell: Cell) -> str:
         ours = f"**{number(cell.ours)}**" if cell.best else number(cell.ours)
         mark = {1: " ▲", 0: "", -1: " ▼"}[cell.sign]
-        interval = "" if cell.low is None else f"<br>{number(cell.low)} to {number(cell.high)}"
-        return f"{number(cell.paper)} / {ours}{mark}{interval}"
+        return unbroken(f"{number(cell.paper)} / {ours}{mark}")
 
+    return _rows(table, spell)
+
+
+def intervals(table: Table) -> str:
+    """Return the intervals of our accuracies in Markdown."""
+    return _rows(
+        table, lambda cell: "–" if cell.low is None else unbroken(f"{number(cell.low)} to {number(cell.high)}")
+    )
+
+
+def _rows(table: Table, spell: Callable[[Cell], str]) -> str:
     lines = [["encoder", "vector", *map(plain, table.columns)], ["---", "--:", *["---"] * len(table.columns)]]
     for row in table.rows:
         dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
-        lines.append([plain(row.title), dimensions, *map(spell, row.cells)])
+        lines.append([unbroken(plain(row.title)), dimensions, *map(spell, row.cells)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def unbroken(text: str) -> str:
+    """Return a text that stays on one line of a table, with no-break spaces."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def number(value: float | None) -> str:

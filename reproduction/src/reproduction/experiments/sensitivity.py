@@ -15,7 +15,7 @@ from ..baselines.word2vec import Word2Vec
 from ..datasets import Dataset, newsgroups
 from . import published, significance
 from .encoders import ENCODERS, WORDS, Encoder, on_vectors_seeded
-from .page import number, signed
+from .page import number, signed, unbroken
 from .protocol import Options
 from .run import Run, corpus, provenance, run_plan
 
@@ -163,4 +163,4 @@ def _cell(cell: Mapping[str, Any] | None, base: Mapping[str, Any]) -> str:
         return "–"
     difference = 100 * (cell["accuracy"] - base["accuracy"])
     star = "*" if cell["p"] is not None and cell["p"] < published.LEVEL else ""
-    return f"{100 * cell['accuracy']:.1f} ({signed(difference)}{star})"
+    return unbroken(f"{100 * cell['accuracy']:.1f} ({signed(difference)}{star})")

@@ -72,7 +72,7 @@ def markdown(table: TaskTable, plain: Callable[[object], str] = str) -> str:
 
     lines = [line(map(plain, table.columns)), line(["---", "---", *["--:"] * (len(table.columns) - 2)])]
     for place, row in enumerate(table.rows):
-        cells = [plain(cell) for cell in row]
+        cells = [*map(plain, row[:2]), *(plain(cell).replace(" ", "\N{NO-BREAK SPACE}") for cell in row[2:])]
         lines.append(line(f"**{cell}**" if (place, i) in table.best else cell for i, cell in enumerate(cells)))
     return "\n".join(lines)
 
