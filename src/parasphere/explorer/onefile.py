@@ -116,7 +116,7 @@ def _map_parts(explorer: Explorer) -> tuple[dict[str, Any], Arrays]:
     likely = np.argsort(-shares, axis=1, kind="stable")[:, :SHOWN_TOPICS]
     best = np.take_along_axis(shares, likely, axis=1)
     lacking = [(0, 0), (0, SHOWN_TOPICS - likely.shape[1])]  # where there are fewer topics
-    arrays = {
+    arrays: Arrays = {
         "points": np.rint(own.points * POINTS).astype(np.int16), "topic": own.topic,
         "certainty": np.rint(own.certainty * CERTAINTIES).astype(np.uint16),
         "likely": np.pad(likely, lacking).astype(np.uint16),

@@ -16,7 +16,7 @@ from ..errors import ParasphereError
 from ..model.equations import KernelPrior
 from ..search import Index
 from ..search.bm25 import BM25, K1, B
-from ..text import DividingTokenizer, Strings, Tokenizer, distinct_words, stems
+from ..text import AnyTokenizer, Strings, Tokenizer, distinct_words, stems
 
 KNOWN = 20_000  # words that a page knows if its texts have fewer: the most frequent ones of the model beside theirs
 STEP = 0.66  # of the numbers of a row that no text needs, in standard deviations: of seven steps the best
@@ -78,8 +78,8 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     assert bm25 is not None
     assert index.texts is not None
     reader, prior = encoder.text_reader, encoder.prior
-    _check(reader.tokenizer, reader.vectors.vocabulary.data)
-    rules = replace(bm25.tokenizer, stop_words=None)
+    words_of = _checked(bm25.tokenizer, reader.vectors.vocabulary.data)
+    rules = replace(words_of, stop_words=None)
     words, tokens = distinct_words(index.texts.tolist(), rules)
     vocabulary = reader.lookup.vocabulary
     spelled = words.words
@@ -115,12 +115,12 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
         "cosine": numbers.cosine, "newton": numbers.newton, "longest": numbers.longest, "extra": len(more),
         "rules": {"lowercase": rules.lowercase, "digits": rules.digits, "english": rules.english,
                   "min_length": rules.min_length},
-        "stop_words": sorted(bm25.tokenizer.stop_words),
+        "stop_words": sorted(words_of.stop_words),
     }  # fmt: skip
     arrays = {
         "order": numbers.order, "mean": np.asarray(prior.mean_direction, np.float64),
         "words": np.frombuffer("\n".join(all_forms).encode(), np.uint8), "others": np.array(others, np.int32),
-        "stems": _stems(all_forms, bm25), "weights": weights.astype(np.float32),
+        "stems": _stems(all_forms, words_of.stop_words, bm25), "weights": weights.astype(np.float32),
         **_rows_of(reader.vectors.matrix[rows], len(known) + len(needed)),
         "sizes": varints(np.diff(starts)), "gaps": varints(_gaps(starts, documents)), "counts": varints(counts - 1),
     }  # fmt: skip
@@ -138,7 +138,9 @@ def varints(numbers: NDArray[Any]) -> NDArray[np.uint8]:
     [5, 172, 2]
     """
     wide = np.asarray(numbers, np.uint64)
-    sizes = 1 + sum((wide >> np.uint64(7 * k) > 0).astype(np.int64) for k in range(1, 5))
+    sizes = np.ones(len(wide), np.int64)
+    for k in range(1, 5):
+        sizes += wide >> np.uint64(7 * k) > 0
     ends = np.cumsum(sizes)
     out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
     for k in range(5):
@@ -177,15 +179,16 @@ def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
     return {"rows": np.concatenate([best, coarse.astype(np.int8)]), "finer": rest.astype(np.int8)}
 
 
-def _check(tokenizer: Any, vocabulary: NDArray[np.uint8]) -> None:
-    """Raise unless a page can find the words of a model by itself."""
-    if not isinstance(tokenizer, Tokenizer | DividingTokenizer):
+def _checked(tokenizer: AnyTokenizer, vocabulary: NDArray[np.uint8]) -> Tokenizer:
+    """Return the tokenizer of an index; raise unless a page can find words by itself."""
+    if not isinstance(tokenizer, Tokenizer):
         raise ParasphereError(
             f"a page finds words as a Tokenizer does, and this model reads texts by a {type(tokenizer).__name__}; "
             "fit a model with a Tokenizer, or use 'parasphere explore'"
         )
     if (vocabulary == ord(" ")).any():
         raise ParasphereError("this model has vectors of phrases, which a page cannot find; use 'parasphere explore'")
+    return tokenizer
 
 
 def _postings(
@@ -218,17 +221,16 @@ def _gaps(starts: NDArray[np.int64], documents: NDArray[np.int64]) -> NDArray[np
     """Return how many documents lie between each posting and the one before it."""
     before = np.concatenate([[-1], documents[:-1]])
     before[starts[:-1][np.diff(starts) > 0]] = -1
-    return documents - before - 1
+    return np.asarray(documents - before - 1)
 
 
-def _stems(forms: list[str], bm25: BM25) -> NDArray[np.uint32]:
+def _stems(forms: list[str], stop_words: Any, bm25: BM25) -> NDArray[np.uint32]:
     """Return the stem of each form: 0 for a new one, 1 for none that counts, or 2 + its place among the stems."""
-    stop = bm25.tokenizer.stop_words
     rows = bm25.words.get_many(stems(forms, bm25.language)).tolist()
     place: dict[int, int] = {}
     found = np.ones(len(forms), np.uint32)
     for form, (word, row) in enumerate(zip(forms, rows, strict=True)):
-        if row >= 0 and word not in stop:
+        if row >= 0 and word not in stop_words:
             found[form] = 2 + place[row] if row in place else 0
             place.setdefault(row, len(place))
     return found

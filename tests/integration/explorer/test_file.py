@@ -20,7 +20,7 @@ from parasphere.explorer import Explorer, landscape_of, page_of, read_documents,
 
 FREE = [
     "smooth a signal", "eigenvalues of a matrix", "split an array", "random numbers", "Fourier transform", "sparse",
-    "the", "of the and", "sort SORT sorted", "a distribution and its parameters", "image filter", "distance",
+    "the", "of the and", "ARRAY Array arrays", "a distribution and its parameters", "image filter", "distance",
     "minimize a function of several variables", "inverse of a matrix", "polynomial coefficients", "B-spline",
     "a test of the hypothesis that two samples are equal", "root of an equation", "read a file", "values along an axis",
 ]  # fmt: skip
