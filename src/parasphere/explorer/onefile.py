@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,11 @@ def page_of(explorer: Explorer, *, texts: bool = True) -> str:
             f"{len(explorer.documents):,} texts are too many for one file, which holds {MOST_TEXTS:,} at most; "
             "'parasphere explore' shows more"
         )
-    parts = {"map": _map_parts(explorer), "search": search_parts(explorer.landscape.index)}
+    parts = {"map": packed(*_map_parts(explorer)), "search": packed(*search_parts(explorer.landscape.index))}
     if texts:
-        parts["texts"] = {}, string_arrays("texts", explorer.documents.texts)
+        parts["texts"] = packed({}, string_arrays("texts", explorer.documents.texts), strategy=zlib.Z_DEFAULT_STRATEGY)
     data = [
-        f'<script type="application/octet-stream" id="packed-{name}">{packed(facts, arrays)}</script>'
-        for name, (facts, arrays) in parts.items()
+        f'<script type="application/octet-stream" id="packed-{name}">{part}</script>' for name, part in parts.items()
     ]
     files = {name: content.decode() for name, content in page_files().items()}
     hashes: dict[str, str] = {}

@@ -27,8 +27,11 @@ NO_UNIT = -2  # of a form in which the model sees no word, such as a number
 Arrays = dict[str, NDArray[Any]]
 
 
-def packed(facts: dict[str, Any], arrays: Arrays) -> str:
-    """Return facts and arrays as text that an element ``script`` can hold: deflated, seven bits per character."""
+def packed(facts: dict[str, Any], arrays: Arrays, *, strategy: int = zlib.Z_FILTERED) -> str:
+    """Return facts and arrays as text that an element ``script`` can hold: deflated, seven bits per character.
+
+    The strategy is one of zlib's; the default is that for numbers.
+    """
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
@@ -37,7 +40,9 @@ def packed(facts: dict[str, Any], arrays: Arrays) -> str:
         at += len(parts[-1])
     head = json.dumps({"facts": facts, "arrays": places}, allow_nan=False).encode()
     head += b" " * (-len(head) % 8)
-    return seven_bits(zlib.compress(b"".join([len(head).to_bytes(8, "little"), head, *parts]), 9))
+    deflate = zlib.compressobj(8, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    whole = b"".join([len(head).to_bytes(8, "little"), head, *parts])
+    return seven_bits(deflate.compress(whole) + deflate.flush())
 
 
 def seven_bits(data: bytes) -> str:
