@@ -37,7 +37,7 @@ from sklearn.svm import LinearSVC
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
 from reproduction import datasets
 from parasphere.text import Lookup, Vocabulary
-from parasphere.vectors.learning import Settings
+from parasphere.vectors.learning import LearningSettings
 from parasphere.vectors.learning_steps import Cutting, cut
 from parasphere.vectors.learning_texts import read_texts
 
@@ -86,7 +86,7 @@ class Task:
         read = Lookup(Vocabulary(self.known), Tokenizer()).ids(self.unseen[:JUDGED])
         known = read.ids >= 0
         ends = np.append(0, np.cumsum(known))[read.ends]
-        often, settings = Settings().sample / shares, Settings()
+        often, settings = LearningSettings().sample / shares, LearningSettings()
         keep = np.minimum(1, np.sqrt(often) + often).astype(np.float32)
         how = Cutting(settings.context, settings.targets, settings.share)
         ids, order = read.ids[known].astype(np.int32), np.arange(len(ends) - 1)

@@ -18,19 +18,19 @@ from parasphere import Index, SphericalParagraphModel
 PACKAGES = 10_000
 
 
-def packages() -> list[tuple[str, str]]:
-    """Return titles and descriptions, each once."""
+def packages() -> list[tuple[str, str, str]]:
+    """Return names, titles and descriptions, each description once."""
     path = os.environ.get("PARASPHERE_BENCH_PACKAGES")
     if path is None:
         raise SystemExit("set PARASPHERE_BENCH_PACKAGES to a file of descriptions (Translation-en)")
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for paragraph in Path(path).read_text().split("\n\n"):
-        _, marker, body = paragraph.partition("Description-en: ")
+        head, marker, body = paragraph.partition("Description-en: ")
         title, *lines = body.splitlines() or [""]
         text = "\n".join(line.strip() for line in lines if line.strip() != ".")
         if marker and title and text:
-            found.setdefault(text, title)
-    return [(title, text) for text, title in found.items()]
+            found.setdefault(text, (head.split()[1], title))  # the first line is "Package: NAME"
+    return [(name, title, text) for text, (name, title) in found.items()]
 
 
 def reciprocal_ranks(index: Index, queries: list[str], weight: float | None) -> np.ndarray:
@@ -47,7 +47,7 @@ def run() -> dict[str, Any]:
     everything = packages()
     rng = np.random.default_rng(0)
     chosen = [everything[i] for i in rng.choice(len(everything), min(PACKAGES, len(everything)), replace=False)]
-    titles, texts = map(list, zip(*chosen, strict=True))
+    _, titles, texts = map(list, zip(*chosen, strict=True))
     models = {"adapted to the texts": SphericalParagraphModel(), "as given": SphericalParagraphModel(adapt=False)}
     rows = {}
     for name, model in models.items():

@@ -4,7 +4,7 @@ Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``rep
 nothing, and names the pages whose figures differ.
 """
 
-from benchmarks import collections
+from benchmarks import calibration, classify, collections
 from benchmarks.adapting import gains
 from benchmarks.measure import table
 
@@ -33,7 +33,7 @@ SYSTEMS = {
     "`SphericalParagraphModel()`": ("spm-default", "spm-default", None, "index-default"),
     "the same, `adapt=False`": ("spm-english", "spm", ENGLISH, "index"),
     "`SphericalParagraphModel(JointVectors(dim=300))`": ("spm-joint-300", "spm-joint", None, "index-joint"),
-    "the same beside tf-idf (`make_union`)": ("union", "union", None, ""),
+    "the same beside tf-idf (`FeatureUnion`)": ("union", "union", None, ""),
     "tf-idf (accuracy: words and pairs)": ("tfidf-best", "tfidf", None, ""),
     "BM25": ("bm25", "bm25", None, "index-stems"),
     "WordLlama, 256-d": ("wordllama", "wordllama", None, ""),
@@ -96,6 +96,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "quality": _qualities,
     "adapting": lambda: gains(benchmark("adapting")),
     "accuracy": _accuracies,
+    "recipes": lambda: classify.report(benchmark("classify")),
+    "calibration": lambda: calibration.summary(benchmark("calibration")),
     "duplicates": lambda: similarity_table(benchmark("duplicates")["similarities"]),
     "collections": lambda: collections.report(benchmark("collections")),
 }

@@ -53,14 +53,14 @@ def class_tfidf(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(counts / np.where(totals > 0, totals, 1.0) * idf)
 
 
-def corpora() -> dict[str, tuple[list[str], NDArray[np.int64]]]:
+def corpora(size: int = TEXTS) -> dict[str, tuple[list[str], NDArray[np.int64]]]:
     found = {}
     for name in ("20news", "stackoverflow", "searchsnippets"):
         try:
             data = datasets.load(name) if name == "20news" else datasets.texts_to_cluster(name)
         except (OSError, ValueError):
             continue
-        some = np.sort(np.random.default_rng(0).permutation(len(data))[:TEXTS])
+        some = np.sort(np.random.default_rng(0).permutation(len(data))[:size])
         found[name] = [data.texts[i] for i in some], data.labels[some]
     if not found:
         data = datasets.load("docstrings")

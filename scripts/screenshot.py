@@ -1,14 +1,16 @@
 """Write docs/explore.png: the explorer of the embedded docstrings, with a query, in a real browser.
 
-Run with ``python scripts/screenshot.py``; it needs the extras ``explore`` and ``test`` and a Chromium.
+Run with ``python scripts/screenshot.py``; it needs the extras ``explore``, ``plots`` and ``test`` and a Chromium.
 """
 
+import io
 import shutil
 import threading
 import time
 from pathlib import Path
 
 import uvicorn
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from parasphere import SphericalParagraphModel, datasets
@@ -53,8 +55,10 @@ def _take(address: str) -> None:
         page.press("#query", "Enter")
         page.wait_for_selector("#panel .texts")
         page.wait_for_selector("body:not(.busy)")
+        page.evaluate("document.activeElement.blur()")
         page.wait_for_timeout(1000)
-        page.screenshot(path=PAGE)
+        picture = Image.open(io.BytesIO(page.screenshot()))
+        picture.quantize(256, dither=Image.Dither.NONE).save(PAGE, optimize=True)
         browser.close()
 
 

@@ -165,8 +165,7 @@ def joint_vectors() -> Outcome:
             f"losses, {threads} threads": learner.held_out_losses_,
         }
     found["default epochs"] = JointVectors(start=small_vectors()).fit(texts()[:200]).losses_
-    phrases = JointVectors(dim=16, start=None, epochs=1, ngrams=2).fit(texts()[:400])
-    return found | {"phrases": np.asarray(phrases.vectors_.matrix)}
+    return found
 
 
 @check

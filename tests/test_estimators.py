@@ -104,7 +104,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "n_jobs": (2, 0),
     "n_neighbours": (5, -1),
     "n_topics": (5, 0),
-    "ngrams": (2, 0),
     "outliers": (False, "no"),
     "prior_strength": (0.0, -1.0),
     "space": ("direction", "sphere"),
@@ -233,14 +232,6 @@ def test_a_random_state_is_honoured(name: str) -> None:
     assert told(3) == told(3)
 
 
-def test_samples_follow_the_random_state() -> None:
-    states = [np.random.RandomState(seed) for seed in (0, 0, 1)]
-    model = fitted("SphericalParagraphModel")
-    one, same, other = (model.set_params(random_state=state).sample(5).directions for state in states)
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
-
-
 # -- fitted state -----------------------------------------------------------------------------------------------------
 
 USES: dict[str, Callable[[Any], Any]] = {
@@ -250,7 +241,6 @@ USES: dict[str, Callable[[Any], Any]] = {
     "stream": lambda model: list(model.stream(TEXTS)),
     "log_likelihood": lambda model: model.log_likelihood(TEXTS),
     "explain_match": lambda model: model.explain_match(*TEXTS[:2]),
-    "sample": lambda model: model.sample(3),
     "explain": lambda model: model.explain(TEXTS[0]),
     "similar": lambda model: model.similar(TEXTS[0], TEXTS),
     "compare": lambda model: model.compare(*TEXTS[:2]),

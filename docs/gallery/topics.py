@@ -6,7 +6,7 @@
 # %% [markdown]
 # # Topics and a map
 #
-# What are two thousand texts about? No labels are used, except to colour the map at the end.
+# What are two thousand texts about? No labels are used.
 
 # %%
 from parasphere import SphericalTopics, datasets
@@ -45,20 +45,16 @@ topics.over([name.split(".")[0] for name in corpus.ids])
 # %% [markdown]
 # ## The map
 #
-# Neighbours stay neighbours. `parasphere explore` shows the map in the browser.
+# Neighbours stay neighbours. Topics in one large topic are shades of one colour. `parasphere explore` shows the map in the
+# browser.
 
 # %%
 from IPython.display import Image
 
 from parasphere.plots import draw_map
 
-draw_map(
-    "map.png",
-    topics.vectors(corpus.texts),
-    topics.transform(corpus.texts).max(axis=1),
-    [corpus.label_names[label] for label in corpus.labels],
-    topics=topics.names(),
-)
+large = topics.at(topics.levels_[0]).names()
+draw_map("map.png", topics.vectors(corpus.texts), topics.names(), large=large)
 Image("map.png")
 
 # %% [markdown]

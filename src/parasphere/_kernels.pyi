@@ -62,11 +62,6 @@ def judge(
     pieces: _Pieces, some: _I8, drawn: _I4, log_q: _F4, parameters: _Parameters, threads: int
 ) -> tuple[float, int]: ...
 
-# phrases
-class PhraseTable:
-    def __init__(self, parents: _I8, words: _I4, entries: _I4) -> None: ...
-    def join(self, ids: _I4, ends: _I8, begins: _I8 | None = None) -> int: ...
-
 # pieces
 def cut(
     ids: _I4,

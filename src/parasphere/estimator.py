@@ -28,7 +28,6 @@ from .model import (
     Partition,
     Posterior,
     Reader,
-    Sampled,
     Scatter,
     Space,
     Start,
@@ -111,7 +110,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     tol : float, default=1e-6
         Stop when an iteration gains less than this, in nats of the objective per word.
     random_state : int, RandomState or None, default=None
-        Seed of ``init="paper"`` and of :meth:`sample`.
+        Seed of ``init="paper"`` and of adapting the vectors.
     n_jobs : int, default=None
         Number of threads that read text; None is 1, -1 is one per core. Results do not depend on it.
     verbose : bool, default=False
@@ -148,7 +147,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     ``vmf.MAX_KAPPA``.
 
     Only ``fit`` and ``partial_fit`` change a fitted model. Parameters set after ``fit`` take effect in the next fit,
-    except for ``n_jobs`` and ``verbose``, which change no result, and the seed of :meth:`sample`.
+    except for ``n_jobs`` and ``verbose``, which change no result.
 
     Examples
     --------
@@ -510,13 +509,6 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
         """Return the ``k`` documents most similar to a query, or to each of several: :meth:`Encoder.similar`."""
         return self._encoder().similar(queries, among, k, **columns)
-
-    def sample(
-        self, n_docs: int, lengths: int | Sequence[int] = 50, *, word_concentration: float | None = None
-    ) -> Sampled:
-        """Draw a corpus from the model, with ``random_state`` as the seed: :meth:`Encoder.sample`."""
-        seed = check_random_state(self.random_state).randint(2**31)
-        return self._encoder().sample(n_docs, lengths, word_concentration=word_concentration, random_state=seed)
 
     def index(
         self,

@@ -318,7 +318,7 @@ def test_demo(tmp_path: Path) -> None:
     assert found == sorted(found)  # plain average, SPM, adapted, tf-idf, with BM25
     assert "Least certain" in shown
     assert "finds scipy.signal" in " ".join(shown.split())
-    assert "in their own words" in " ".join(shown.split())
+    assert "Fourier Transform · FFT" in " ".join(shown.split())
     assert (tmp_path / "map.png").stat().st_size > 20_000
 
 

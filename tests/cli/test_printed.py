@@ -124,7 +124,7 @@ def test_a_path_that_is_no_utf8_is_printed(hostile: dict[str, Path]) -> None:
 def test_a_picture_is_well_formed_whatever_the_labels(tmp_path: Path) -> None:
     nasty = [HOSTILE, "\x00", "\ufffe\uffff", "\ud800", "&<>\"'"]
     x = np.random.default_rng(0).normal(size=(5, 4)) + 1
-    draw_map(tmp_path / "map.svg", x, np.full(5, 0.5), nasty, title=HOSTILE)
+    draw_map(tmp_path / "map.svg", x, nasty, title=HOSTILE)
     assert ET.parse(tmp_path / "map.svg").getroot().tag.endswith("svg")
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere import (
-    Bags,
     Encoder,
     Index,
     JointVectors,
@@ -72,14 +71,9 @@ def _use_vectors(vectors: Any) -> None:
     assert len(vectors.words) == len(vectors)
 
 
-def _use_bags(bags: Bags) -> None:
-    SphericalParagraphModel(None, max_iter=2).fit(bags)
-    assert len(bags[: len(bags) // 2]) <= len(bags)
-
-
 def _model(**options: Any) -> Target:
     def save(folder: Path) -> None:
-        settings = {"vectors": _vectors([*WORDS, "new york"]), "tol": 1e-3, **options}
+        settings = {"vectors": _vectors(WORDS), "tol": 1e-3, **options}
         SphericalParagraphModel(**settings).fit(TEXTS).save(folder)
 
     return Target(save, SphericalParagraphModel.load, _use_model)
@@ -107,7 +101,7 @@ def _use_topics(topics: SphericalTopics) -> None:
 
 
 def _joint() -> JointVectors:
-    return JointVectors(4, start=None, epochs=1, min_count=1, ngrams=2)
+    return JointVectors(4, start=None, epochs=1, min_count=1)
 
 
 def _learner(learner: Any) -> Target:
@@ -132,7 +126,6 @@ TARGETS: dict[str, Target] = {
     "model with a learner": _model(vectors=_joint()),
     "joint": _learner(_joint()),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
-    "bags": Target(lambda folder: Reader(_vectors()).read(TEXTS).save(folder), Bags.load, _use_bags),
     "encoder": Target(
         lambda folder: _fitted().encoder_.save(folder), Encoder.load, lambda found: found.transform(ASKED)
     ),

@@ -78,7 +78,7 @@ def test_the_folder_is_a_saved_model_too(exact: tuple[SphericalParagraphModel, P
     assert np.array_equal(loaded.transform(TEXTS[:5]), model.transform(TEXTS[:5]))
 
 
-def test_stop_words_and_phrases_are_left_out(tmp_path: Path) -> None:
+def test_stop_words_and_entries_of_several_words_are_left_out(tmp_path: Path) -> None:
     vectors = WordVectors.from_arrays(["new york", "the", "sea", "Sea", "x"], np.eye(5))
     tokenizer = Tokenizer(stop_words=["the"], min_length=2, lowercase=False)
     texts = ["the sea", "Sea x", "sea new york"]

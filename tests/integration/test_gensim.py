@@ -125,6 +125,6 @@ def test_a_gensim_model_and_its_pickle(tmp_path: Path) -> None:
     path = tmp_path / "model.kv"
     for thing in (model, model.wv):
         thing.save(str(path))
-        with pytest.raises(VectorsError, match=r"model.kv is a Python pickle .* pass trust=True"):
+        with pytest.raises(VectorsError, match=r"model.kv is a Python pickle .* let gensim open it"):
             WordVectors.load(path)
-        assert WordVectors.load(path, trust=True).fingerprint == expected.fingerprint
+        assert WordVectors.load(type(thing).load(str(path))).fingerprint == expected.fingerprint

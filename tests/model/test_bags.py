@@ -2,12 +2,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import is_mapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parasphere import Bags, StoreError, Tokenizer, WordVectors, storage
+from parasphere import Bags, Tokenizer, WordVectors
 from parasphere.model import Reader, reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
@@ -111,14 +110,6 @@ def test_slices_masks_and_concatenation() -> None:
         Bags.concatenate([])
 
 
-def test_saved_bags_are_mapped(tmp_path: Path) -> None:
-    whole = Reader(some_vectors(4)).read(["north", "east up"])
-    whole.save(tmp_path / "bags")
-    again = Bags.load(tmp_path / "bags")
-    assert same_bits(whole, again)
-    assert is_mapped(again.sums)
-
-
 def test_labels_and_ids_come_along(tmp_path: Path) -> None:
     path = tmp_path / "corpus.csv"
     path.write_text("id,text,label\n1,north,a\n2,east,b\n")
@@ -161,12 +152,3 @@ def test_bags_are_the_sums_of_their_parts() -> None:
         np.testing.assert_allclose(bags.sums[i], total, atol=1e-12)
     plain = Reader(vectors).read(texts)
     np.testing.assert_array_equal(plain.squared_weights, plain.lengths)
-
-
-def test_bags_with_missing_numbers_are_damaged(tmp_path: Path) -> None:
-    Reader(some_vectors(4)).read(["north north east", "up"]).save(tmp_path / "bags")
-    arrays, meta = storage.load(tmp_path / "bags", "bags")
-    kept = {name: np.array(array) for name, array in arrays.items() if name != "squared_weights"}
-    storage.save(tmp_path / "bags", "bags", kept, meta)
-    with pytest.raises(StoreError, match="damaged"):
-        Bags.load(tmp_path / "bags")

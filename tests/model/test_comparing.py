@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from parasphere import CorpusError, ParasphereError, ScoreWarning, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import (
+    CorpusError,
+    ParasphereError,
+    ScoreWarning,
+    SphericalParagraphModel,
+    Tokenizer,
+    WordVectors,
+    storage,
+)
 from parasphere.model import Bags, Scatter
 from parasphere.model.comparing import cosines
 from parasphere.model.posterior import mapped
@@ -103,8 +111,8 @@ def test_the_scatter_does_not_depend_on_threads(rng: np.random.Generator, n_jobs
 
 def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) -> None:
     bags = model.read(TEXTS)
-    bags.save(tmp_path / "bags")
-    again = Bags.load(tmp_path / "bags")
+    storage.save(tmp_path / "bags", "bags", bags.to_saved()[1], {})
+    again = Bags.from_saved({}, storage.load(tmp_path / "bags", "bags")[0], {})
     assert again.scatter is not None
     assert bags.scatter is not None
     assert np.array_equal(again.scatter.within, bags.scatter.within)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from drawn import draw
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,7 +15,6 @@ from parasphere import Bags
 from parasphere.model import Partition, equations, run_em, run_paper_em
 from parasphere.model.em import EMState, e_step
 from parasphere.model.equations import Prior
-from parasphere.model.sampling import draw
 from parasphere.sphere import vmf
 
 
@@ -267,20 +267,3 @@ def test_degenerate_corpora_have_an_answer(name: str, strength: float, method: e
 
 # ---------------------------------------------------------------------------------------------------
 # Draws
-
-
-def test_drawn_corpora_have_the_models_moments() -> None:
-    prior = Prior(np.array([0.6, 0.8, 0.0]), 5.0, 0.7, 0.0)
-    drawn = draw(prior, 4000, [3] * 2000 + [0] * 2000, None, np.random.default_rng(0))
-    assert drawn.bags.lengths.tolist() == [3.0] * 2000 + [0.0] * 2000
-    assert not drawn.bags.sums[2000:].any()
-    np.testing.assert_allclose(np.linalg.norm(drawn.directions, axis=1), 1.0)
-    cosines = drawn.directions @ prior.mean_direction
-    assert abs(cosines.mean() - vmf.mean_length(5.0, 3)) < 3.5 * cosines.std() / math.sqrt(4000)
-    words = np.vecdot(drawn.bags.sums[:2000], drawn.directions[:2000]) / 3
-    assert abs(words.mean() - 0.7) < 3.5 * words.std() / math.sqrt(2000)  # by default that of the pooled cosine
-    np.testing.assert_allclose(drawn.bags.squared_norms, (drawn.bags.sums**2).sum(axis=1))
-    with pytest.raises(ValueError, match="at least"):
-        draw(prior, 0, 3, None, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="negative"):
-        draw(prior, 2, [3, -1], None, np.random.default_rng(0))

@@ -215,6 +215,12 @@ def test_facts_that_could_not_be_read_again_are_not_saved(tmp_path: Path, monkey
     assert not list(tmp_path.iterdir())
 
 
+def test_a_manifest_that_would_fill_the_memory_is_not_parsed(saved: Path) -> None:
+    (saved / storage.MANIFEST).write_bytes(b"[" + b"[]," * (3 << 20) + b"[]]")
+    with pytest.raises(StoreError, match=r"parasphere\.json has more than 8,388,608 bytes"):
+        storage.load(saved, "thing")
+
+
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     storage.save(tmp_path / "large", "thing", {"x": np.zeros(5 << 20, np.uint8)}, {})

@@ -26,7 +26,7 @@ def export(path: Path) -> None:
 
 
 def picture(path: Path) -> None:
-    draw_map(path, MODEL.transform(TEXTS), np.ones(len(TEXTS)))
+    draw_map(path, MODEL.transform(TEXTS))
 
 
 WRITERS: dict[str, Callable[[Path], None]] = {

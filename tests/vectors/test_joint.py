@@ -24,8 +24,8 @@ from parasphere import (
     WordVectors,
 )
 from parasphere.vectors import default_tokenizer, is_learner, resolve
-from parasphere.vectors.learning import Learning, Settings
-from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Pieces, Prior, Stepper, cut
+from parasphere.vectors.learning import Learning, LearningSettings
+from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
 from parasphere.vectors.learning_texts import known_words, read_texts
 
 TOKENS = Tokenizer(digits=True)
@@ -48,7 +48,7 @@ SMALL = TEXTS[:60]
 
 def learned(texts: list[str], dim: int = 16, start: Any = None, **changed: Any) -> Learning:
     """Learn with settings that the learner does not offer: by default every word is looked at."""
-    how = Settings(**{"sample": 0.0, "held_out": 0.1, **changed})
+    how = LearningSettings(**{"sample": 0.0, "held_out": 0.1, **changed})
     state = Learning(known_words(read_texts(texts, TOKENS, how.min_count)), start, dim, how)
     state.run(None, False)
     return state
@@ -73,12 +73,12 @@ class Piece:
 
     def go(self, rate: float, learn: bool, weigh: bool = False, *, strength: float = 0.0, start: Any = None) -> float:
         """Predict word 1 from word 0, and learn from that; the prior is about the present rows, or about a start."""
-        pieces = Pieces(np.array([0, 1], np.int32), np.array([0, 2]), np.array([1]))
+        pieces = TextPieces(np.array([0, 1], np.int32), np.array([0, 2]), np.array([1]))
         squares, weight_squares = np.zeros((2, 3), np.float32)
         strengths = np.full(3, strength, np.float32)
         parameters = Parameters(self.matrix, squares, self.weights, weight_squares, self.mean, self.numbers)
         around = self.matrix.copy() if start is None else start
-        stepper = Stepper(parameters, Prior(around, strengths, self.weights.copy(), 0.0), self.log_q)
+        stepper = Stepper(parameters, WordPrior(around, strengths, self.weights.copy(), 0.0), self.log_q)
         some, drawn = np.array([0]), np.array([[2]], np.int32)
         if learn:
             loss, count = stepper.learn(pieces, some, drawn, rate, 0.0, weigh=weigh)
@@ -351,7 +351,7 @@ def test_faults_are_told() -> None:
     ("name", "value"),
     [
         ("dim", 1), ("dim", 2.5), ("start", 3), ("tokenizer", 7), ("epochs", 0), ("rate", 0), ("rate", "fast"),
-        ("min_count", 0), ("ngrams", 0), ("ngrams", "auto"), ("weigh", "no"), ("random_state", "x"),
+        ("min_count", 0), ("weigh", "no"), ("random_state", "x"),
         ("checkpoint", 5), ("verbose", "loud"), ("start_strength", -1), ("n_jobs", 0),
     ],
 )  # fmt: skip

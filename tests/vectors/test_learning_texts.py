@@ -47,7 +47,6 @@ def test_frequent_words_are_found_in_their_order(corpus: list[list[str]], stop: 
 def test_any_tokenizer_will_do() -> None:
     by_hand, ours = read_texts(MANY, str.split, 2), read_texts(MANY, Tokenizer(), 2)
     assert spelled(by_hand) == spelled(ours)
-    assert (by_hand.joinable, ours.joinable) == (False, True)
 
 
 def test_a_corpus_is_read_once() -> None:

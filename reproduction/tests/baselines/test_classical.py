@@ -194,12 +194,6 @@ def test_factors_do_not_depend_on_the_threads_of_blas() -> None:
     assert np.array_equal(*found)
 
 
-def test_phrases_of_the_vectors_are_words() -> None:
-    given = WordVectors.from_arrays(["new", "york", "new york"], [[1, 0], [0, 1], [1, 1]])
-    sif = SmoothInverseFrequency(given, n_removed=0, tokenizer=Tokenizer()).fit(["new york", "new york is new"] * 5)
-    assert sif.weights_[2] < sif.weights_[1]  # it is said often, and "york" alone never
-
-
 def test_texts_with_few_known_words_are_told() -> None:
     vectors = WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]])
     with pytest.warns(CoverageWarning, match="words are known"):

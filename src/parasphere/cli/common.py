@@ -152,6 +152,18 @@ def load_encoder(model: Path, vectors: str | None = None, threads: int | None = 
     return replace(Encoder.load(model, vectors=vectors), n_jobs=threads)
 
 
+def general_encoder(vectors: str | None = None) -> "Encoder":
+    """Return an encoder that knows no corpus: weighted sums of the word vectors of the library, or of others."""
+    import numpy as np
+
+    from ..model import Encoder, Prior, Reader
+    from ..vectors import ENGLISH, WordVectors
+
+    loaded = WordVectors.load(vectors or ENGLISH)
+    reader = Reader(loaded, weights=loaded.weights, unknown_weight=loaded.unknown_weight)
+    return Encoder(reader, Prior(np.eye(loaded.dim)[0], concentration=0.0, cosine=0.5, strength=np.inf))
+
+
 def encoder_facts(encoder: "Encoder") -> dict[str, Any]:
     """Return what a model has learned, for people and programs."""
     reader, prior = encoder.reader, encoder.prior

@@ -23,7 +23,7 @@ QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
 SHORTEST = 20  # words after the first sentence of a docstring
 WIDTH = 24  # of the names of what was found
-TITLE = "Docstrings of numpy, scipy and scikit-learn: colours are their areas, names the topics that were found"
+TITLE = "The docstrings of numpy, scipy and scikit-learn"
 
 
 def run(picture: Path) -> None:
@@ -59,9 +59,8 @@ def run(picture: Path) -> None:
     try:
         from ..plots import draw_map
 
-        labels = [corpus.label_names[label] for label in corpus.labels]
-        rows = topics.vectors(corpus.texts)
-        draw_map(picture, rows, posterior.mean_length, labels, topics=topics.names(), title=TITLE)
+        rows, large = topics.vectors(corpus.texts), topics.at(topics.levels_[0]).names()
+        draw_map(picture, rows, topics.names(), large=large, title=TITLE)
         show(f"\nThe map of all documents is in {picture}.")
     except MissingExtraError as error:
         show(f"\nNo map: {error}")

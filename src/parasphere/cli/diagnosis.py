@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..places import cache_folder
-from .common import BOLD, show
+from .common import BOLD, general_encoder, show
 
 NAME = "parasphere"
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?([^;]*)(?:;.*extra == ['\"]([\w-]+)['\"])?")
-_TEXTS = ["The sea was calm.", "A quiet lake.", "Interest rates rose.", "Banks lend money.", "The hill was steep."] * 3
+_TEXTS = ["The sea was calm.", "A quiet lake.", "Interest rates rose.", "Banks lend money.", "The hill was steep."]
 
 
 class Requirement(NamedTuple):
@@ -45,7 +44,7 @@ def examine(lines: Sequence[str] | None = None) -> dict[str, Any]:
         "extras": _extras(requirements),
         "cache": cache_facts(),
     }
-    facts["trial"] = _trial(problems)
+    facts["trial_seconds"] = _trial(problems)
     facts["problems"] = problems
     return facts
 
@@ -61,12 +60,11 @@ def print_facts(facts: dict[str, Any]) -> None:
     absent = [extra for extra in facts["extras"] if extra not in present]
     if absent:
         rows.append(("", f"not installed: {', '.join(absent)} (pip install '{NAME}[{absent[0]}]')"))
-    cache, trial = facts["cache"], facts["trial"]
+    cache = facts["cache"]
     kept = "can be written" if cache["writable"] else "cannot be written: nothing is kept for later runs"
     rows.append(("cache", f"{cache['folder']}, {cache['bytes'] / 1e6:.1f} MB, {kept}"))
-    if trial:
-        seconds = f"{trial['first_seconds']:.1f} s the first time, {trial['again_seconds']:.2f} s afterwards"
-        rows.append(("a small model", seconds))
+    if facts["trial_seconds"] is not None:
+        rows.append(("a small index", f"made and searched in {facts['trial_seconds']:.1f} s"))
     for name, value in rows:
         show((f"{name:15}", BOLD), value)
     show("")
@@ -152,26 +150,20 @@ def _is_device(folder: Path) -> bool:
     return folder.is_relative_to(os.devnull)
 
 
-def _trial(problems: list[str]) -> dict[str, float]:
-    """Fit a small model twice, and compare a text with itself; return the seconds."""
+def _trial(problems: list[str]) -> float | None:
+    """Search a small index and compare a text with itself; return the seconds, None if it fails."""
+    from ..search import Index
+
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _once()
-            middle = time.perf_counter()
-            similarity = _once()
+        encoder = general_encoder()
+        index = Index.empty(encoder)
+        index.add(_TEXTS)
+        index.search(_TEXTS[0], 2)
+        similarity = encoder.compare(_TEXTS[0], _TEXTS[0])
     except Exception as error:  # whatever it is, it is what the user wants to know
-        problems.append(f"a small model cannot be fitted: {type(error).__name__}: {error}")
-        return {}
+        problems.append(f"a small index cannot be searched: {type(error).__name__}: {error}")
+        return None
     if abs(similarity - 1) > 1e-6:
         problems.append(f"a text is similar to itself by {similarity:.6f} instead of 1")
-    return {"first_seconds": round(middle - start, 3), "again_seconds": round(time.perf_counter() - middle, 3)}
-
-
-def _once() -> float:
-    from ..estimator import SphericalParagraphModel
-
-    model = SphericalParagraphModel(max_iter=5).fit(_TEXTS)
-    model.index(_TEXTS).search(_TEXTS[0], 2)
-    return float(model.compare(_TEXTS[0], _TEXTS[0]))
+    return round(time.perf_counter() - start, 3)

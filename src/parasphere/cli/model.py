@@ -13,6 +13,7 @@ from .common import (
     Cell,
     documents,
     encoder_facts,
+    general_encoder,
     keep_corpus,
     load_encoder,
     print_json,
@@ -23,7 +24,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..model import Encoder, Explanation, Space
+    from ..model import Explanation, Space
 
 WORDS = 15  # with the largest parts, in a table
 BAR = 30  # characters of the longest bar
@@ -88,7 +89,7 @@ def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bo
         parasphere compare "a calm lake" "still water"
         parasphere compare --model model "a calm lake" "still water"
     """
-    encoder = _general_encoder(vectors) if model is None else load_encoder(model, vectors)
+    encoder = general_encoder(vectors) if model is None else load_encoder(model, vectors)
     match = encoder.explain_match(a, b)
     unknown = list(dict.fromkeys(encoder.explain(a).unknown + encoder.explain(b).unknown))
     if as_json:
@@ -101,18 +102,6 @@ def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bo
             show(*_coloured(words))
             _print_parts(words, "part", lambda part: f"{part:+.3f}")
     _print_unknown(unknown)
-
-
-def _general_encoder(vectors: str | None) -> "Encoder":
-    """Return an encoder that knows no corpus: weighted sums of the word vectors of the library, or of others."""
-    import numpy as np
-
-    from ..model import Encoder, Prior, Reader
-    from ..vectors import ENGLISH, WordVectors
-
-    loaded = WordVectors.load(vectors or ENGLISH)
-    reader = Reader(loaded, weights=loaded.weights, unknown_weight=loaded.unknown_weight)
-    return Encoder(reader, Prior(np.eye(loaded.dim)[0], concentration=0.0, cosine=0.5, strength=np.inf))
 
 
 @click.command()

@@ -52,7 +52,8 @@ def topics(
     if out is not None:
         found.save(out)
     if picture is not None:
-        draw_map(picture, found.vectors(held), found.transform(held).max(axis=1), topics=found.names())
+        large, sure = found.at(found.levels_[0]).names(), found.transform(held).max(axis=1)
+        draw_map(picture, found.vectors(held), found.names(), large=large, certainty=sure)
     _print(found, as_json)
 
 

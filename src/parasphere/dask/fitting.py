@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +12,10 @@ from ..progress import progress
 from ..text import Tokenizer
 from ..vectors import is_learner
 from .connecting import current
-from .counting import sample_texts
+from .drawing import sample_texts
 from .outcomes import Errors, Outcome, attempt, check_errors, submitted, total_of, warn_of_skipped
 from .partitions import Source, sources_of
-from .spilling import Reading, read_partition, save_reader, step_partition
+from .spilling import Reading, pieces, read_partition, save_reader, step_partition
 
 Model = TypeVar("Model", bound=Any)
 
@@ -142,23 +141,19 @@ def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any
     folder = reading.folder / f"em-{storage.key_of(repr(options), repr(limits))[:16]}"
     checkpoint = storage.Checkpoint(folder, "em-state", {"corpus": reading.folder.name})
     names = {source.number: source.name for source in sources}
-    workers = first_sums.places
+    # A step is computed where the list of its files is, which Dask moves if that worker dies: files stay in its cache.
+    known = sorted(number for number, documents in first_sums.facts.items() if documents)  # others have no files
+    held = {number: client.submit(pieces, reading.partition(number), pure=False) for number in known}
 
     def statistics(prior: Prior | None) -> CorpusStatistics:
-        nonlocal workers
         if prior is None:
             total: CorpusStatistics = first_sums.total
             return total
-
-        def tasks(preferred: dict[int, str]) -> Iterator[Any]:
-            """Start a step on all partitions: where their files are cached, but elsewhere rather than not at all."""
-            for number in sorted(first_sums.facts):
-                place = {"workers": [preferred[number]], "allow_other_workers": True} if number in preferred else {}
-                yield client.submit(step_partition, number, names[number], reading, prior, pure=False, **place)
-
-        outcome = total_of(client, tasks(workers), again=partial(tasks, {}))
-        workers = outcome.places
-        expected: CorpusStatistics = outcome.total
+        steps = (
+            client.submit(step_partition, files, number, names[number], prior, pure=False)
+            for number, files in held.items()
+        )
+        expected: CorpusStatistics = total_of(client, steps).total
         return expected
 
     with progress("EM", model.max_iter, unit="iterations", shown=bool(model.verbose)) as advance:
@@ -168,6 +163,6 @@ def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any
             checkpoint.write(arrays, {"state": packed})
             advance(1)
 
-        held = checkpoint.resume()
-        state = None if held is None else storage.unpacked(held[1]["state"], held[0], "state")
+        kept = checkpoint.resume()
+        state = None if kept is None else storage.unpacked(kept[1]["state"], kept[0], "state")
         return run_em(statistics, **options, **limits, state=state, report=report)

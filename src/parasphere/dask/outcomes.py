@@ -1,6 +1,5 @@
 """What comes of the partitions of a corpus: sums that are added up in a tree, and the partitions that were skipped."""
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from .partitions import Source
 Errors: TypeAlias = Literal["raise", "skip"]
 FAN_IN = 8  # outcomes that are added up by one task
 WINDOW = 64  # tasks per worker that the scheduler is given at a time
-POLL, LOOK, LOOKS = 0.005, 2.0, 3  # seconds until it is asked again what is done and who works, and how often
 
 
 class SkippedPartitionsWarning(ParasphereWarning):
@@ -35,15 +33,12 @@ class Outcome:
         What they add up to by ``+``; None if all of them were skipped.
     facts : dict of int to any
         A fact per partition that was not skipped, by its number.
-    places : dict of int to str
-        The worker of each.
     skipped : dict of str to str
         Why partitions were skipped, by their names.
     """
 
     total: Any
     facts: dict[int, Any] = field(default_factory=dict)
-    places: dict[int, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
     def __add__(self, other: "Outcome") -> "Outcome":
@@ -51,7 +46,6 @@ class Outcome:
         return Outcome(
             sum(totals[1:], totals[0]) if totals else None,
             self.facts | other.facts,
-            self.places | other.places,
             self.skipped | other.skipped,
         )
 
@@ -65,7 +59,7 @@ def attempt(number: int, name: str, errors: Errors, work: Callable[[], tuple[Any
         if errors == "skip":
             return Outcome(None, skipped={name: message})
         raise CorpusError(message) from None
-    return Outcome(total, {number: fact}, {number: distributed().get_worker().address})
+    return Outcome(total, {number: fact})
 
 
 def added(outcomes: Sequence[Outcome]) -> Outcome:
@@ -73,80 +67,23 @@ def added(outcomes: Sequence[Outcome]) -> Outcome:
     return sum(outcomes[1:], outcomes[0])
 
 
-def total_of(client: Any, tasks: Iterable[Any], again: Callable[[], Iterable[Any]] | None = None) -> Outcome:
+def total_of(client: Any, tasks: Iterable[Any]) -> Outcome:
     """Return the sum of the outcomes of tasks (futures), which are added up on the workers as they come.
 
     Sums are exact, so that which are added first does not matter. Only a few tasks per worker are given to the
     scheduler at a time, and only a few outcomes exist at a time.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    tasks : iterable of futures
-    again : callable, default=None
-        Needed if tasks prefer a worker: starts them anew, on any. If all workers die at once, tasks that preferred one
-        of them wait for it forever, whichever workers come (``allow_other_workers`` does not help them then).
     """
-    if again is None:
-        return _Total(client).of(tasks, next)
-    while True:
-        total = _Total(client)
-        try:
-            return total.of(tasks, total.next_unless_idle)
-        except _NobodyWorksError:
-            total.cancel()
-            tasks = again()
-
-
-class _NobodyWorksError(Exception):
-    """There are workers, but none of them computes what is waited for."""
-
-
-class _Total:
-    """Adds up the outcomes of tasks."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.coming: Any = distributed().as_completed()
-        self.running: dict[Any, Any] = {}  # futures by their keys
-        self.keys: set[Any] = set()  # of all tasks: what a dead worker held is computed again
-
-    def of(self, tasks: Iterable[Any], next_of: Callable[[Any], Any]) -> Outcome:
-        more, waiting = iter(tasks), list[Any]()
-        self.start(islice(more, WINDOW * max(1, len(self.client.nthreads()))))
-        while self.running or len(waiting) > 1:
-            if self.running:
-                done = next_of(self.coming)
-                del self.running[done.key]
-                waiting.append(_sound(done))
-                self.start(islice(more, 1))
-            if len(waiting) >= FAN_IN or (not self.running and len(waiting) > 1):
-                self.start([self.client.submit(added, waiting, pure=False)])
-                waiting = []
-        outcome: Outcome = waiting[0].result()
-        return outcome
-
-    def start(self, futures: Iterable[Any]) -> None:
-        for future in futures:
-            self.running[future.key] = future
-            self.keys.add(future.key)
-            self.coming.add(future)
-
-    def next_unless_idle(self, coming: Any) -> Any:
-        """Return the next task that is done; raise if workers have had none of them to compute for some time."""
-        idle, looked = 0, time.monotonic()
-        while not coming.has_ready():
-            time.sleep(POLL)
-            if time.monotonic() > looked + LOOK:
-                computing = {key for each in self.client.processing().values() for key in each}
-                idle = idle + 1 if self.client.nthreads() and not computing & self.keys else 0
-                looked = time.monotonic()
-            if idle >= LOOKS:
-                raise _NobodyWorksError
-        return next(coming)
-
-    def cancel(self) -> None:
-        self.client.cancel(list(self.running.values()))
+    more, waiting = iter(tasks), list[Any]()
+    running = distributed().as_completed(list(islice(more, WINDOW * max(1, len(client.nthreads())))))
+    while running.count() or len(waiting) > 1:
+        if running.count():
+            waiting.append(_sound(next(running)))
+            running.update(list(islice(more, 1)))
+        if len(waiting) >= FAN_IN or (not running.count() and len(waiting) > 1):
+            running.update([client.submit(added, waiting, pure=False)])
+            waiting = []
+    outcome: Outcome = waiting[0].result()
+    return outcome
 
 
 def _sound(future: Any) -> Any:

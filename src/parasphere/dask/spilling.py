@@ -88,11 +88,11 @@ def read_partition(material: Any, number: int, name: str, reading: Reading) -> O
     return attempt(number, name, reading.errors, work)
 
 
-def step_partition(number: int, name: str, reading: Reading, prior: Prior) -> Outcome:
-    """Return the statistics of a partition under a prior."""
+def step_partition(files: list[tuple[Path, int]], number: int, name: str, prior: Prior) -> Outcome:
+    """Return the statistics of a partition, of which these are the :func:`pieces`, under a prior."""
 
     def work() -> tuple[CorpusStatistics, None]:
-        parts = (Partition(_load_piece(*piece)).statistics(prior) for piece in pieces(reading.partition(number)))
+        parts = (Partition(_load_piece(*piece)).statistics(prior) for piece in files)
         return reduce(add, parts), None
 
     return attempt(number, name, "raise", work)

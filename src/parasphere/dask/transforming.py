@@ -1,4 +1,4 @@
-"""Document vectors on a cluster: one Parquet file per partition, or a lazy collection."""
+"""Document vectors on a cluster: one Parquet file per partition."""
 
 import re
 import warnings
@@ -7,11 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow.parquet as pq  # which comes with dask.dataframe
 
 from .. import storage
-from ..errors import ParasphereError, ParasphereWarning, StoreError
+from ..errors import ParasphereWarning, StoreError
 from ..model import Encoder
 from ..model.exports import writer
 from ..text import Tokenizer
@@ -121,46 +120,6 @@ def _write(
     return Written(outcome.total, parts, sum(outcome.facts.values()), outcome.skipped)
 
 
-def map_partitions(model: Any, collection: Any, *, work: str | Path, space: str | None = None) -> Any:
-    """Return the vectors of a lazy collection of texts, as a lazy collection.
-
-    Parameters
-    ----------
-    model : Encoder or fitted SphericalParagraphModel
-    collection : Series of dask.dataframe, or dask.bag.Bag
-    work : path
-        A folder that all workers see, for the model, which each worker loads once. It must be there until the
-        collection has been computed.
-    space : {"offset", "direction"}, default=None
-        None is the ``space`` of the fit.
-
-    Returns
-    -------
-    dask.dataframe.DataFrame, or dask.bag.Bag
-        Columns ``v0``, ``v1``, ... of float32 with the index of the Series; or one array per text.
-    """
-    folder = storage.path_of(work).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    encoder = Encoder.of(model)
-    space, sent = encoder.space if space is None else space, send(encoder, folder)
-    if hasattr(collection, "to_frame") and getattr(collection, "ndim", 0) == 1:
-        import pandas as pd
-
-        names = [f"v{i}" for i in range(encoder.dim)]
-        meta = pd.DataFrame(np.empty((0, len(names)), np.float32), columns=names, index=collection._meta.index)
-        return collection.map_partitions(_frame, sent, space, names, meta=meta)
-    if (
-        hasattr(collection, "to_delayed")
-        and hasattr(collection, "map_partitions")
-        and not hasattr(collection, "columns")
-    ):
-        return collection.map_partitions(_list, sent, space)
-    raise ParasphereError(
-        f"the collection is of type {type(collection).__name__}; it must be a column of a dask.dataframe, as in "
-        'frame["text"], or a dask.bag of texts'
-    )
-
-
 def send(encoder: Encoder, folder: Path) -> Sent:
     """Save an encoder to a subfolder that is named by its content."""
     with warnings.catch_warnings():
@@ -196,17 +155,3 @@ def _transform(
         return count, False
 
     return attempt(number, name, errors, work)
-
-
-def _frame(texts: Any, sent: Sent, space: Any, names: list[str]) -> Any:
-    import pandas as pd
-
-    rows = (
-        received(sent).transform(texts.tolist(), space=space) if len(texts) else np.empty((0, len(names)), np.float32)
-    )
-    return pd.DataFrame(rows, columns=names, index=texts.index)
-
-
-def _list(texts: Any, sent: Sent, space: Any) -> list[Any]:
-    given = list(texts)
-    return list(received(sent).transform(given, space=space)) if given else []

@@ -14,7 +14,7 @@ from ..errors import CoverageWarning, ParasphereError
 from ..model import Match
 from ..plots import place_among
 from ..plots.colours import text_colour, topic_colours
-from ..plots.scene import median
+from ..plots.layout import median
 from ..printable import visible
 from .documents import Documents, Facet
 from .highlighting import EXCERPT, Marked, located, marked, pieces

@@ -8,7 +8,6 @@ from .equations import Method, Prior
 from .explain import Explanation, MatchExplanation
 from .posterior import Posterior, Space, check_space
 from .reader import Reader, as_texts, first_texts, held_texts, is_numeric, n_threads, texts_to_read_twice, tokenizer_for
-from .sampling import Sampled
 from .similar import Match
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "Posterior",
     "Prior",
     "Reader",
-    "Sampled",
     "Scatter",
     "Space",
     "Start",

@@ -6,14 +6,12 @@ They are a sufficient statistic of the model: once a corpus has been read, its w
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import storage
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError
 from ..storage import check_layouts, storable
 from .exact import Exact, exact_products
 
@@ -22,7 +20,6 @@ Floats = NDArray[np.float64]
 # Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point; CISI
 # had been seen by then (results/README.md).
 FLOOR = 0.1
-KIND = "bags"
 _LAYOUTS = {
     "sums": "f[docs,dim]", "lengths": "f8[docs]", "squared_norms": "f8[docs]", "unknown": "i8[docs]",
     "squared_weights": "f8[docs]",
@@ -125,7 +122,7 @@ class Scatter:
         return cls(np.array(arrays["within"]))
 
 
-@storable(KIND)
+@storable("bags")
 @dataclass(frozen=True)
 class Bags:
     """Documents as sums of unit word vectors.
@@ -274,26 +271,6 @@ class Bags:
             documents = documents[0]
         columns: dict[str, Any] = {name: column[documents] for name, column in self._columns().items()}
         return Bags(**columns, reader=self.reader, scatter=self.scatter)
-
-    def save(self, folder: str | Path) -> None:
-        """Write the bags to a folder, replacing an earlier save in one step."""
-        storage.save(folder, KIND, self.to_saved()[1], {})
-
-    @classmethod
-    def load(cls, folder: str | Path, *, verify: bool = True) -> "Bags":
-        """Map saved bags into memory, read-only.
-
-        Parameters
-        ----------
-        folder : path
-        verify : bool, default=True
-            Compare the data with their checksum. Numbers are checked in any case.
-        """
-        arrays, _ = storage.load(folder, KIND, verify=verify)
-        try:
-            return cls.from_saved({}, arrays, {})
-        except (TypeError, ValueError, KeyError) as error:
-            raise StoreError(f"{folder} holds bags that are damaged: {error}.") from error
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of saved bags."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,6 @@ from .equations import Prior
 from .explain import Explanation, MatchExplanation, explain, explain_match
 from .posterior import Floats, Posterior, Space, check_space, posterior_of, vectors_of
 from .reader import Reader, is_numeric, n_threads
-from .sampling import Sampled, draw
 from .similar import Match, similar
 
 if TYPE_CHECKING:
@@ -292,28 +291,6 @@ class Encoder:
         return (
             [row if is_known else [] for row, is_known in zip(matches, known, strict=True)] if several else matches[0]
         )
-
-    def sample(
-        self,
-        n_docs: int,
-        lengths: int | Sequence[int] = 50,
-        *,
-        word_concentration: float | None = None,
-        random_state: int | np.random.Generator | None = None,
-    ) -> Sampled:
-        """Draw a corpus from the model.
-
-        Parameters
-        ----------
-        n_docs : int
-        lengths : int or (n_docs,) ints, default=50
-            Words per document.
-        word_concentration : float, default=None
-            kappa_n; None is the concentration whose mean cosine is rho.
-        random_state : int, Generator or None, default=None
-            Seed.
-        """
-        return draw(self.prior, n_docs, lengths, word_concentration, np.random.default_rng(random_state))
 
     def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
         """Write the encoder to a folder, replacing an earlier save in one step; nothing is pickled.

@@ -17,7 +17,7 @@ class Explanation:
     Attributes
     ----------
     words : list of (str, float)
-        The known words (and phrases) in the order of the text, with their shares, ``kappa_n w.mu' / kappa'``. The share
+        The known words in the order of the text, with their shares, ``kappa_n w.mu' / kappa'``. The share
         of a word that points away from the direction is negative. All shares and ``prior`` add up to 1.
     prior : float
         Share of the corpus direction, ``kappa0 mu0.mu' / kappa'``.

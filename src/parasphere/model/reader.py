@@ -197,7 +197,7 @@ class Reader:
         return bags
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
-        """Yield each word or phrase of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
+        """Yield each word of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
         for unit, word in self.lookup.units(text):
             if word >= 0:
                 row = self.vectors.matrix[word].astype(np.float64)

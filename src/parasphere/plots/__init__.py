@@ -1,5 +1,6 @@
 """Maps of documents."""
 
+from .colours import topic_colours
 from .layout import neighbour_map, place_among
 from .maps import EXTENSIONS, draw_map
 
@@ -8,4 +9,5 @@ __all__ = [
     "draw_map",
     "neighbour_map",
     "place_among",
+    "topic_colours",
 ]

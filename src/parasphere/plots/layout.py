@@ -18,7 +18,6 @@ from .._kernels import attract_and_repel, nearest_in_cells
 from ..errors import ParasphereError
 from ..sphere.neighbours import largest_products
 from ..sphere.rows import unit_rows
-from .scene import median
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
@@ -94,6 +93,16 @@ def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
             f"a place needs points (k, 2) and cosines (k,), not arrays of shape {near.shape} and {similar.shape}"
         )
     return median(near, np.maximum(similar, 1e-3) ** 4)
+
+
+def median(points: Floats, weights: Floats | None = None) -> Floats:
+    """Return the geometric median of points (n, 2), by Weiszfeld's iteration: stragglers do not move it."""
+    middle = np.asarray(np.median(points, axis=0) if weights is None else weights @ points / weights.sum())
+    for _ in range(50):
+        near = 1 / np.maximum(np.linalg.norm(points - middle, axis=1), 1e-9)
+        near = near if weights is None else near * weights
+        middle = near @ points / near.sum()
+    return middle
 
 
 def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:

@@ -13,36 +13,42 @@ from .picture import picture
 from .scene import make_scene
 
 EXTENSIONS = (".png", ".svg", ".pdf")
+THEMES = ("light", "dark")
 
 
 def draw_map(
     path: str | Path,
     rows: ArrayLike,
-    certainty: ArrayLike,
-    labels: Sequence[str] | None = None,
-    *,
     topics: Sequence[str] | None = None,
+    *,
+    large: Sequence[str] | None = None,
+    certainty: ArrayLike | None = None,
     title: str | None = None,
+    theme: str = "light",
     seed: int = 0,
 ) -> None:
-    """Draw documents by :func:`neighbour_map` and write the picture, replacing the file in one step.
+    """Draw texts by :func:`neighbour_map` and write the picture, replacing the file in one step.
+
+    Topics are islands of one colour each, whose names stand beside them, on free ground: none lies across texts or
+    another name.
 
     Parameters
     ----------
     path : path
         ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). The map in the browser is that of :mod:`parasphere.explorer`.
     rows : (n, dim) array
-        Vectors whose cosines say how similar documents are.
-    certainty : (n,) array
-        How sure the place of each document is: its opacity, from the 2 % least certain documents to the 2 % most
-        certain.
-    labels : (n,) str, default=None
-        Labels, shown by colour, and by shape too if there are more than 10. The 20 most frequent have colours of
-        their own. None colours by topic, and without topics by certainty.
+        Vectors whose cosines say how similar texts are.
     topics : (n,) str, default=None
-        The name of the topic of each document, written at the middle of its documents; "" for none. None writes the
-        labels. No name covers another: names move aside, and the smallest are left out where there is no room.
+        Name of the topic of each text, or its class; "" for none, which is grey. Phrases joined by " · " are written
+        in lines. None draws no topics.
+    large : (n,) str, default=None
+        Name of the large topic of each text. Topics in one large topic are shades of one colour. None gives each topic
+        a colour of its own.
+    certainty : (n,) array, default=None
+        How sure each text is of its place or topic: its opacity, from the 2 % least certain texts to the 2 % most
+        certain. None draws all alike.
     title : str, default=None
+    theme : {"light", "dark"}, default="light"
     seed : int, default=0
         Seed of the layout.
 
@@ -50,19 +56,25 @@ def draw_map(
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "map.svg")
-    >>> draw_map(path, np.eye(4), [1, 1, 1, 1], topics=["sea", "sea", "land", ""])
+    >>> draw_map(path, np.eye(4), ["sea", "sea", "land", ""])
     >>> path.stat().st_size > 1000
     True
     """
     kind = _kind(path)
+    if theme not in THEMES:
+        raise ParasphereError(f"the theme must be one of {', '.join(THEMES)}, not {theme!r}")
     points = neighbour_map(rows, seed)
-    sure = np.asarray(certainty, np.float64)
-    if sure.shape != (len(points),) or not np.isfinite(sure).all() or not len(points):
-        raise ParasphereError(f"the certainties must be {len(points):,} finite numbers, one per document, at least one")
-    _check_columns(len(points), labels=labels, topics=topics)
-    caption = "Neighbours stay neighbours; distances between groups mean little."
-    caption += " Names: topics." if topics is not None else ""
-    scene = make_scene(points, sure, labels, topics, title=title, caption=caption)
+    if not len(points):
+        raise ParasphereError("a map needs at least one row")
+    for name, column in (("topics", topics), ("large topics", large)):
+        if column is not None and len(column) != len(points):
+            raise ParasphereError(f"there are {len(column):,} {name} for {len(points):,} rows; a map needs one per row")
+    if large is not None and topics is None:
+        raise ParasphereError("large topics need topics, which are parts of them")
+    sure = None if certainty is None else np.asarray(certainty, np.float64)
+    if sure is not None and (sure.shape != (len(points),) or not np.isfinite(sure).all()):
+        raise ParasphereError(f"the certainties must be {len(points):,} finite numbers, one per row")
+    scene = make_scene(points, topics, large, sure, title=title, dark=theme == "dark")
     write_file(Path(path), picture(scene, kind[1:]))
 
 
@@ -71,9 +83,3 @@ def _kind(path: str | Path) -> str:
     if kind not in EXTENSIONS:
         raise ParasphereError(f"{path}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     return kind
-
-
-def _check_columns(n: int, **columns: Sequence[str] | None) -> None:
-    for name, column in columns.items():
-        if column is not None and len(column) != n:
-            raise ParasphereError(f"there are {len(column):,} {name} for {n:,} documents")

@@ -1,13 +1,22 @@
 """The map as a picture, by matplotlib."""
 
 import io
-import itertools
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
+from scipy.spatial import cKDTree
 
 from ..errors import import_extra
-from .scene import Scene, apart, uncovered
+from .colours import text_colour
+from .placing import Placed, place_names
+from .scene import Floats, Scene
+
+DPI = 160
+EDGE = 14.0  # free ground around everything, in points
+GAP = 3.0  # around a name
+TIED = 6.0  # distance from its island beyond which a name has a line
+GLOW, GLOW_CELL = 5.0, 3.0  # spread of the glow, and the grid that it is drawn on
 
 
 def picture(scene: Scene, kind: str) -> bytes:
@@ -16,87 +25,137 @@ def picture(scene: Scene, kind: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    low, high = scene.points.min(axis=0), scene.points.max(axis=0)
-    span = float((high - low).max()) or 0.02
-    half = np.maximum(high - low, [span * 0.8, span * 0.7]) * 0.53  # the frame has the documents' proportions
-    inner = 8.0 * half[1] / half[0]
-    width, height = 8.4 + 3.2 * (len(scene.groups) > 6), inner + 1.0
+    ground, ink, faint = ("#12151b", "#e8eaee", "#9aa0ab") if scene.dark else ("#ffffff", "#1c2027", "#6b7280")
+    placed = placed_names(scene)
+    everything = np.vstack([scene.points, placed.low, placed.high])
+    low, high = everything.min(axis=0) - EDGE, everything.max(axis=0) + EDGE
+    high[0] = max(high[0], low[0] + 360)  # room for the caption
+    low[1] -= 18
+    high[1] += 26 if scene.title else 0
+    width, height = high - low
     with mpl.rc_context({"svg.hashsalt": "parasphere"}):  # the same picture is the same file
-        figure = Figure(figsize=(width, height), facecolor="white")
-        canvas: Any = FigureCanvasAgg(figure)
-        axes = figure.add_axes((0.2 / width, 0.4 / height, 8.0 / width, inner / height), xticks=[], yticks=[])
-        begin, end = (low + high) / 2 - half, (low + high) / 2 + half
-        axes.set(xlim=(begin[0], end[0]), ylim=(begin[1], end[1]))
-        axes.spines[:].set_color("#cccccc")
-        figure.text(0.2 / width, 0.2 / height, scene.caption, fontsize=8.5, color="#444444", va="center")
-        large = min(14.0, 120 * (width - 3.6) / (len(scene.title) + 1))  # beside the key
-        figure.text(0.2 / width, 1 - 0.3 / height, scene.title, fontsize=large, va="center", parse_math=False)
-        _draw_documents(axes, scene)
-        _draw_names(axes, scene, canvas.get_renderer())
-        _draw_keys(figure, scene)
+        figure = Figure(figsize=(width / 72, height / 72), facecolor=ground, dpi=DPI)
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        axes.axis("off")
+        style: dict[str, Any] = {"va": "center", "parse_math": False}
+        axes.text(low[0] + EDGE, low[1] + 14, scene.caption, fontsize=7, color=faint, **style)
+        size = min(15.0, 1.6 * (width - 2 * EDGE) / (len(scene.title) + 1))
+        axes.text(low[0] + EDGE, high[1] - 20, scene.title, fontsize=size, color=ink, weight="bold", **style)
+        _draw_glow(axes, scene)
+        _draw_texts(axes, scene)
+        _draw_names(axes, scene, placed, ground)
         file = io.BytesIO()
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(file, format=kind, dpi=160, metadata=undated)
-        return file.getvalue()
+        figure.savefig(file, format=kind, dpi=DPI, metadata=undated)
+    written = {text_colour(name.colour, dark=scene.dark) for name in scene.names[:100]}
+    return file.getvalue() if kind != "png" else _reduced(file, {ground, ink, faint, *written})
 
 
-def _draw_documents(axes: Any, scene: Scene) -> None:
-    n = len(scene.points)
-    style = {"s": min(36.0, max(5.0, 4e4 / n)), "linewidths": 0, "rasterized": n > 5000}
-    bands = np.minimum(7, (8 * scene.strength).astype(int))  # the most certain on top, whatever their label
-    for band, group in itertools.product(range(8), scene.groups):
-        rows = group.rows[bands[group.rows] == band]
-        if len(rows):
-            alpha = 0.12 + 0.73 * scene.strength[rows]
-            axes.scatter(*scene.points[rows].T, color=group.colour, marker=group.marker, alpha=alpha, **style)
+def _reduced(file: io.BytesIO, colours: set[str]) -> bytes:
+    """Return a PNG with 256 colours, some of them given, which is a third of the size."""
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    drawn = Image.open(file).convert("RGB")
+    others = np.array(drawn.quantize(256 - len(colours)).getpalette(), np.uint8).reshape(-1, 3)
+    palette = np.vstack([np.round([[255 * part for part in to_rgb(colour)] for colour in sorted(colours)]), others])
+    present, places = np.unique(np.asarray(drawn).reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = cKDTree(palette).query(present)[1].astype(np.uint8)[places.ravel()]
+    reduced = Image.fromarray(nearest.reshape(drawn.size[::-1]))
+    reduced.putpalette(palette.astype(np.uint8).ravel().tolist())
+    written = io.BytesIO()
+    reduced.save(written, "png", optimize=True)
+    return written.getvalue()
 
 
-def _draw_names(axes: Any, scene: Scene, renderer: Any) -> None:
-    """Write each label at the middle of its documents, moved aside where names would overlap."""
-    from matplotlib.patheffects import withStroke
-
-    halo = [withStroke(linewidth=3, foreground="white")]
-    style: dict[str, Any] = {"ha": "center", "va": "center", "path_effects": halo}
-    named = scene.names
-    if not named:
-        return
-    style |= {"fontsize": 10.5, "fontweight": "bold", "zorder": 4, "parse_math": False}
-    drawn = [axes.text(0, 0, name.name, color=name.ink, **style) for name in named]
-    sizes = np.array([text.get_window_extent(renderer).size for text in drawn]) + 5
-    frame, middles = axes.get_window_extent(renderer), axes.transData.transform([name.middle for name in named])
-    places = apart(middles, sizes, frame.min, frame.max)
-    shown = uncovered(places, sizes)
-    for text, seen, *ends in zip(drawn, shown, places, middles, strict=True):
-        text.set_visible(bool(seen))
-        line = axes.transData.inverted().transform(ends)
-        text.set_position(line[0])
-        if seen and np.ptp(ends, axis=0).max() > 20:  # so far off that the name needs to be tied to its place
-            axes.plot(*line.T, color=text.get_color(), linewidth=0.8, zorder=3.5)
+def placed_names(scene: Scene) -> Placed:
+    """Return the places of all names of a scene, on as much ground around the texts as they need."""
+    sizes = _sizes(scene) + 2 * GAP
+    low, high = scene.points.min(axis=0), scene.points.max(axis=0)
+    cores, weights = [name.core for name in scene.names], np.array([1.0 + name.large for name in scene.names])
+    margin = np.array([1.5 * sizes[:, 0].max(initial=0), 6 * sizes[:, 1].max(initial=0)]) + EDGE
+    while True:
+        canvas = low - margin, high + margin
+        placed = place_names(sizes, cores, weights, scene.points, canvas, _radius(scene) + GAP)
+        if placed is not None:
+            return placed
+        margin *= 1.3
 
 
-def _draw_keys(figure: Any, scene: Scene) -> None:
-    from matplotlib.lines import Line2D
+def _sizes(scene: Scene) -> Floats:
+    """Return the widths and heights of the names as they are drawn, (k, 2)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
-    width, height = figure.get_size_inches()
-    if scene.ends[0] != scene.ends[1]:
-        _draw_certainty(figure, scene)
-    if len(scene.groups) > 6:
-        handles = [Line2D([], [], color=g.colour, marker=g.marker, linestyle="", markersize=7) for g in scene.groups]
-        names = [f"{group.name} ({len(group.rows):,})" for group in scene.groups]
-        place = (8.25 / width, 1 - 0.55 / height)
-        legend = figure.legend(handles, names, loc="upper left", bbox_to_anchor=place, frameon=False, fontsize=9)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+    figure = Figure(dpi=DPI)
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    texts = [figure.text(0, 0, name.text, **_style(name.size, name.large)) for name in scene.names]
+    return np.array([text.get_window_extent(renderer).size for text in texts]).reshape(-1, 2) * 72 / DPI
 
 
-def _draw_certainty(figure: Any, scene: Scene) -> None:
+def _style(size: float, large: bool) -> dict[str, Any]:
+    return {"fontsize": size, "weight": "bold" if large else "normal", "linespacing": 1.1, "parse_math": False}
+
+
+def _radius(scene: Scene) -> float:
+    """Return the radius of a dot, in points: smaller the more there are."""
+    return float(np.clip(15 * len(scene.points) ** -0.3, 0.7, 3.5))
+
+
+def _draw_glow(axes: Any, scene: Scene) -> None:
+    """Draw the density of each island softly behind it."""
     from matplotlib.colors import to_rgb
 
-    width, height = figure.get_size_inches()
-    bar = figure.add_axes((1 - 1.55 / width, 1 - 0.36 / height, 0.9 / width, 0.12 / height), xticks=[], yticks=[])
-    colour = to_rgb("black" if scene.labelled else scene.groups[0].colour)
-    bar.imshow([[(*colour, alpha) for alpha in np.linspace(0.12, 0.85, 64)]], aspect="auto")
-    bar.axis("off")
-    style = {"transform": bar.transAxes, "va": "center", "fontsize": 8.5}
-    bar.text(-0.05, 0.45, f"faint = uncertain: certainty {scene.ends[0]}", ha="right", **style)
-    bar.text(1.05, 0.45, scene.ends[1], **style)
+    if not (scene.islands >= 0).any():
+        return
+    low = scene.points.min(axis=0) - 6 * GLOW
+    cells = np.floor((scene.points - low) / GLOW_CELL).astype(np.int64)
+    shape = cells.max(axis=0) + int(6 * GLOW / GLOW_CELL)
+    total, mixed = np.zeros(shape), np.zeros((*shape, 3))
+    for island in np.unique(scene.islands[scene.islands >= 0]):
+        inside = scene.islands == island
+        counts = np.zeros(shape)
+        np.add.at(counts, tuple(cells[inside].T), 1.0)
+        density = ndimage.gaussian_filter(counts, GLOW / GLOW_CELL, mode="constant")
+        total += density
+        mixed += density[..., None] * np.mean([to_rgb(colour) for colour in scene.colours[inside]], axis=0)
+    colours = mixed / np.maximum(total, 1e-12)[..., None]
+    strong = np.quantile(total[tuple(cells.T)], 0.5)
+    alpha = (0.3 if scene.dark else 0.22) * np.minimum(total / strong, 1) ** 0.7
+    image = np.concatenate([np.clip(colours, 0, 1), alpha[..., None]], axis=2).transpose(1, 0, 2)
+    end = low + GLOW_CELL * shape
+    extent = (low[0], end[0], low[1], end[1])
+    limits = axes.get_xlim(), axes.get_ylim()
+    axes.imshow(image, extent=extent, origin="lower", interpolation="bicubic", aspect="auto", zorder=0)
+    axes.set(xlim=limits[0], ylim=limits[1])
+
+
+def _draw_texts(axes: Any, scene: Scene) -> None:
+    order = np.random.default_rng(0).permutation(len(scene.points))  # so that no topic lies above another
+    order = order[np.argsort(scene.islands[order] >= 0, kind="stable")]  # those without a topic below all
+    faintest, strongest = 0.2, 0.85 if len(order) > 3000 else 0.95
+    alpha = faintest + (strongest - faintest) * scene.strength[order]
+    alpha[scene.islands[order] < 0] *= 1 if (scene.islands < 0).all() else 0.7
+    area = (2 * _radius(scene)) ** 2
+    axes.scatter(
+        *scene.points[order].T, s=area, c=scene.colours[order].tolist(), alpha=alpha, linewidths=0,
+        rasterized=len(order) > 5000, zorder=1,
+    )  # fmt: skip
+
+
+def _draw_names(axes: Any, scene: Scene, placed: Placed, ground: str) -> None:
+    from matplotlib.patheffects import withStroke
+
+    for name, low, high, line in zip(scene.names, *placed, strict=True):
+        colour = text_colour(name.colour, dark=scene.dark)
+        if np.linalg.norm(line[0] - line[1]) > TIED:
+            around = [withStroke(linewidth=2.2, foreground=ground, alpha=0.8)]
+            axes.plot(*line.T, color=colour, linewidth=0.7, solid_capstyle="round", path_effects=around, zorder=2)
+            axes.plot(*line[1], "o", color=colour, markersize=2.6, markeredgewidth=0.6, mec=ground, zorder=2.5)
+        side = np.sign(line[1, 0] - (low[0] + high[0]) / 2) if not low[0] < line[1, 0] < high[0] else 0
+        x = {1: high[0] - GAP, -1: low[0] + GAP, 0: (low[0] + high[0]) / 2}[int(side)]
+        align = {1: "right", -1: "left", 0: "center"}[int(side)]
+        style = {"ha": align, "va": "center", "multialignment": align, "color": colour, "zorder": 3}
+        axes.text(x, (low[1] + high[1]) / 2, name.text, **_style(name.size, name.large), **style)

@@ -1,161 +1,208 @@
-"""What a map shows: groups of documents, their colours and names, and where names go."""
+"""What a map shows: texts as dots in the colours of their topics, and the names of the islands that they make."""
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
-from .._kernels import push_apart
 from ..printable import visible
+from .colours import topic_colours
 
 Floats = NDArray[np.float64]
+Strings = NDArray[np.object_]
 
-MARKERS = "os^Dv"
-NO_LABEL = "(none)"
-MOST_NAMES = 40  # that are written on a map
-# Six colours of Okabe and Ito, then colours far from those before them to normal, protan and deutan eyes (simulated;
-# two then darkened by hand, to be seen on white), in an order that keeps colours alike from having one shape.
-COLOURS = (
-    "#0077aa #ee9900 #009977 #cc77aa #dd6600 #55bbee #443300 #0000bb #bb0044 #99994d "
-    "#225533 #5555ff #885577 #7788ee #dd22bb #884400 #ee8899 #ff2266 #444499 #443355"
-).split()
-
-
-class Group(NamedTuple):
-    """The documents of one label, and how they look."""
-
-    name: str
-    colour: str
-    marker: str
-    rows: NDArray[np.int64]
-    ink: str  # the colour, dark enough to write in
+MAP = (500.0, 440.0)  # the most that the texts span, in points of 1/72 inch
+LARGE, FINE = 12.5, 8.5  # font sizes
+WRAP = 22  # characters in a line of a name
+LONGEST = 3  # lines of a name
+CELL = 4.0  # of the grid that densities are estimated on
+NEAR, FAR = 7.0, 14.0  # standard deviations of those of fine and of large topics
+MIDDLE, LAND, COAST = 0.4, 0.3, 0.12  # share of the highest density in the middle of an island, inside, and anywhere
+FEWEST, PART, PURE = 8, 0.004, 0.6  # texts of a further island of a topic, their share of all texts, and of those there
+DENSE = 0.3  # share of the highest density of its topic that a further island reaches
+ENDS = 200  # places that a line from a name can lead to, at most
 
 
 class Name(NamedTuple):
-    """A name that is written on the map, the largest group's first."""
+    """A name to be written beside its island.
 
-    name: str
-    ink: str
-    middle: Floats
-    size: int
+    Attributes
+    ----------
+    text : str
+        The name, wrapped.
+    colour : str
+        The colour of its island.
+    size : float
+        Font size.
+    large : bool
+        Whether it is that of a large topic with finer ones inside.
+    core : (m, 2) float64
+        Texts where its island is densest.
+    """
+
+    text: str
+    colour: str
+    size: float
+    large: bool
+    core: Floats
 
 
 class Scene(NamedTuple):
-    """What a map shows; ``strength`` is 0 at the first certainty of ``ends`` and 1 at the last."""
+    """What a map shows.
 
+    Attributes
+    ----------
+    points : (n, 2) float64
+        Places of the texts, in points of 1/72 inch.
+    colours : (n,) str
+    strength : (n,) float64
+        From 0 for texts that are drawn faintest to 1.
+    islands : (n,) int64
+        Large topic of each text, -1 for none.
+    names : list of Name
+        Large ones first.
+    title, caption : str
+    dark : bool
+    """
+
+    points: Floats
+    colours: Strings
+    strength: Floats
+    islands: NDArray[np.int64]
+    names: list[Name]
     title: str
     caption: str
-    points: Floats
-    certainty: Floats
-    strength: Floats
-    ends: tuple[str, str]
-    groups: list[Group]
-    names: list[Name]
-    labelled: bool
+    dark: bool
 
 
 def make_scene(
     points: Floats,
-    certainty: Floats,
-    labels: Sequence[str] | None,
     topics: Sequence[str] | None,
+    large: Sequence[str] | None = None,
+    certainty: Floats | None = None,
     *,
-    title: str | None,
-    caption: str,
+    title: str | None = None,
+    dark: bool = False,
 ) -> Scene:
-    """Return the scene of documents at some points: labels (or else topics) by colour, topics (or else labels) by name.
-
-    A topic that is empty has no name.
-    """
-    low, high = np.quantile(certainty, [0.02, 0.98])
-    wide = high - low > 1e-4  # or else all are as certain
-    digits = max(2, 1 - math.floor(math.log10(high - low))) if wide else 3
-    coloured, named = (labels if labels is not None else topics), (topics if topics is not None else labels)
-    groups = _groups([""] * len(points) if coloured is None else coloured)
-    inks = {group.name: group.ink for group in groups} if coloured is named else {}
+    """Return the scene of texts at some points, (n, 2), with the names of their topics and large topics."""
+    places = _scaled(points)
+    fine = _cleaned(topics, len(places))
+    groups = fine if large is None else np.where(fine == "", "", _cleaned(large, len(places)))
+    groups = np.where(groups == "", fine, groups)
+    topic_names, group_names = _frequent(fine), _frequent(groups)
+    parents = {name: _frequent(groups[fine == name])[0] for name in topic_names}
+    found = [group_names.index(parents[name]) for name in topic_names]
+    palette = dict(zip(topic_names, topic_colours(np.array(found, np.int64), dark=dark), strict=True))
+    grey, plain = topic_colours([-1, 0], dark=dark)
+    palette[""] = plain if topics is None else grey
+    strength, ends = _faded(certainty, len(places))
+    caption = "Neighbours stay neighbours; distances between islands mean little."
+    if ends is not None:
+        caption += f" Faint dots are less certain: from {ends[0]} to {ends[1]}."
     return Scene(
+        places,
+        np.array([palette[name] for name in fine], object),
+        strength,
+        np.array([group_names.index(parents[name]) if name else -1 for name in fine], np.int64),
+        _names(places, fine, groups, parents, palette, topic_colours(np.arange(len(group_names)), dark=dark)),
         visible(title or ""),
         caption,
-        points,
-        certainty,
-        np.clip((certainty - low) / (high - low), 0, 1) if wide else np.ones(len(certainty)),
-        (f"{low:.{digits}f}", f"{high:.{digits}f}"),
-        groups,
-        [] if named is None else _names(named, points, inks, blank=topics is not None),
-        coloured is not None,
+        dark,
     )
 
 
-def _names(named: Sequence[str], points: Floats, inks: dict[str, str], *, blank: bool) -> list[Name]:
-    """Return the most frequent names, each at the middle of its documents, in the ink of its group if it has one."""
-    names = _shown(named)
-    counts = Counter(names)
-    frequent = sorted(counts, key=lambda name: (-counts[name], name))
-    if inks:
-        frequent = [name for name in frequent if _short(name) in inks]
-    found = []
-    for name in frequent[:MOST_NAMES]:
-        if not (blank and name == NO_LABEL):
-            rows = np.flatnonzero(names == name)
-            found.append(Name(_short(name), inks.get(_short(name), "#222222"), median(points[rows]), len(rows)))
-    return found
+def _scaled(points: Floats) -> Floats:
+    low, high = points.min(axis=0), points.max(axis=0)
+    return np.asarray((points - (low + high) / 2) / max(float(((high - low) / MAP).max()), 1e-9))
 
 
-def _shown(labels: Sequence[str]) -> NDArray[np.object_]:
-    return np.array([visible(" ".join(str(label).split())) or NO_LABEL for label in labels], object)
+def _cleaned(names: Sequence[str] | None, n: int) -> Strings:
+    return np.array([visible(" ".join(str(name).split())) for name in names or [""] * n], object)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 32 else name[:31] + "…"
+def _frequent(names: Strings) -> list[str]:
+    """Return the names that are not empty, the most frequent first."""
+    counts = Counter(name for name in names if name)
+    return sorted(counts, key=lambda name: (-counts[name], name))
 
 
-def _groups(labels: Sequence[str]) -> list[Group]:
-    """Give each label a colour, and a shape if there are many; the rarest share one if there are too many."""
-    names = _shown(labels)
-    counts = Counter(name for name in names if name != NO_LABEL)
-    frequent = sorted(counts, key=lambda name: (-counts[name], name))
-    own, rest = sorted(frequent[: len(COLOURS)]), frequent[len(COLOURS) :]
-    groups = []
-    for i, name in enumerate(own):
-        rows = np.flatnonzero(names == name)
-        marker = MARKERS[i % len(MARKERS)] if len(own) > 10 else "o"
-        ink = "#" + "".join(f"{int(COLOURS[i][at : at + 2], 16) * 13 // 20:02x}" for at in (1, 3, 5))
-        groups.append(Group(_short(name), COLOURS[i], marker, rows, ink))
-    if rest:
-        rows = np.flatnonzero(np.isin(names, rest))
-        groups.append(Group(f"{len(rest):,} rarer labels", "#8a8a8a", "o", rows, "#8a8a8a"))
-    if len(rows := np.flatnonzero(names == NO_LABEL)):
-        groups.append(Group(NO_LABEL, "#bbbbbb", "o", rows, "#8a8a8a"))
-    return groups
+def _faded(certainty: Floats | None, n: int) -> tuple[Floats, tuple[str, str] | None]:
+    """Return certainties from 0 to 1, and the ends of their range as text if they differ."""
+    if certainty is None:
+        return np.ones(n), None
+    low, high = np.quantile(certainty, [0.02, 0.98])
+    if high - low <= 1e-4:
+        return np.ones(n), None
+    digits = max(2, 1 - math.floor(math.log10(high - low)))
+    return np.clip((certainty - low) / (high - low), 0, 1), (f"{low:.{digits}f}", f"{high:.{digits}f}")
 
 
-def median(points: Floats, weights: Floats | None = None) -> Floats:
-    """Return the geometric median of points (n, 2), by Weiszfeld's iteration: stragglers do not move it."""
-    middle = np.asarray(np.median(points, axis=0) if weights is None else weights @ points / weights.sum())
-    for _ in range(50):
-        near = 1 / np.maximum(np.linalg.norm(points - middle, axis=1), 1e-9)
-        near = near if weights is None else near * weights
-        middle = near @ points / near.sum()
-    return middle
+def _names(
+    places: Floats, fine: Strings, groups: Strings, parents: dict[str, str], palette: dict[str, str], hues: list[str]
+) -> list[Name]:
+    """Return the names of large topics with more than one topic inside, and those of all topics."""
+    children = Counter(parents.values())
+    levels = max(children.values(), default=0) > 1
+    named = []
+    for hue, group in zip(hues, _frequent(groups), strict=True):
+        if children[group] > 1:
+            core = _islands(places, fine == group if parents.get(group) == group else groups == group, FAR, LAND)[0]
+            named.append(Name(wrapped(group), hue, LARGE, True, core))
+    for name, parent in parents.items():
+        alone = levels and children[parent] == 1  # large itself, rather than a part of something larger
+        size = LARGE if alone else FINE if levels or len(parents) > 25 else 10.0
+        first = 1 if name == parent and not alone and levels else 0  # its main island has the large name
+        islands = _islands(places, fine == name, NEAR, MIDDLE)[: 1 if len(parents) == 1 else None]
+        for i, core in enumerate(islands[first:], first):
+            named.append(Name(wrapped(name), palette[name], size if i == 0 else FINE, alone and i == 0, core))
+    return sorted(named, key=lambda name: -name.size)
 
 
-def apart(centres: Floats, sizes: Floats, low: Floats, high: Floats) -> Floats:
-    """Push boxes (k, 2) apart, each pair by the shorter way out, until none overlaps or 300 rounds are over."""
-    sizes = np.ascontiguousarray(sizes, np.float64)
-    for _ in range(300):
-        centres = np.ascontiguousarray(np.clip(centres, low + sizes / 2, high - sizes / 2), np.float64)
-        if not push_apart(centres, sizes):
-            break
-    return centres
+def wrapped(name: str) -> str:
+    r"""Return a name in lines, broken between its phrases where that is possible.
+
+    Examples
+    --------
+    >>> wrapped("Fourier transform · inverse FFT")
+    'Fourier transform\ninverse FFT'
+    """
+    lines: list[str] = []
+    for phrase in name.split(" · "):
+        if lines and len(lines[-1]) + len(phrase) + 3 <= WRAP:
+            lines[-1] += f" · {phrase}"
+        else:
+            lines += textwrap.wrap(phrase, WRAP)
+    if len(lines) > LONGEST:
+        lines = [*lines[: LONGEST - 1], lines[LONGEST - 1][: WRAP - 1] + "…"]
+    return "\n".join(lines)
 
 
-def uncovered(centres: Floats, sizes: Floats) -> NDArray[np.bool_]:
-    """Return which boxes (k, 2) to show so that none covers another, (k,); earlier ones have precedence."""
-    shown = np.zeros(len(centres), bool)
-    for i in range(len(centres)):
-        overlap = (sizes[i] + sizes[shown]) / 2 - np.abs(centres[i] - centres[shown])
-        shown[i] = not (overlap.min(axis=1) > 0).any() if shown.any() else True
-    return shown
+def _islands(places: Floats, topic: NDArray[np.bool_], spread: float, share: float) -> list[Floats]:
+    """Return the densest places of each island of a topic: the one with most of its texts, and others that are seen."""
+    own = places[topic]
+    low = own.min(axis=0) - 3 * spread
+    shape = np.floor((own.max(axis=0) + 3 * spread - low) / CELL).astype(np.int64) + 1
+    cells = np.floor((places - low) / CELL).astype(np.int64)
+    near = ((cells >= 0) & (cells < shape)).all(axis=1)
+    at = tuple(cells[topic].T)
+    counts = np.zeros(shape)
+    np.add.at(counts, at, 1.0)
+    density = ndimage.gaussian_filter(counts, spread / CELL, mode="constant")
+    pieces, n_pieces = ndimage.label(density >= COAST * density[at].max())
+    sizes = np.bincount(pieces[at], minlength=n_pieces + 1)[1:]
+    present = np.bincount(pieces[tuple(cells[near].T)], minlength=n_pieces + 1)[1:]
+    cores = []
+    for number, piece in enumerate(np.argsort(-sizes, kind="stable")):
+        if number and sizes[piece] < max(FEWEST, PART * len(places), PURE * present[piece]):
+            continue
+        inside = pieces[at] == piece + 1
+        highest = density[at][inside].max()
+        if number == 0 or highest >= DENSE * density[at].max():
+            dense = own[inside & (density[at] >= share * highest)]
+            cores.append(np.asarray(dense[:: math.ceil(len(dense) / ENDS)]))
+    return cores

@@ -5,7 +5,7 @@ The package knows nothing of text or vectors. Classes that can be part of a save
 """
 
 from .cache import Note, keep, key_of, recall
-from .checkpoint import Checkpoint, checkpoints_kept
+from .checkpoint import Checkpoint
 from .estimators import Saved, check_fitted, packed, storable, unpacked
 from .facts import WRONG_FACTS, check_types
 from .folder import MANIFEST, VERSION, check_target, is_saved, load, read_manifest, remove, save
@@ -33,7 +33,6 @@ __all__ = [
     "check_layouts",
     "check_target",
     "check_types",
-    "checkpoints_kept",
     "first_bytes",
     "is_saved",
     "keep",

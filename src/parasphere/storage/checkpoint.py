@@ -1,8 +1,6 @@
 """Checkpoints: the state of long computations, so that an interrupted one can be resumed."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,23 +51,5 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the folder: the computation is done."""
-        if (held := _held.get()) is not None:
-            held.append(self)
-        elif is_saved(self.folder):
+        if is_saved(self.folder):
             remove(self.folder)
-
-
-_held: ContextVar[list[Checkpoint] | None] = ContextVar("held", default=None)
-
-
-@contextmanager
-def checkpoints_kept() -> Iterator[None]:
-    """Keep checkpoints until the block ends without an error, as their results may not have been saved before."""
-    held: list[Checkpoint] = []
-    token = _held.set(held)
-    try:
-        yield
-    finally:
-        _held.reset(token)
-    for checkpoint in held:
-        checkpoint.remove()

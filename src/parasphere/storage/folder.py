@@ -41,7 +41,7 @@ WAIT_SECONDS = 60.0  # for another process that writes to the same folder
 
 _DATA = re.compile(r"parasphere-[0-9a-f]{16}\.safetensors")
 _OURS = re.compile(r"parasphere-[0-9a-f]{16}\.(safetensors|part)")
-_LARGEST_MANIFEST = 32 << 20  # bytes; as Python objects it can take thirty times as many
+_LARGEST_MANIFEST = 8 << 20  # bytes; as Python objects it can take thirty times as many
 _FIELDS = {"version": int, "kind": str, "data": str, "size": int, "crc32": int, "meta": dict}
 
 
@@ -185,11 +185,15 @@ def _manifest_facts(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder} is not a folder; a folder that parasphere saved is needed.")
     try:
         with open_plain(path) as file:
-            manifest = json.loads(file.read(_LARGEST_MANIFEST).decode("utf-8", "surrogatepass"))
+            text = file.read(_LARGEST_MANIFEST + 1)
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no {MANIFEST}: parasphere did not save it.") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror or error}).") from error
+    if len(text) > _LARGEST_MANIFEST:
+        raise StoreError(f"{path} has more than {_LARGEST_MANIFEST:,} bytes, which no save writes: it is damaged.")
+    try:
+        manifest = json.loads(text.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is not readable JSON ({error}): it is damaged.") from None
     if not isinstance(manifest, dict) or manifest.get("format") != "parasphere":

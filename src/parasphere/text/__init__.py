@@ -1,10 +1,9 @@
-"""From texts to word ids: tokenizers, vocabularies, phrases, counts, and the compiled loops behind them."""
+"""From texts to word ids: tokenizers, vocabularies, counts, and the compiled loops behind them."""
 
 from .counts import count_matrix, count_rows, count_words
 from .distinct import distinct_words
 from .dividing import PIECE, DividingTokenizer
 from .lookup import Lookup
-from .phrases import find_phrases, phrase_rows, phrase_table
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
 from .stemming import check_language, stems
@@ -32,11 +31,8 @@ __all__ = [
     "count_rows",
     "count_words",
     "distinct_words",
-    "find_phrases",
     "first_rows",
     "gather",
-    "phrase_rows",
-    "phrase_table",
     "share_without_spaces",
     "split_texts",
     "stems",

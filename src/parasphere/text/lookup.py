@@ -5,11 +5,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..corpus import is_tokenised
 from .dividing import PIECE, DividingTokenizer
-from .phrases import phrase_table
 from .scanning import STOP, Folding, ids_of_texts
 from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, most_words, split_texts
 from .vocabulary import Vocabulary, utf8
@@ -26,9 +24,6 @@ class Lookup:
     tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
         A :class:`Tokenizer` runs compiled, as does a :class:`DividingTokenizer` where no word is divided. Any other
         callable is called with each text and returns its words. None is ``Tokenizer()``.
-    phrases : bool, default=True
-        Replace words by vocabulary entries of several words, such as "new york" (see
-        :mod:`parasphere.text.phrases`). Token lists, and the words of a tokenizer that is not ours, are never joined.
     hashing : bool, default=False
         Give each word that the vocabulary lacks an id below -2, by a hash, rather than -1.
 
@@ -44,7 +39,6 @@ class Lookup:
         vocabulary: Vocabulary,
         tokenizer: AnyTokenizer | None = None,
         *,
-        phrases: bool = True,
         hashing: bool = False,
     ) -> None:
         self.vocabulary, self.hashing = vocabulary, hashing
@@ -56,7 +50,6 @@ class Lookup:
             self._table = _with_stop_words(vocabulary, words.stop_words)
         else:
             self._table = vocabulary.table
-        self._phrases = phrase_table(vocabulary) if phrases and isinstance(self.tokenizer, Tokenizer) else None
 
     def ids(self, texts: Any) -> WordIds:
         """Return the word ids of texts.
@@ -70,29 +63,14 @@ class Lookup:
             return self._with_pieces(texts, self._ids_of_lists(texts))
         if self._folding is None:
             return self._ids_of_lists(split_texts(texts, self.tokenizer))
-        return self._with_pieces(texts, self._with_phrases(self._ids(texts, self._folding))[0])
+        return self._with_pieces(texts, self._ids(texts, self._folding))
 
     def units(self, text: str) -> list[tuple[str, int]]:
-        """Return the words and phrases of a text in order, each with its row or a negative id."""
-        lists = split_texts([text], self.tokenizer)
-        words = lists[0]
+        """Return the words of a text in order, each with its row or a negative id."""
+        (words,) = split_texts([text], self.tokenizer)
         if self._divides is not None:
             return self._units_and_pieces(words)
-        (ids, _), begins = self._with_phrases(self._ids_of_lists(lists))
-        if begins is None:
-            return list(zip(words, ids.tolist(), strict=True))
-        return [
-            (self.vocabulary.word(row) if row >= 0 else words[at], row)
-            for row, at in zip(ids.tolist(), begins, strict=True)
-        ]
-
-    def _with_phrases(self, words: WordIds) -> tuple[WordIds, NDArray[np.int64] | None]:
-        """Replace words by phrases, if the vocabulary has any, and return where each unit began among the words."""
-        if self._phrases is None:
-            return words, None
-        begins = np.empty(len(words.ids), np.int64)
-        count = self._phrases.join(words.ids, words.ends, begins)
-        return WordIds(words.ids[:count], words.ends), begins[:count]
+        return list(zip(words, self._ids_of_lists([words]).ids.tolist(), strict=True))
 
     def _with_pieces(self, texts: Any, found: WordIds) -> WordIds:
         """Replace words without an id by their pieces, in the texts that have such words."""

@@ -212,8 +212,8 @@ class SphericalTopics(
     def transform(self, X: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
-        They are calibrated by the temperature: of texts whose largest probability is 0.8, about 80 % belong where most
-        texts of their topic belong. Outliers have no sure topic; a text without known words has the mixing weights.
+        They are calibrated by the temperature, to be about as often right as they say. Outliers have no sure topic; a
+        text without known words has the mixing weights.
         """
         check_is_fitted(self, "labels_")
         return self._probabilities(self.vectors(X))

@@ -41,7 +41,7 @@ CODE = 0.5  # share of a word's occurrences within addresses and code, from whic
 NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, by that of all words
 IDIOM = 0.5  # share of a word's occurrences between the same two stop words, from which on it is an idiom
 POWER = 1.25  # of the share of texts: above 1, phrases of many texts are preferred
-ALONE = 0.5  # weight of a single word
+ALONE, LONGER = 0.5, 0.75  # weights of a single word, and of longer phrases
 COHESION = 1.0  # weight of the pointwise mutual information of the words of longer phrases
 ALIKE = 4  # first letters that no two phrases of a name have in common
 EDGE = " · "  # between the phrases of a name
@@ -290,7 +290,7 @@ def _lines(text: str) -> Iterator[str]:
     """Return the lines of a text without its mail header, signature, quoted lines and numbered references."""
     lines = text[:CHARACTERS].splitlines()
     header = next((i for i, line in enumerate(lines) if not line.strip()), 0)
-    if header and all(_FIELD.match(line) or line[0].isspace() for line in lines[:header]):
+    if header > 1 and all(_FIELD.match(line) or line[0].isspace() for line in lines[:header]):
         lines = lines[header:]
     for line in lines:
         if line.rstrip() == "--":
@@ -454,7 +454,7 @@ def _parts(tokens: _Tokens, labels: Ints, k: int) -> Iterator[_Part]:
         for i in range(1, length):
             codes = np.unique(codes, return_inverse=True)[1] * n + base[at + i]
         _, phrases, often = np.unique(codes, return_inverse=True, return_counts=True)
-        at, phrases, n_phrases = _only(often >= FEWEST, at, phrases)
+        at, phrases, n_phrases = _only(often >= max(FEWEST, SHARE * sizes.min()), at, phrases)
         table = _texts_of_topics(phrases, tokens.texts[at], labels, k, n_phrases)
         opened, closed = (
             np.bincount(phrases, where, n_phrases) / np.bincount(phrases, minlength=n_phrases)
@@ -466,14 +466,22 @@ def _parts(tokens: _Tokens, labels: Ints, k: int) -> Iterator[_Part]:
         at, phrases, n_phrases = _only(good, at, phrases)
         firsts = np.zeros(n_phrases, np.int64)
         firsts[phrases] = at
-        if length == 1:
-            weights = roles.weights[firsts]
-        else:
-            n_words = length - roles.of[firsts + 1]
-            chance = sum(np.where(roles.of[firsts + i], 0.0, having[base[firsts + i]]) for i in range(length))
-            both = np.log(table[:, good].sum(axis=0) / (n_texts + 1))
-            weights = 0.75 + COHESION * np.maximum((both - chance) / (-both * (n_words - 1)), 0.0)
+        weights = roles.weights[firsts]
+        if length > 1:
+            alone = np.stack([np.where(roles.of[firsts + i], 0.0, having[base[firsts + i]]) for i in range(length)])
+            together = np.log(table[:, good].sum(axis=0) / (n_texts + 1))
+            weights = LONGER + COHESION * _normalised_information(together, alone)
         yield _Part(shares[:, good], weights, at, phrases, roles.closes[at + length - 1], length)
+
+
+def _normalised_information(together: Floats, alone: Floats) -> Floats:
+    """Return the normalised pointwise mutual information of words, at least 0, given log shares of texts.
+
+    ``together`` is of the texts that have the phrase, (n,), ``alone`` of those that have each word, (n_words, n); 0
+    stands for "of".
+    """
+    n_words = (alone < 0).sum(axis=0)
+    return np.maximum((together - alone.sum(axis=0)) / (-together * (n_words - 1)), 0.0)
 
 
 def _only(wanted: Mask, at: Ints, phrases: Ints) -> tuple[Ints, Ints, int]:

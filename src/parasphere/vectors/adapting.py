@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..corpus import Block, blocks
 from ..errors import VectorsError
 from ..text import AnyTokenizer, Vocabulary
-from .learning import Learning, Settings
+from .learning import Learning, LearningSettings
 from .learning_texts import read_texts
 from .wordvectors import WordVectors
 
-SETTINGS = Settings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
+SETTINGS = LearningSettings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
 LENGTH = 10  # words of a text for which the prior has its strength; it falls with the square of the mean length
 WORDS = 15_000_000  # of many texts about so many words are read, all passes together,
 TEXT = 100 << 20  # from so many bytes of text, which are drawn at random
@@ -26,7 +26,7 @@ def adapted(
     texts: Any,
     tokenizer: AnyTokenizer,
     *,
-    settings: Settings = SETTINGS,
+    settings: LearningSettings = SETTINGS,
     seed: int = 0,
     n_jobs: int = 1,
     verbose: bool = False,
@@ -45,7 +45,7 @@ def adapted(
         Anything :func:`parasphere.corpus.blocks` takes. Up to 100 MB of it are held, drawn at random if there is more.
     tokenizer : Tokenizer or callable
         Splits texts into words.
-    settings : Settings, default=SETTINGS
+    settings : LearningSettings, default=SETTINGS
         How to learn; there are fewer epochs if the texts have many words.
     seed : int, default=0
         Of all random numbers.
@@ -66,7 +66,12 @@ def adapted(
 
 
 def _learned(
-    start: WordVectors, texts: list[Block], tokenizer: AnyTokenizer, settings: Settings, n_jobs: int, verbose: bool
+    start: WordVectors,
+    texts: list[Block],
+    tokenizer: AnyTokenizer,
+    settings: LearningSettings,
+    n_jobs: int,
+    verbose: bool,
 ) -> Learning:
     read = read_texts(texts, tokenizer, settings.min_count, known=True)
     lengths = np.diff(read.ends)

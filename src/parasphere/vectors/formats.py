@@ -27,10 +27,9 @@ _LONGEST_ROW = 1 << 26
 _LINES = 1 << 16  # of text, parsed at a time
 _UNCHECKED = 1 << 18  # rows after which words are first checked for repeats
 
-PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _STRANGERS = (
-    (PICKLE, "a Python pickle (gensim's .kv?), and those can run any code when opened. If you trust where it comes "
-             "from, pass trust=True"),
+    (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle (gensim's .kv?), and those can run any code when opened. If you "
+        "trust where it comes from, let gensim open it: WordVectors.load(gensim.models.KeyedVectors.load(path))"),
     (re.compile(rb"\xba\x16\x4f\x2f"), "a fastText .bin model. Give the .vec file that fastText writes beside it"),
 )  # fmt: skip
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,7})[ \t\r]*")

@@ -25,8 +25,8 @@ from ..parameters import (
 from ..places import ENGLISH
 from ..storage import Checkpoint, Saved
 from ..text import AnyTokenizer, Tokenizer
-from .learning import Learning, Settings, with_others
-from .learning_texts import known_words, read_texts, seed_of, with_phrases
+from .learning import Learning, LearningSettings, with_others
+from .learning_texts import read_texts, seed_of
 from .wordvectors import WordVectors
 
 CHECKPOINT = "joint-learning-checkpoint"
@@ -63,9 +63,6 @@ class JointVectors(Saved, BaseEstimator):
         Length of the first steps; it decreases linearly to zero.
     min_count : int, default=2
         Rarer words are not learned.
-    ngrams : int, default=1
-        Largest number of words of a phrase; frequent phrases are learned as one unit. 1 learns words only. Phrases
-        need texts and a :class:`Tokenizer`, rather than lists of tokens or a function.
     weigh : bool, default=True
         Learn a weight per word; otherwise words keep the weights of ``start``, or 1 if it has none.
     random_state : int, RandomState or None, default=0
@@ -113,7 +110,6 @@ class JointVectors(Saved, BaseEstimator):
         "epochs": number(int, 1) | NONE,
         "rate": number(float, 0, closed="neither"),
         "min_count": number(int, 1),
-        "ngrams": number(int, 1),
         "weigh": BOOLEAN,
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
@@ -135,7 +131,6 @@ class JointVectors(Saved, BaseEstimator):
         epochs: int | None = None,
         rate: float = 0.8,
         min_count: int = 2,
-        ngrams: int = 1,
         weigh: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -149,7 +144,6 @@ class JointVectors(Saved, BaseEstimator):
         self.epochs = epochs
         self.rate = rate
         self.min_count = min_count
-        self.ngrams = ngrams
         self.weigh = weigh
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -194,15 +188,11 @@ class JointVectors(Saved, BaseEstimator):
         return self._learn(X, known, known.dim, max(self.start_strength, UPDATING), known.name)
 
     def _learn(self, X: Any, start: WordVectors | None, dim: int, strength: float, name: str) -> Self:
-        settings = Settings(
-            self.epochs, self.rate, self.min_count, self.ngrams, weigh=self.weigh, start_strength=strength,
+        settings = LearningSettings(
+            self.epochs, self.rate, self.min_count, weigh=self.weigh, start_strength=strength,
             seed=seed_of(self.random_state),
         )  # fmt: skip
-        texts = read_texts(X, self.tokenizer_, settings.min_count, known=settings.ngrams == 1)
-        if settings.ngrams > 1:
-            if not texts.joinable:
-                raise ValueError("phrases (ngrams > 1) need texts and a Tokenizer; given tokens are taken as they are.")
-            texts = known_words(with_phrases(texts, settings.ngrams, settings.ngram_count, settings.ngram_score))
+        texts = read_texts(X, self.tokenizer_, settings.min_count, known=True)
         if not (np.diff(texts.ends) > 1).any():
             raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
         learning = Learning(texts, start, dim, settings, effective_n_jobs(self.n_jobs))

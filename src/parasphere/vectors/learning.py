@@ -17,8 +17,8 @@ from .. import _kernels
 from ..errors import VectorsError
 from ..progress import progress
 from ..storage import Checkpoint
-from ..text import Vocabulary, phrase_rows
-from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Pieces, Prior, Stepper, cut
+from ..text import Vocabulary
+from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
 from .learning_texts import Texts
 from .wordvectors import WordVectors
 
@@ -47,15 +47,12 @@ KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class LearningSettings:
     """The settings of learning; those of :class:`parasphere.JointVectors` mean the same there."""
 
     epochs: int | None = None
     rate: float = 0.8
     min_count: int = 2
-    ngrams: int = 1
-    ngram_count: int = 5  # how often a phrase must occur, and how much more often than by chance:
-    ngram_score: float = 0.2  # see parasphere.text.find_phrases
     sample: float = 1e-3  # words whose share of the text is above this are subsampled, as in word2vec; 0 keeps all
     context: int = 24  # see Cutting
     targets: int = 6
@@ -74,11 +71,12 @@ class Learning:
 
     CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
 
-    def __init__(self, texts: Texts, start: WordVectors | None, dim: int, settings: Settings, threads: int = 1) -> None:
+    def __init__(
+        self, texts: Texts, start: WordVectors | None, dim: int, settings: LearningSettings, threads: int = 1
+    ) -> None:
         self.texts, self.settings, self.threads = texts, settings, threads
         share = texts.counts / texts.counts.sum()
-        with np.errstate(divide="ignore"):  # a word that only occurs within phrases
-            often = settings.sample / share if settings.sample else np.ones(len(share))
+        often = settings.sample / share if settings.sample else np.ones(len(share))
         self.keep = np.minimum(1.0, np.sqrt(often) + (often if settings.sample else 0)).astype(np.float32)
         q = (share * self.keep) ** settings.power
         q /= q.sum()
@@ -120,7 +118,6 @@ class Learning:
             checkpoint.remove()
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning diverged with rate={self.settings.rate}; choose a smaller rate.")
-        self._place_unseen()
 
     def _run(self, stepper: Stepper, checkpoint: Checkpoint | None, verbose: bool) -> None:
         judged = self._judged()
@@ -152,7 +149,7 @@ class Learning:
         if len(judged.middles) >= SETTLED_BY:
             self._settle(self._stepper(), judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
 
-    def _judged(self) -> Pieces:
+    def _judged(self) -> TextPieces:
         """Return the pieces of the held-out texts."""
         state = np.array([99], np.uint64)
         return cut(self.texts.ids, self.texts.ends, self.held_out, self.keep, self.cutting, state)
@@ -160,7 +157,7 @@ class Learning:
     def _stepper(self) -> Stepper:
         start, settings = self.start, self.settings
         parameters = Parameters(self.matrix, self.squares, self.weights, self.weight_squares, self.mean, self.numbers)
-        prior = Prior(start.matrix, start.strengths, start.weights, settings.pull)
+        prior = WordPrior(start.matrix, start.strengths, start.weights, settings.pull)
         return Stepper(parameters, prior, self.log_q, self.threads)
 
     def _cooling(self) -> int | None:
@@ -211,7 +208,7 @@ class Learning:
         for lo, hi in pairwise(cuts):
             yield (words[lo] / words[-1], words[hi] / words[-1]), order[lo:hi]
 
-    def _batches(self, pieces: Pieces, epoch: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _batches(self, pieces: TextPieces, epoch: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         mixed = np.random.default_rng([self.settings.seed, epoch + 1, 1]).permutation(len(pieces.middles))
         for begin in range(0, len(mixed), self.batch):
             yield begin, mixed[begin : begin + self.batch]
@@ -222,7 +219,7 @@ class Learning:
         return drawn
 
     def _settle(
-        self, stepper: Stepper, pieces: Pieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
+        self, stepper: Stepper, pieces: TextPieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
     ) -> None:
         """Fit the concentrations to pieces, so many at a time with so many drawn words.
 
@@ -236,7 +233,7 @@ class Learning:
                 drawn = self._drawn(len(some), n_drawn, state)
                 stepper.learn(pieces, some, drawn, 0.0, size * (1 - i / SETTLING), weigh=False)
 
-    def _judge(self, stepper: Stepper, pieces: Pieces) -> float:
+    def _judge(self, stepper: Stepper, pieces: TextPieces) -> float:
         """Return the mean loss per held-out word of the texts that are not learned from."""
         state, loss, count = np.array([99], np.uint64), 0.0, 0
         for begin in range(0, len(pieces.middles), BATCH):
@@ -244,21 +241,6 @@ class Learning:
             found = stepper.judge(pieces, some, self._drawn(len(some), JUDGES, state))
             loss, count = loss + found[0], count + found[1]
         return loss / count if count else float("nan")
-
-    def _place_unseen(self) -> None:
-        """Give each word that only occurs within phrases, and so was not learned, the mean of its phrases."""
-        unseen = np.flatnonzero(self.texts.counts == 0)
-        if not len(unseen):
-            return
-        phrases: dict[str, list[int]] = {}
-        for row in phrase_rows(Vocabulary(self.texts.words)).tolist():
-            for part in self.texts.words[row].split(" "):
-                phrases.setdefault(part, []).append(row)
-        for word in unseen:
-            rows = phrases.get(self.texts.words[word], [])
-            total = self.matrix[rows].sum(0)
-            if rows and (length := float(np.linalg.norm(total))) > 0:
-                self.matrix[word], self.weights[word] = total / length, self.weights[rows].mean()
 
     @property
     def scale(self) -> float:
@@ -366,9 +348,4 @@ def first_vectors(words: list[str], start: WordVectors | None, dim: int, seed: i
         rows[known, : start.dim] = given
         rows[known, start.dim :] *= SPREAD[0] * SPREAD[1]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vocabulary = Vocabulary(words)
-    for row in phrase_rows(vocabulary):
-        if start is None or places[row] < 0:
-            total = rows[vocabulary.get_many(words[row].split(" "))].sum(0)
-            rows[row] = total / max(float(np.linalg.norm(total)), 1e-12)
     return np.ascontiguousarray(rows, np.float32)

@@ -40,7 +40,7 @@ class Cutting(NamedTuple):
     share: float
 
 
-class Pieces(NamedTuple):
+class TextPieces(NamedTuple):
     """Pieces of texts, one after the other; the held-out words of each come last."""
 
     words: Any  # (n_words,) int32
@@ -59,7 +59,7 @@ class Parameters(NamedTuple):
     numbers: Any  # (6,) float64, kappa, kappa0 and their running gradients
 
 
-class Prior(NamedTuple):
+class WordPrior(NamedTuple):
     """The vMF prior of each row around its start, and that of the logarithm of its weight."""
 
     rows: Any  # (n_vocabulary, dim) float32, the mean directions
@@ -73,7 +73,7 @@ class Stepper:
 
     Parameters
     ----------
-    parameters, prior : Parameters and Prior
+    parameters, prior : Parameters and WordPrior
         The parameters change when something is learned.
     log_q : (n_vocabulary,) float32
         The logarithms of the probabilities with which words are drawn.
@@ -81,12 +81,12 @@ class Stepper:
         Number of threads that share the work.
     """
 
-    def __init__(self, parameters: Parameters, prior: Prior, log_q: NDArray[np.float32], threads: int = 1) -> None:
+    def __init__(self, parameters: Parameters, prior: WordPrior, log_q: NDArray[np.float32], threads: int = 1) -> None:
         self.parameters, self.prior, self.log_q, self.threads = parameters, prior, log_q, threads
 
     def learn(
         self,
-        pieces: Pieces,
+        pieces: TextPieces,
         some: NDArray[np.int64],
         drawn: NDArray[np.int32],
         rate: float,
@@ -98,7 +98,7 @@ class Stepper:
 
         Parameters
         ----------
-        pieces, some : Pieces and (n,) int64
+        pieces, some : TextPieces and (n,) int64
             Pieces, and which of them.
         drawn : (n_groups, n_drawn) int32
             The words drawn for each group; there are as many groups of pieces as rows.
@@ -119,7 +119,7 @@ class Stepper:
         concentrate(self.parameters.numbers, np.array(slopes), size)
         return loss, count
 
-    def judge(self, pieces: Pieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
+    def judge(self, pieces: TextPieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
         """Return the loss of some of the pieces, and how many words were held out."""
         return _kernels.judge(pieces, some, drawn, self.log_q, self.parameters, self.threads)
 
@@ -139,7 +139,7 @@ def cut(
     keep: NDArray[np.float32],
     how: Cutting,
     state: NDArray[np.uint64],
-) -> Pieces:
+) -> TextPieces:
     """Leave out words of each text at random, shuffle the others, and cut them into pieces of at least two words.
 
     Parameters
@@ -165,4 +165,4 @@ def cut(
     room = int((ends[order + 1] - ends[order]).sum())
     words, begins, middles = np.empty(room, np.int32), np.empty(room // 2 + 1, np.int64), np.empty(room // 2, np.int64)
     n_words, n = _kernels.cut(ids, ends, order, keep, *how, state, words, begins, middles)
-    return Pieces(words[:n_words], begins[: n + 1], middles[:n])
+    return TextPieces(words[:n_words], begins[: n + 1], middles[:n])

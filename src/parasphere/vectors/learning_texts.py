@@ -1,4 +1,4 @@
-"""The texts of joint learning, as ids of words and phrases."""
+"""The texts of joint learning, as ids of words."""
 
 import tempfile
 from contextlib import closing
@@ -18,13 +18,12 @@ MOST_HELD = 1 << 28  # bytes of ids that are held in memory; more are in a file
 
 
 class Texts(NamedTuple):
-    """Texts as ids of the words, and phrases, that are learned."""
+    """Texts as ids of the words that are learned."""
 
-    words: list[str]  # and phrases
+    words: list[str]
     counts: NDArray[np.int64]  # (n_words,), how often each occurs
     ids: NDArray[np.int32]  # (n,), the concatenated texts, as ids or -1
     ends: NDArray[np.int64]  # (n_texts + 1,), where each text begins and ends
-    joinable: bool = True  # whether neighbouring words may be joined to phrases
 
 
 def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, known: bool = False) -> Texts:
@@ -35,10 +34,8 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
     """
     counter = text.WordCounter(tokenizer)
     parts: list[Block | WordIds] = []
-    joinable = isinstance(tokenizer, text.Tokenizer)
     with closing(_Spool()) as first, closing(_Spool()) as second:
         for block in blocks(corpus):
-            joinable &= not block.tokenised
             found = counter.add(block.texts)
             if block.tokenised or not isinstance(tokenizer, text.Tokenizer):
                 parts.append(block)
@@ -59,7 +56,7 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
             read = _selected(read, read.ids >= 0) if known else read
             ends.append(second.total + read.ends)
             second.keep(read)
-        return Texts(words[:n_words], counts[:n_words], second.all(), np.concatenate(ends), joinable)
+        return Texts(words[:n_words], counts[:n_words], second.all(), np.concatenate(ends))
 
 
 class _Spool:
@@ -111,18 +108,6 @@ def _without_stop_words(words: WordIds) -> WordIds:
 
 def _selected(words: WordIds, kept: NDArray[np.bool_]) -> WordIds:
     return WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
-
-
-def with_phrases(texts: Texts, longest: int, min_count: int, min_score: float) -> Texts:
-    """Find phrases, and replace words by them."""
-    phrases = text.find_phrases(texts.ids, texts.ends[1:], texts.words, longest, min_count, min_score)
-    words = [*texts.words, *phrases]
-    table = text.phrase_table(text.Vocabulary(words))
-    if table is None:
-        return texts
-    ids, ends = texts.ids.copy(), texts.ends.copy()
-    ids = ids[: table.join(ids, ends[1:])]
-    return texts._replace(words=words, counts=np.bincount(ids[ids >= 0], minlength=len(words)), ids=ids, ends=ends)
 
 
 def known_words(texts: Texts) -> Texts:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
-from ..storage import ByteReader, Note, keep, key_of, path_of, recall
+from ..storage import Note, keep, key_of, path_of, recall
 from ..text import Strings
 from . import formats
 from .english import load_english
@@ -24,9 +24,7 @@ _WAYS = (
 V = TypeVar("V", bound=StoredVectors)
 
 
-def load(
-    cls: type[V], source: Any, errors: Errors, cache: bool, member: str | None, trust: bool, verify: bool, verbose: bool
-) -> V:
+def load(cls: type[V], source: Any, errors: Errors, cache: bool, member: str | None, verify: bool, verbose: bool) -> V:
     """Load word vectors of a class; see :meth:`parasphere.WordVectors.load`."""
     if errors not in ("raise", "skip"):
         raise ValueError(f"errors must be 'raise' or 'skip', not {errors!r}")
@@ -54,8 +52,6 @@ def load(
         vectors = _from_pieces(cls, path, cache) if is_static_table(path) else cls.open(path, verify=verify)
     else:
         formats.check_regular(path)
-        if trust and _is_pickle(path):
-            return _from_gensim(cls, _unpickled(path), errors)
         vectors = _from_file(cls, path, errors, cache, member, verbose)
         if errors == "skip" or member is not None:  # the path alone does not give the same vectors
             return vectors
@@ -131,16 +127,3 @@ def _kept(vectors: V, key: str) -> V:
     except (OSError, StoreError) as error:
         warn_of_cache(cache_folder(), error)
         return vectors
-
-
-def _is_pickle(path: Path) -> bool:
-    with ByteReader(path, str(path), fault=VectorsError) as reader:
-        return formats.PICKLE.match(reader.read(2)) is not None
-
-
-def _unpickled(path: Path) -> Any:
-    gensim = import_extra("gensim.models", "gensim", f"Opening {path}")
-    try:
-        return gensim.KeyedVectors.load(str(path))
-    except Exception as error:  # a pickle may raise anything
-        raise VectorsError(f"{path} cannot be opened by gensim ({type(error).__name__}: {error}).") from error

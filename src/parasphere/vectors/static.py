@@ -39,7 +39,7 @@ def write_static(
     folder : path
         Made if necessary. Files of the same names are replaced, others are not changed.
     words : list of str
-        One word per row. Those that the tokenizer never returns (phrases, stop words) are left out.
+        One word per row. Those that the tokenizer never returns (such as stop words) are left out.
     rows : (n_words, dim) array
         The rows, weights included.
     tokenizer : Tokenizer
@@ -78,7 +78,7 @@ def writable(tokenizer: AnyTokenizer) -> Tokenizer:
 
 
 def _is_word(word: str, tokenizer: Tokenizer) -> bool:
-    blank = any(character.isspace() for character in word)  # of phrases
+    blank = any(character.isspace() for character in word)
     if blank or word.startswith(PIECE):
         return False
     return len(word) >= tokenizer.min_length and word not in tokenizer.stop_words

@@ -103,7 +103,6 @@ class WordVectors(StoredVectors):
         errors: Errors = "raise",
         cache: bool = True,
         member: str | None = None,
-        trust: bool = False,
         verify: bool = True,
         verbose: bool = False,
     ) -> "WordVectors":
@@ -127,14 +126,12 @@ class WordVectors(StoredVectors):
             variable PARASPHERE_CACHE names) and memory-map them next time.
         member : str, default=None
             The file of a zip to read, if there are several.
-        trust : bool, default=False
-            Open gensim's ``.kv`` files too. They are pickles, which can run any code.
         verify : bool, default=True
             Compare the data of a saved folder with its checksum. Numbers are checked in any case.
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """
-        return load(cls, source, errors, cache, member, trust, verify, verbose)._warned()
+        return load(cls, source, errors, cache, member, verify, verbose)._warned()
 
     @classmethod
     def from_arrays(

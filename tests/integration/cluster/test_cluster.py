@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import parasphere
 from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors, datasets, storage
 
 pytest.importorskip("distributed", reason="the extra dask")
@@ -28,7 +27,7 @@ import dask
 import dask.bag
 import dask.dataframe
 import psutil
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 from test_docs import DOCS, run_page
 
 import parasphere.dask as cluster
@@ -110,6 +109,11 @@ def test_files_bags_and_columns_give_the_bits_of_one_machine(
     assert not list(work.glob("sums-*"))  # nothing is left but the reader
 
 
+def test_a_partition_without_known_words(client: Client, whole: SphericalParagraphModel, tmp_path: Path) -> None:
+    bag = dask.bag.from_delayed([dask.delayed(part) for part in (TEXTS[:600], ["unknown", ""], TEXTS[600:])])
+    same(cluster.fit(make(), bag, work=tmp_path / "work"), whole)
+
+
 def test_few_documents_and_the_method_of_the_paper(client: Client, tmp_path: Path) -> None:
     options = {"kappa_method": "banerjee", "prior_strength": 0.0}
     few = TEXTS[:300]
@@ -120,9 +124,7 @@ def test_few_documents_and_the_method_of_the_paper(client: Client, tmp_path: Pat
     assert later[0] == pytest.approx(later[1], rel=0.1)  # one goes on from sums, the other from the documents
 
 
-def test_vectors_in_files_and_lazily(
-    client: Client, whole: SphericalParagraphModel, files: Path, tmp_path: Path
-) -> None:
+def test_vectors_in_files(client: Client, whole: SphericalParagraphModel, files: Path, tmp_path: Path) -> None:
     expected = whole.transform(TEXTS)
     written = cluster.transform(whole, files / "*", tmp_path / "out")
     assert (written.documents, len(written.parts), written.reused) == (len(TEXTS), 7, 0)
@@ -135,16 +137,6 @@ def test_vectors_in_files_and_lazily(
     assert np.array_equal(vectors_in(tmp_path / "out"), expected)
     with pytest.raises(StoreError, match="another model, corpus or options"):
         cluster.transform(whole, files / "*", tmp_path / "out", space="direction")
-
-    series = dask.dataframe.from_pandas(pd.Series(TEXTS[:100], index=range(7, 107)), npartitions=3)
-    lazy = cluster.map_partitions(whole, series, work=tmp_path / "work")
-    assert list(lazy.columns) == [f"v{i}" for i in range(8)]
-    assert set(lazy.dtypes) == {np.dtype(np.float32)}
-    found = lazy.compute()
-    assert found.index.tolist() == list(range(7, 107))
-    assert np.array_equal(found.to_numpy(), expected[:100])
-    bag = cluster.map_partitions(whole, dask.bag.from_sequence(TEXTS[:10], npartitions=2), work=tmp_path / "work")
-    assert np.array_equal(np.array(bag.compute()), expected[:10])
 
 
 def test_shards_find_what_one_index_finds(
@@ -161,9 +153,7 @@ def test_shards_find_what_one_index_finds(
     assert shards.search("nothing", weight=0) == []
 
 
-def test_words_are_counted_and_texts_drawn(client: Client, files: Path, tmp_path: Path) -> None:
-    words, counts = cluster.count_words(files / "*")
-    assert (words, counts.tolist()) == (lambda found: (found[0], found[1].tolist()))(parasphere.count_words(TEXTS))
+def test_texts_are_drawn(client: Client, files: Path, tmp_path: Path) -> None:
     drawn = cluster.sample_texts(files / "*", 50, seed=1)
     assert drawn == cluster.sample_texts(files / "*", 50, seed=1) != cluster.sample_texts(files / "*", 50, seed=2)
     assert len(drawn) == 50
@@ -282,23 +272,23 @@ def test_a_worker_is_killed_while_it_writes_vectors(client: Client, files: Path,
     assert np.array_equal(vectors_in(tmp_path / "out"), model.transform(TEXTS))
 
 
+def outcome_of(number: int) -> Outcome:
+    return Outcome(number, {number: number})
+
+
 def test_all_workers_are_lost_and_others_come() -> None:
-    """Tasks that preferred a worker which is gone are computed by others, whichever come."""
-
-    def outcomes(**place: Any) -> Iterator[Any]:
-        for number in range(10):
-            yield client.submit(Outcome, number, {number: number}, pure=False, **place)
-
+    """Tasks whose input was on a worker that is gone are computed by others, whichever come."""
     # A cluster of its own: one whose workers were killed does not always end those that replaced them.
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as own, Client(own) as client:
-        gone = next(iter(client.nthreads()))
+        held = client.map(int, range(10), pure=False)
+        wait(held)
         own.scale(0)
         deadline = time.monotonic() + 60
         while client.nthreads():
             assert time.monotonic() < deadline, "the worker did not end"
             time.sleep(0.05)
         threading.Timer(1.0, own.scale, [1]).start()
-        total = total_of(client, outcomes(workers=[gone], allow_other_workers=True), again=outcomes)
+        total = total_of(client, (client.submit(outcome_of, one, pure=False) for one in held))
     assert (total.total, total.facts) == (sum(range(10)), {number: number for number in range(10)})
 
 

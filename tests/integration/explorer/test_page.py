@@ -208,11 +208,11 @@ def test_the_tree_of_topics_is_a_filter(page: Any, explorer: Explorer) -> None:
 def test_finer_topics_are_named_where_one_zooms_in(page: Any, explorer: Explorer) -> None:
     about = explorer.about()
     large = {topic["name"] for topic in about["levels"][0]["topics"]}
-    assert large <= set(page.evaluate("explorer.map.placed.map(name => name.text)"))
+    assert large <= set(page.evaluate("explorer.map.placed.map(each => each.name)"))
     for topic in about["topics"]:
         page.evaluate("([x, y]) => { const { map } = explorer; map.go({ x, y, k: 6 * map.home.k }); }", topic["place"])
         until(page, "!explorer.map.moving")
-        assert topic["name"] in page.evaluate("explorer.map.placed.map(name => name.text)")
+        assert topic["name"] in page.evaluate("explorer.map.placed.map(each => each.name)")
         boxes = np.array(page.evaluate("explorer.map.placed.map(name => name.box)"))
         overlap = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:]) - np.maximum(
             boxes[:, None, :2], boxes[None, :, :2]

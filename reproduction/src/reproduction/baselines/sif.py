@@ -104,7 +104,7 @@ class CommonRemoved(VectorEncoder):
         if not words:
             raise CorpusError("none of the texts has a word; at least one must")
         probabilities = counts / counts.sum()
-        units = count_matrix(held, self.vectors_.vocabulary, self.tokenizer_)  # phrases too, if there are any
+        units = count_matrix(held, self.vectors_.vocabulary, self.tokenizer_)
         known = np.bincount(units.indices, units.data, len(self.vectors_)) / counts.sum()
         mean_length = int(counts.sum()) / sum(len(block) for block in blocks(held))
         self.a_, self.weights_ = self._weigh(known, probabilities, mean_length)

@@ -305,8 +305,7 @@ class SkipThought(WordEncoder):
         table = self.weights_["embedding"].astype(np.float32)
         if self.vectors_ is None or self.expansion_ is None:
             return words, ends, table
-        # The same words in the same order: none of them joined to a phrase.
-        others = Lookup(self.vectors_.vocabulary, self.tokenizer_, phrases=False).ids(texts).ids
+        others = Lookup(self.vectors_.vocabulary, self.tokenizer_).ids(texts).ids  # the same words in the same order
         mapped = (ids < 0) & (others >= 0)
         rows, place = np.unique(others[mapped], return_inverse=True)
         words[mapped] = len(table) + place

@@ -132,10 +132,10 @@ def best_tfidf() -> baselines.TfIdf:
 
 
 def joint_model(
-    vectors: WordVectors | str | None, seed: int, words: Tokenizer, dim: int | None = None, *, ngrams: int = 1
+    vectors: WordVectors | str | None, seed: int, words: Tokenizer, dim: int | None = None
 ) -> SphericalParagraphModel:
     """Return unfitted SPM on vectors that are learned from the training texts, starting from the given ones."""
-    learner = JointVectors(dim, start=vectors, ngrams=ngrams, random_state=seed)
+    learner = JointVectors(dim, start=vectors, random_state=seed)
     tol = 1e-4 if dim else 1e-6
     return SphericalParagraphModel(learner, tokenizer=words, space="direction", tol=tol, random_state=seed)
 
@@ -167,8 +167,6 @@ _ENTRIES = (
     _spherical("spm-paper", "SPM, to the letter",
                lambda vectors, _, seed: SphericalParagraphModel.paper(vectors, seed, tokenizer=WORDS)),
     _spherical("spm-joint", "SPM, joint", lambda vectors, _, seed: joint_model(vectors, seed, WORDS), seeded=True),
-    _spherical("spm-joint-ngram", "SPM, joint, phrases", by_dim=False, seeded=True,
-               build=lambda vectors, _, seed: joint_model(vectors, seed, WORDS, ngrams=2)),
     _alone("spm-default", "SPM, default", lambda _v, _d, seed: SphericalParagraphModel(random_state=seed),
            kind="spherical", seeded=True),
     _alone("spm-english", "SPM, not adapted", kind="spherical",
@@ -230,7 +228,7 @@ def named_encoders(names: Iterable[str | Encoder]) -> tuple[list[Encoder], dict[
     --------
     >>> encoders, _ = named_encoders(["bow", "all-spherical", "bow"])
     >>> [encoder.name for encoder in encoders]  # doctest: +ELLIPSIS
-    ['bow', 'spm', 'spm-paper', 'spm-joint', 'spm-joint-ngram', 'spm-default', ...]
+    ['bow', 'spm', 'spm-paper', 'spm-joint', 'spm-default', ...]
     """
     selected: dict[str, Encoder] = {}
     left_out: dict[str, str] = {}

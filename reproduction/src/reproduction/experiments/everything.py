@@ -43,7 +43,7 @@ QUICK_TASKS = ("stsb-test", "cranfield", "cisi", "searchsnippets")
 # Seconds per thousand training texts on one core of an idle laptop, the classifier included; 0.2 for all others.
 SECONDS = {
     "lda": 0.4, "nmf": 1.8, "movmf": 0.7, "plsi": 0.6, "sam": 2.6, "fisher": 0.4, "spm-joint": 0.5,
-    "spm-joint-ngram": 4.2, "spm-joint-300": 1.3, "union": 2.0, "pv-dbow": 1.0, "pv-dm": 1.2, "tfidf-best": 0.5,
+    "spm-joint-300": 1.3, "union": 2.0, "pv-dbow": 1.0, "pv-dm": 1.2, "tfidf-best": 0.5,
     "skip-thought": 40.0, "minilm": 50.0, "distilled": 0.3, "spm-wordllama": 0.5, "spm-distilled": 0.5,
 }  # fmt: skip
 GROWTH = {"lda": 0.7, "lsi": 1.6, "pv-dbow": 0.5, "pv-dm": 0.6, "spm-joint": 0.6}  # powers of the dimension, else 0

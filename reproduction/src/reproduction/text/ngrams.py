@@ -47,7 +47,7 @@ class Ngrams:
         self.n_columns = int((columns >= 0).sum())
         self._check()
         self._columns = _with_none(columns)
-        self._lookup = Lookup(words, phrases=False)
+        self._lookup = Lookup(words)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the n-grams, as a saved estimator keeps them: the arguments that make an equal object."""
@@ -62,7 +62,7 @@ class Ngrams:
         """Return how often each n-gram occurs in each text, (n_docs, n_columns) int32, with sorted indices."""
         lookup = self._lookup
         if lookup.tokenizer != tokenizer:
-            lookup = self._lookup = Lookup(self.words, tokenizer, phrases=False)
+            lookup = self._lookup = Lookup(self.words, tokenizer)
 
         def count(words: WordIds) -> sparse.csr_array:
             columns = self._columns[self.nodes(words)[self.ngram_range[0] - 1 :]]

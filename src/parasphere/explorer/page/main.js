@@ -8,7 +8,6 @@ import { MapView } from "./map.js";
 import { columnsOf, document_, found, introduction, selection } from "./panel.js";
 import { facetFilter, swatch, topicList, topicTree } from "./side.js";
 
-const LONGEST_NAME = 48; // characters of a topic on the map
 const panel = $("#panel"), stage = { map: null, asked: "", theme: "light", history: [], colouring: "topic" };
 const say = (text) => { $("#status").textContent = text; };
 const short = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
@@ -322,7 +321,7 @@ async function start() {
   const wide = matchMedia("(min-width: 1101px)"), fold = () => { $("#side").open = wide.matches; };
   wide.addEventListener("change", fold);
   fold();
-  stage.map.setNames(nodes.map((level) => level.filter(({ place }) => place).map((node) => ({ ...node, text: short(node.name, LONGEST_NAME) }))));
+  stage.map.setNames(nodes.map((level) => level.filter(({ place }) => place)));
   stage.map.resize();
   connect();
   colourBy("topic");

@@ -7,8 +7,10 @@ import { Scatter } from "./scatter.js";
 const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
 const CLOSER = 1.9; // times that one zooms in to see the next finer topics' names
 const FONTS = { coarser: [700, 19], these: [650, 16], finer: [500, 12.5] }; // weight and pixels
-const COVER = { coarser: 0.3, these: 1, finer: 0.2 }; // share of points that a name may cover
-const FAR = { coarser: 60, these: 120, finer: 60 }; // pixels from the middle of its island, fewer for small names on a narrow map
+const COVER = { coarser: 0.3, these: 1, finer: 0.3 }; // share of points that a name may cover
+const MOST = { coarser: 40, these: 40, finer: 28 }; // characters of the phrases of a name, if there are several
+const LONGEST = 40, WIDE = 18; // characters of a phrase, and of a line if it can be divided
+const FAR = { coarser: 60, these: 120, finer: 90 }; // pixels from the middle of its island, fewer for small names on a narrow map
 const FEW = 0.1; // share of a topic's points that must be chosen and in view for it to be named, or its middle is
 const EDGE = 40; // pixels that the whole map leaves free around it, besides the tools above it
 const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
@@ -16,11 +18,14 @@ const FEWEST = 8000; // points that are drawn even if frames are late
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-// A name on two lines: after a dot between two phrases, or else at the blank nearest to its middle.
-function folded(text) {
-  const blanks = [...text.matchAll(/ (?!·)/g)].map(({ index }) => [Math.abs(2 * index - text.length) - (text[index - 1] === "·" ? text.length : 0), index]);
-  const [, at] = blanks.sort((one, other) => one[0] - other[0])[0] || [0, text.length];
-  return [text.slice(0, at), text.slice(at + 1)].filter(Boolean);
+// The lines of a name: as many of its phrases as there is room for, divided near the middle.
+function linesOf(name, most) {
+  const [first, ...more] = name.split(" · ");
+  const text = more.reduce((kept, phrase) => (kept.length + phrase.length + 3 <= most ? `${kept} · ${phrase}` : kept), first.length <= LONGEST ? first : `${first.slice(0, LONGEST)}…`);
+  if (text.length <= WIDE) return [text];
+  const middle = ({ index, 0: gap }) => Math.abs(2 * index + gap.length - text.length);
+  const gaps = [...text.matchAll(text.includes(" · ") ? / · /g : / /g)].sort((one, other) => middle(one) - middle(other));
+  return gaps.length ? [text.slice(0, gaps[0].index), text.slice(gaps[0].index + gaps[0][0].length)] : [text];
 }
 
 export class MapView {
@@ -155,7 +160,7 @@ export class MapView {
     if (document.activeElement === this.pad && this.keyed) this.cross(ink);
   }
 
-  // The names of topics at each level, the coarsest first: [[{ text, place, size, colour, codes }, ...], ...].
+  // The names of topics at each level, the coarsest first: [[{ name, place, size, colour, codes }, ...], ...].
   setNames(levels) {
     this.levels = levels;
     this.arrange();
@@ -177,13 +182,16 @@ export class MapView {
     }
     raster.sum();
     const level = clamp(Math.floor(Math.log(view.k / this.home.k + 1e-6) / Math.log(CLOSER)), 0, this.levels.length - 1);
-    const texts = new Set(), names = ["these", "coarser", "finer"].flatMap((rank) =>
+    const codes = new Set(), texts = new Set(), names = ["these", "coarser", "finer"].flatMap((rank) =>
       (this.levels[level + { coarser: -1, these: 0, finer: 1 }[rank]] || []).flatMap((name) => {
         const [number, sumX, sumY] = name.codes.reduce((sums, code) => sums.map((sum, i) => sum + (inside[code]?.[i] || 0)), [0, 0, 0]);
         const [x, y] = this.screen(...name.place), there = x > 8 && y > 8 && x < width - 8 && y < height - 8;
-        if (!number || texts.has(name.text) || (!(there && !mask) && number < Math.max(3, FEW * name.size))) return [];
-        texts.add(name.text);
-        return [{ ...name, ...this.measured(name.text, rank), most: COVER[rank], far: rank === "these" ? FAR[rank] : FAR[rank] * Math.min(1, width / 800), ...(there ? { x, y } : { x: sumX / number, y: sumY / number }) }];
+        if (!number || codes.has(String(name.codes)) || (!(there && !mask) && number < Math.max(3, FEW * name.size))) return [];
+        const measured = this.measured(name.name, rank), shown = String(measured.lines);
+        if (rank !== "these" && texts.has(shown)) return [];
+        codes.add(String(name.codes));
+        texts.add(shown);
+        return [{ ...name, ...measured, most: COVER[rank], far: rank === "these" ? FAR[rank] : FAR[rank] * Math.min(1, width / 800), ...(there ? { x, y } : { x: sumX / number, y: sumY / number }) }];
       }));
     const frame = this.frame.getBoundingClientRect();
     const taken = this.covers().flatMap((cover) => [...cover.children]).map((child) => child.getBoundingClientRect())
@@ -195,7 +203,7 @@ export class MapView {
   // The lines and the size of a name.
   measured(text, rank) {
     const [weight, pixels] = FONTS[rank], size = this.width < 560 ? 0.85 * pixels : pixels, font = `${weight} ${size}px system-ui, sans-serif`;
-    const lines = text.length > 18 ? folded(text) : [text];
+    const lines = linesOf(text, MOST[rank]);
     this.pen.font = font;
     return { font, lines, tall: 1.18 * size, width: Math.max(...lines.map((line) => this.pen.measureText(line).width)), height: 1.18 * size * lines.length };
   }
@@ -344,7 +352,7 @@ export class MapView {
 
   under(event) {
     const reach = Math.max(REACH[event.pointerType] || 10, this.size() / 2 + 3);
-    return this.scatter.nearest(...this.place(event.offsetX, event.offsetY), reach / this.view.k);
+    return this.scatter.nearest(...this.place(event.offsetX, event.offsetY), reach / this.view.k, this.mask);
   }
 
   hover(row, here) {
@@ -363,7 +371,7 @@ export class MapView {
     else if (event.key === "+" || event.key === "=") this.zoom(1.4);
     else if (event.key === "-") this.zoom(1 / 1.4);
     else if (event.key === "0") this.fit();
-    else if (event.key === "Enter") this.tell.pick(this.scatter.nearest(view.x, view.y, Infinity));
+    else if (event.key === "Enter") this.tell.pick(this.scatter.nearest(view.x, view.y, Infinity, this.mask));
     else return;
     event.preventDefault();
   }

@@ -94,13 +94,13 @@ export class Scatter {
     }
   }
 
-  // The point nearest to a place, within a distance; -1 for none.
-  nearest(x, y, within) {
+  // The point nearest to a place, within a distance, among those of a mask; -1 for none.
+  nearest(x, y, within, mask = null) {
     const { points } = this;
     let best = -1, least = within * within;
     for (let i = 0, at = 0; at < points.length; i++, at += 2) {
       const dx = points[at] - x, dy = points[at + 1] - y, far = dx * dx + dy * dy;
-      if (far < least) { least = far; best = i; }
+      if (far < least && (!mask || mask[i])) { least = far; best = i; }
     }
     return best;
   }

@@ -1,4 +1,4 @@
-"""Drawing corpora from the model."""
+"""Corpora that are drawn from the model."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sphere import vmf
-from .bags import Bags
-from .equations import Prior
+from parasphere import vmf
+from parasphere.model import Bags, Prior
 
 
 class Sampled(NamedTuple):
@@ -32,12 +31,7 @@ def draw(
     dim = len(prior.mean_direction)
     if kappa is None:
         kappa = float(vmf.concentration(prior.cosine, dim))
-    counts = np.asarray(lengths, np.int64)
-    if n_docs < 1 or counts.shape not in ((), (n_docs,)) or counts.min() < 0:
-        raise ValueError(
-            f"n_docs must be at least 1, and lengths one number or {n_docs}, none of them negative; not {lengths}"
-        )
-    counts = np.broadcast_to(counts, (n_docs,))
+    counts = np.broadcast_to(np.asarray(lengths, np.int64), (n_docs,))
     directions = vmf.sample(prior.mean_direction, prior.concentration, n_docs, rng)
     sums = np.zeros((n_docs, dim))
     for doc, count in enumerate(counts):
