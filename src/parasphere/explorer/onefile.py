@@ -5,14 +5,17 @@ import hashlib
 import html
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from .. import storage
 from ..errors import ParasphereError
 from ..printable import visible
+from ..text import Strings
 from .answers import LEAST_SHARE, SHOWN_TOPICS, VALUES, Explorer
 from .app import page_files
 from .packing import Arrays, packed, search_parts, string_arrays
@@ -25,7 +28,7 @@ _EXPORT = re.compile(r"^export ((?:async )?function|class|const) ([\w$]+)", re.M
 _FILE = re.compile(r'<(?:link rel="(stylesheet|icon)" href|(script) type="module" src)="/page/([\w.]+)">(?:</script>)?')
 
 
-def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True) -> int:
+def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True, links: Sequence[str] | None = None) -> int:
     """Write the page of an explorer as one HTML file; return its size in bytes.
 
     Whoever opens the file in a browser sees the map and searches, reads, selects and exports as on the page of
@@ -39,20 +42,22 @@ def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True) -> i
     path : path
     texts : bool, default=True
         Whether the file holds the texts, rather than only what they are found by.
+    links : sequence of str, default=None
+        Where each text stands on the web, or on the site that the page is part of: a link beside each text leads there.
     """
-    content = page_of(explorer, texts=texts).encode()
+    content = page_of(explorer, texts=texts, links=links).encode()
     storage.write_file(path, content)
     return len(content)
 
 
-def page_of(explorer: Explorer, *, texts: bool = True) -> str:
+def page_of(explorer: Explorer, *, texts: bool = True, links: Sequence[str] | None = None) -> str:
     """Return the page of an explorer as one HTML document; see :func:`write_page`."""
     if len(explorer.documents) > MOST_TEXTS:
         raise ParasphereError(
             f"{len(explorer.documents):,} texts are too many for one file, which holds {MOST_TEXTS:,} at most; "
             "'parasphere explore' shows more"
         )
-    parts = {"map": packed(*_map_parts(explorer)), "search": packed(*search_parts(explorer.landscape.index))}
+    parts = {"map": packed(*_map_parts(explorer, links)), "search": packed(*search_parts(explorer.landscape.index))}
     if texts:
         parts["texts"] = packed({}, string_arrays("texts", explorer.documents.texts), strategy=zlib.Z_DEFAULT_STRATEGY)
     data = [
@@ -108,7 +113,7 @@ def bundled(files: dict[str, str], main: str) -> str:
     return "\n".join(made.values())
 
 
-def _map_parts(explorer: Explorer) -> tuple[dict[str, Any], Arrays]:
+def _map_parts(explorer: Explorer, links: Sequence[str] | None) -> tuple[dict[str, Any], Arrays]:
     """Return the facts and arrays that the page begins with."""
     documents, own = explorer.documents, explorer.landscape
     shares = own.topics.transform([documents.block()])
@@ -123,11 +128,23 @@ def _map_parts(explorer: Explorer) -> tuple[dict[str, Any], Arrays]:
         "shares": np.pad(np.rint(np.where(best < LEAST_SHARE, 0, best) * SHARES), lacking).astype(np.uint8),
         **string_arrays("ids", documents.ids),
     }  # fmt: skip
+    if links is not None:
+        arrays |= string_arrays("links", Strings.of(_checked_links(links, len(documents))))
     for i, facet in enumerate(documents.facets):
         codes = np.where(np.isnan(facet.values), -1, facet.values)
         arrays[f"facet{i}"] = codes.astype(np.int32) if facet.kind == "words" else facet.values
     facets = [{"name": facet.name, "kind": facet.kind, "names": facet.names} for facet in documents.facets]
     return {"about": explorer.about(), "facets": facets, "most": VALUES, "parts": [POINTS, CERTAINTIES, SHARES]}, arrays
+
+
+def _checked_links(links: Sequence[str], n: int) -> Sequence[str]:
+    """Return links; raise unless there is one per text that leads to a page rather than, say, to a script."""
+    if len(links) != n:
+        raise ParasphereError(f"there are {len(links):,} links for {n:,} texts; give one per text")
+    for link in links:
+        if urlsplit(link).scheme not in ("", "http", "https"):
+            raise ParasphereError(f"{link!r} is no link to a page; links are relative, or begin with http: or https:")
+    return links
 
 
 def _base64(data: bytes) -> str:

@@ -266,6 +266,20 @@ def test_the_command_writes_a_page_and_says_its_size(browser: Any, tmp_path: Pat
     assert "belongs to the corpus" in told.err
 
 
+def test_links_lead_to_the_pages_of_texts(browser: Any, explorer: Explorer, tmp_path: Path) -> None:  # noqa: F811
+    n = len(explorer.documents)
+    write_page(explorer, tmp_path / "page.html", links=[f"sub/{row}.html#here" for row in range(n)])
+    with opened(browser, tmp_path / "page.html") as page:
+        find(page, "smooth a signal")
+        row = page.locator("#panel .text").first.get_attribute("data-row")
+        page.locator("#panel .text").first.click()
+        assert page.locator("text=Go to its page").get_attribute("href") == f"sub/{row}.html#here"
+    with pytest.raises(ParasphereError, match="'javascript:1' is no link to a page"):
+        page_of(explorer, links=["javascript:1"] * n)
+    with pytest.raises(ParasphereError, match=f"there are 1 links for {n} texts"):
+        page_of(explorer, links=["a.html"])
+
+
 def test_what_a_page_cannot_do_is_refused(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a boat on the lake", "a ship at sea", "the road to the hills"] * 4
     model = SphericalParagraphModel(tokenizer=SegmentingTokenizer(), tol=0.1).fit(texts)

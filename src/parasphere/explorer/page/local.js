@@ -23,7 +23,7 @@ const part = (name) => {
 const map = once(async () => {
   const { facts, arrays } = await part("map");
   for (const [i, name] of ["points", "certainty", "shares"].entries()) arrays[name] = Float32Array.from(arrays[name], (whole) => whole / facts.parts[i]);
-  return { ...facts, ...arrays, ids: strings(arrays.ids, arrays.ids_sizes), sorted: arrays.certainty.slice().sort() };
+  return { ...facts, ...arrays, ids: strings(arrays.ids, arrays.ids_sizes), link: arrays.links && strings(arrays.links, arrays.links_sizes), sorted: arrays.certainty.slice().sort() };
 });
 const engine = once(async () => Engine.of(await part("search")));
 const texts = once(async () => {
@@ -122,7 +122,8 @@ function largest(codes, rows) {
 
 function factsOf(held, row) {
   const columns = held.facets.map(({ name, kind, names }, f) => [visible(name), shown(kind, held[`facet${f}`][row], names)]);
-  return { row, id: visible(held.ids(row)), topic: held.topic[row], columns: columns.filter(([, value]) => value !== null) };
+  const facts = { row, id: visible(held.ids(row)), topic: held.topic[row], columns: columns.filter(([, value]) => value !== null) };
+  return held.link ? { ...facts, link: held.link(row) } : facts;
 }
 
 function shown(kind, value, names) {
