@@ -52,7 +52,7 @@ def seven_bits(data: bytes) -> str:
 
     Examples
     --------
-    >>> seven_bits(b"\x00\x01") == "\x80\x80@"
+    >>> seven_bits(b"\x00\x01") == "\x80\x80 "
     True
     """
     padded = np.frombuffer(data + bytes(-len(data) % 7), np.uint8).reshape(-1, 7)

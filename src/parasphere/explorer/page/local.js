@@ -10,7 +10,7 @@ import { strings, unpacked } from "./pack.js";
 const NEAR = 15, FOUND = 12, SHOWN_TOPICS = 4, LEAST_SHARE = 0.03, GLANCE = 600; // as in answers.py
 const SHOWN = 60, WORDS = 24, MARKED = 12, SHARES = 6; // as in selecting.py
 const FAINT = 0.12, SHARED = 0.5; // as in highlighting.py and answers.py
-const SOON = 1000; // milliseconds after which the engine is made even if nobody has searched
+const SOON = 2000; // milliseconds after which the engine is made even if nobody has searched
 const DAY = 864e5;
 
 const once = (make) => { let made; return () => (made ||= make()); };
