@@ -16,7 +16,7 @@ import benchmarks.measure  # noqa: F401  (sets one thread before numpy is import
 NAMES = [
     "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "joint_corpora", "held",
     "growth", "paragraphs", "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics", "calibration",
-    "newsgroups", "ecosystem", "service", "adapting", "collections", "layouts", "classify",
+    "newsgroups", "ecosystem", "service", "adapting", "collections", "layouts", "packages", "classify",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [

@@ -28,7 +28,7 @@ if [name for _, name in socket.if_nameindex() if name != "lo"]:
     sys.exit("there is a network")
 PYTHON
 run "$1" "$1/env/bin/parasphere" demo
-run "$1" "$1/env/bin/parasphere" doctor
+run "$1" "$1/env/bin/parasphere" info
 INSIDE
 as_root=(--net --mount --fork)
 [ "$(id -u)" = 0 ] || as_root+=(--user --map-root-user)

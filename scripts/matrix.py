@@ -29,7 +29,13 @@ RESOLUTIONS = {"highest": "wheel", "lowest-direct": "sdist"}
 NEVER_WHEELS = ("jieba", "unidic-lite")
 STABLE = "3.12"  # the oldest Python of the stable ABI
 TESTS = ["tests", "--ignore=tests/integration"]
-QUICK = ["tests/test_packaging.py", "tests/test_house.py", "tests/sphere", "tests/text", "tests/cli/test_doctor.py"]
+QUICK = [
+    "tests/test_packaging.py",
+    "tests/test_house.py",
+    "tests/sphere",
+    "tests/text",
+    "tests/cli/test_installation.py",
+]
 QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "pytest", "pytest-xdist")  # of the extra `test`
 
 

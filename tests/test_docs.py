@@ -135,6 +135,15 @@ def test_the_page_for_researchers_runs() -> None:
     assert names["posterior"].information[2] == 0
 
 
+def test_the_page_for_analysts_runs(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas", reason="the page shows a table of pandas")
+    names = run_page(DOCS / "analyst.md", {})
+    assert len(names["few"].names_) == 6
+    assert names["table"].column("value") == ["numpy", "scipy", "sklearn"]
+    assert (tmp_path / "map.png").stat().st_size > 20_000
+
+
 def test_the_page_on_a_million_texts_runs(tmp_path: Path) -> None:
     assert run_page(DOCS / "large.md", {})["count"] == 2004
     assert len(Index.load(tmp_path / "index")) == 2004
@@ -182,7 +191,6 @@ NO_FIGURES = {
     "docs/learning.md": {"100 MB"},
     "docs/similarity.md": {"3 nats"},
     "docs/teaching.md": {"5 %"},
-    "docs/topics.md": {"1 %"},
 }
 
 

@@ -63,7 +63,7 @@ def test_every_topic_is_named_and_large_ones_stand_out(rng: np.random.Generator)
     scene = make_scene(points, topics, large)
     sizes: dict[str, set[float]] = {}
     for name in scene.names:
-        sizes.setdefault(name.text.replace("\n", " · "), set()).add(name.size)
+        sizes.setdefault(name.text.replace("\n", " "), set()).add(name.size)
     assert set(sizes) == {*topics, *large} - {""}
     assert min(min(sizes[name]) for name in set(large) - {""}) > max(max(sizes[name]) for name in set(topics) - {""})
     assert len(set(scene.colours)) == 31
@@ -78,10 +78,10 @@ def test_a_topic_in_two_places_is_named_at_both(rng: np.random.Generator) -> Non
 
 
 def test_names_are_wrapped_between_phrases() -> None:
-    assert wrapped("God · Jesus Christ · Bible") == "God · Jesus Christ\nBible"
-    assert wrapped("government") == "government"
-    assert len(wrapped("word " * 40).split("\n")) == 3
-    assert max(map(len, wrapped("l" * 300).split("\n"))) <= 22
+    assert wrapped("God · Jesus Christ · Bible", 22) == "God · Jesus Christ ·\nBible"
+    assert wrapped("government", 22) == "government"
+    assert len(wrapped("word " * 40, 22).split("\n")) == 4
+    assert max(map(len, wrapped("l" * 300, 22).split("\n"))) <= 22
 
 
 # -- the files ----------------------------------------------------------------------------------------------------

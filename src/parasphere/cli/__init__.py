@@ -9,7 +9,7 @@ import click
 from .. import __version__
 from ..errors import MissingExtraError
 from . import options
-from .common import complain, print_json, quiet, show, shown_warnings
+from .common import complain, quiet, show, shown_warnings
 from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
@@ -87,31 +87,7 @@ def demo(out: Path) -> None:
     run(out)
 
 
-@click.command()
-@options.as_json
-def doctor(as_json: bool) -> None:
-    """Say what is installed and cached, and try it.
-
-    The exit code is 1 if something is wrong.
-
-    \b
-    Examples:
-        parasphere doctor
-        parasphere doctor --json
-    """
-    from .diagnosis import examine, print_facts
-
-    facts = examine()
-    if as_json:
-        print_json(facts)
-    else:
-        print_facts(facts)
-    if facts["problems"]:
-        raise click.exceptions.Exit(1)
-
-
 for command in (
     demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, page, serve,
-    doctor,
 ):  # fmt: skip
     app.add_command(command)

@@ -139,17 +139,31 @@ def _print_shares(explanation: "Explanation") -> None:
 
 
 @click.command()
-@options.model
+@click.argument("model", type=options.PATH, required=False, help="The folder of a model, written by 'parasphere fit'.")
 @options.moved_vectors
 @options.as_json
-def info(model: Path, vectors: str | None, as_json: bool) -> None:
-    """Describe a saved model.
+def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
+    """Describe a saved model; without one, say what is installed.
+
+    Without a model it also tries a small index, and the exit code is 1 if something is wrong.
 
     \b
     Examples:
+        parasphere info
         parasphere info model
         parasphere info model --json
     """
+    if model is None:
+        from .installation import examine, print_facts
+
+        found = examine()
+        if as_json:
+            print_json(found)
+        else:
+            print_facts(found)
+        if found["problems"]:
+            raise click.exceptions.Exit(1)
+        return
     from ..storage import read_manifest
 
     facts = encoder_facts(load_encoder(model, vectors))

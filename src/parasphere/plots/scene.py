@@ -18,8 +18,8 @@ Strings = NDArray[np.object_]
 
 MAP = (500.0, 440.0)  # the most that the texts span, in points of 1/72 inch
 LARGE, FINE = 12.5, 8.5  # font sizes
-WRAP = 22  # characters in a line of a name
-LONGEST = 3  # lines of a name
+WRAP = {LARGE: 21, FINE: 25}  # characters in a line of a name
+LONGEST = 4  # lines of a name
 CELL = 4.0  # of the grid that densities are estimated on
 NEAR, FAR = 7.0, 14.0  # standard deviations of those of fine and of large topics
 MIDDLE, LAND, COAST = 0.4, 0.3, 0.12  # share of the highest density in the middle of an island, inside, and anywhere
@@ -152,33 +152,35 @@ def _names(
     for hue, group in zip(hues, _frequent(groups), strict=True):
         if children[group] > 1:
             core = _islands(places, fine == group if parents.get(group) == group else groups == group, FAR, LAND)[0]
-            named.append(Name(wrapped(group), hue, LARGE, True, core))
+            named.append(Name(wrapped(group, WRAP[LARGE]), hue, LARGE, True, core))
     for name, parent in parents.items():
         alone = levels and children[parent] == 1  # large itself, rather than a part of something larger
         size = LARGE if alone else FINE if levels or len(parents) > 25 else 10.0
         first = 1 if name == parent and not alone and levels else 0  # its main island has the large name
         islands = _islands(places, fine == name, NEAR, MIDDLE)[: 1 if len(parents) == 1 else None]
         for i, core in enumerate(islands[first:], first):
-            named.append(Name(wrapped(name), palette[name], size if i == 0 else FINE, alone and i == 0, core))
+            text = wrapped(name, WRAP[LARGE if alone and i == 0 else FINE])
+            named.append(Name(text, palette[name], size if i == 0 else FINE, alone and i == 0, core))
     return sorted(named, key=lambda name: -name.size)
 
 
-def wrapped(name: str) -> str:
+def wrapped(name: str, width: int) -> str:
     r"""Return a name in lines, broken between its phrases where that is possible.
 
     Examples
     --------
-    >>> wrapped("Fourier transform · inverse FFT")
-    'Fourier transform\ninverse FFT'
+    >>> wrapped("Fourier transform · inverse FFT", 25)
+    'Fourier transform ·\ninverse FFT'
     """
     lines: list[str] = []
     for phrase in name.split(" · "):
-        if lines and len(lines[-1]) + len(phrase) + 3 <= WRAP:
+        if lines and len(lines[-1]) + len(phrase) + 3 <= width:
             lines[-1] += f" · {phrase}"
         else:
-            lines += textwrap.wrap(phrase, WRAP)
+            lines[-1:] = [f"{line} ·" for line in lines[-1:]]
+            lines += textwrap.wrap(phrase, width)
     if len(lines) > LONGEST:
-        lines = [*lines[: LONGEST - 1], lines[LONGEST - 1][: WRAP - 1] + "…"]
+        lines = [*lines[: LONGEST - 1], lines[LONGEST - 1][: width - 1] + "…"]
     return "\n".join(lines)
 
 

@@ -5,8 +5,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from parasphere.plots.scene import MARKERS
-
 from . import published
 from .published import Cell, Comparison, Condition
 
@@ -29,7 +27,7 @@ def styles(encoders: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return a colour and a marker per encoder; those of the paper always have the same."""
     encoders = list(dict.fromkeys(encoders))
     others = [encoder for encoder in encoders if encoder not in _STYLES]
-    free = {e: (_OTHERS[i % len(_OTHERS)], MARKERS[(1 + i + i // 5) % 5]) for i, e in enumerate(others)}
+    free = {e: (_OTHERS[i % len(_OTHERS)], "os^Dv"[(1 + i + i // 5) % 5]) for i, e in enumerate(others)}
     return {encoder: _STYLES.get(encoder) or free[encoder] for encoder in encoders}
 
 

@@ -1,4 +1,4 @@
-"""``parasphere doctor``, and the completion of commands by a shell."""
+"""``parasphere info`` without a model, and the completion of commands by a shell."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from commands import typed
 
-from parasphere.cli.diagnosis import cache_facts, examine
+from parasphere.cli.installation import cache_facts, examine
 
 
-def test_doctor_finds_a_healthy_installation() -> None:
-    told = typed("doctor", "--json")
+def test_info_finds_a_healthy_installation() -> None:
+    told = typed("info", "--json")
     facts = json.loads(told.out)
     assert (told.code, facts["problems"]) == (0, [])
     assert facts["dependencies"]["numpy"] == metadata.version("numpy")
@@ -22,14 +22,14 @@ def test_doctor_finds_a_healthy_installation() -> None:
     assert facts["trial_seconds"] > 0
 
 
-def test_doctor_is_readable() -> None:
-    told = typed("doctor")
+def test_info_is_readable() -> None:
+    told = typed("info")
     assert told.code == 0
     assert "All is well." in told.out
     assert "a small index" in told.out
 
 
-def test_doctor_names_what_is_old_or_missing() -> None:
+def test_info_names_what_is_old_or_missing() -> None:
     always = ["numpy>=99.1", "nosuchpackage>=1", "scipy>=1.0"]
     facts = examine(
         [*always, "alsomissing; extra == 'nice'", "scipy; extra == 'nice'", "parasphere[nice]; extra == 'all'"]
@@ -40,7 +40,7 @@ def test_doctor_names_what_is_old_or_missing() -> None:
     assert facts["extras"] == {"all": ["alsomissing"], "nice": ["alsomissing"]}
 
 
-def test_doctor_says_if_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_says_if_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARASPHERE_CACHE", os.devnull + "/parasphere")
     assert not cache_facts()["writable"]
     monkeypatch.setenv("PARASPHERE_CACHE", str(tmp_path / "new"))
@@ -51,7 +51,7 @@ def test_doctor_says_if_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.
     ("words", "found"),
     [
         (["tra"], ["transform"]),
-        (["doc"], ["doctor"]),
+        (["inf"], ["info"]),
         (["vectors", "--n"], ["--nearest"]),
         (["transform", "--sp"], ["--space"]),
         (["transform", "--space", ""], ["direction", "offset"]),

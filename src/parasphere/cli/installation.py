@@ -1,4 +1,4 @@
-"""``parasphere doctor``: what is installed and cached, and whether it works."""
+"""``parasphere info``: what is installed and cached, and whether it works."""
 
 import os
 import platform
