@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import typed
-from explored import HOSTILE, make_explorer, make_hostile
+from explored import HOSTILE, make_documents, make_explorer, make_hostile
 from test_page import LAPTOP, PHONE, browser, drawn, find, spot  # noqa: F401  (browser is a fixture)
 
-from parasphere import ParasphereError, SegmentingTokenizer, SphericalParagraphModel
+from parasphere import ParasphereError, SegmentingTokenizer, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.explorer import Explorer, landscape_of, page_of, read_documents, write_page
 
 FREE = [
@@ -237,6 +237,39 @@ def test_a_page_without_texts_finds_the_same(
         find(page, "smooth a signal")
         page.locator("#panel .text").first.click()
         page.wait_for_selector(".whole:has-text('not part of this page')")
+
+
+@pytest.mark.parametrize("kind", ["paper", "one concentration", "Banerjee", "letter case", "German"])
+def test_pages_of_other_models_find_the_same(browser: Any, tmp_path: Path, kind: str) -> None:  # noqa: F811
+    texts = [*make_documents().texts[:120], "b2b numpy2 x1", "École cafe\u0301 ΣΑΣ İstanbul", "", "2024"]
+    words = sorted({word for text in texts for word in Tokenizer()(text)})
+    words = [word for i, word in enumerate(words) if i % 8 or len(word) < 3]  # some have no vector
+    dim = 60 if kind == "Banerjee" else 20
+    vectors = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(len(words), dim)))
+    split = Tokenizer(lowercase=False, digits=True, min_length=2, stop_words=["the", "Of"])
+    model = {
+        "paper": lambda: SphericalParagraphModel.paper(vectors),
+        "one concentration": lambda: SphericalParagraphModel(vectors, prior_strength=np.inf, tol=1e-3),
+        "Banerjee": lambda: SphericalParagraphModel(vectors, kappa_method="banerjee", tol=1e-3),
+        "letter case": lambda: SphericalParagraphModel(vectors, tokenizer=split, tol=1e-3),
+        "German": lambda: SphericalParagraphModel(vectors, tol=1e-3),
+    }[kind]()
+    index = model.fit(texts).index(texts, **({"language": "german"} if kind == "German" else {}))
+    documents = read_documents(texts)
+    explorer = Explorer(documents, landscape_of(index, documents, kind, n_topics=2))
+    write_page(explorer, tmp_path / "page.html")
+    queries = ["b2b numpy2", "École", "The matrix of values", "Random NUMBERS", "2024", "σας", "İstanbul", "Café",
+               *(" ".join(text.split()[:7]) for text in texts[:30])]  # fmt: skip
+    with opened(browser, tmp_path / "page.html") as page:
+        answers = page.evaluate("(queries) => Promise.all(queries.map((query) => parasphere.search(query)))", queries)
+    for query, answer in zip(queries, answers, strict=True):
+        expected, found = index.search(query, len(texts)), answer["matches"]
+        score = dict(zip(expected.positions.tolist(), expected.scores.tolist(), strict=True))
+        assert len(found) == min(12, len(score)), query
+        for match, position in zip(found, expected.positions.tolist(), strict=False):
+            assert match["score"] == pytest.approx(score[position], abs=1e-3), query
+            assert match["score"] == pytest.approx(score[match["row"]], abs=1e-3), query
+        assert answer["certainty"] == pytest.approx(explorer.search(query)["certainty"], abs=1e-3), query
 
 
 def test_the_bytes_are_the_same_each_time(explorer: Explorer) -> None:

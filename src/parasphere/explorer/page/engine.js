@@ -12,7 +12,8 @@ const CAPITAL = /[\p{Lu}\p{Lt}]/u;
 
 // Returns a function that returns the words of a text, { word, begin, end }, as a Tokenizer does (text/tokens.py).
 export function tokenizer({ lowercase, digits, english, min_length: least }) {
-  const letter = english ? "A-Za-z" : "\\p{L}", digit = !digits ? "" : english ? "0-9" : "\\p{Nd}";
+  const letter = !english ? "\\p{L}" : lowercase ? "A-Za-z\u0130" : "A-Za-z", // the small letter of U+0130 is an i
+    digit = !digits ? "" : english ? "0-9" : "\\p{Nd}";
   const pattern = new RegExp(`[${letter}${digit}][${letter}${digit}${english ? "" : "\\p{M}"}]*`, "gu");
   const small = (character) => (CAPITAL.test(character) ? String.fromCodePoint(character.toLowerCase().codePointAt(0)) : character);
   const folded = (word) => (!lowercase ? word : /^[\x00-\x7f]*$/.test(word) ? word.toLowerCase() : Array.from(word, small).join(""));

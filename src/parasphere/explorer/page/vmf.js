@@ -26,39 +26,45 @@ export class Prior {
     this.meanLength0 = this.meanLength(this.kappa0);
   }
 
-  // A / kappa, of the order that the series is evaluated at, brought down to that of the dimension.
-  quotient(kappa, each = () => {}) {
-    const { v } = this, h = Math.sqrt(v * v + kappa * kappa);
-    let quotient = 1 / (h + v) - polynomial(this.slope, v / h) / (h * h);
+  // A / kappa and 1 - A, of the order that the series is evaluated at, brought down to that of the dimension.
+  lengths(kappa, each = () => {}) {
+    const { v } = this, h = Math.sqrt(v * v + kappa * kappa), correction = polynomial(this.slope, v / h) / (h * h);
+    let quotient = 1 / (h + v) - correction, rest = (v * (v / (h + kappa) + 1)) / (h + v) + kappa * correction;
     for (let j = 0; j < (this.raised ? LIFT : 0); j++) {
       const twice = 2 * (v - j);
       quotient = 1 / (twice + kappa * kappa * quotient);
+      rest = (twice - kappa * rest) * quotient;
       each(twice * quotient);
     }
-    return quotient;
+    return { quotient, rest };
   }
 
-  meanLength(kappa) { return kappa * this.quotient(kappa); }
+  meanLength(kappa) { return kappa * this.lengths(kappa).quotient; }
 
-  meanLengthSlope(kappa) {
-    const quotient = this.quotient(kappa), length = kappa * quotient;
-    return Math.max(1 - length * length - (this.dim - 1) * quotient, 1e-300);
+  // A', of what lengths() returns.
+  meanLengthSlope(kappa, { quotient, rest }) {
+    return Math.max(rest * (1 + kappa * quotient) - (this.dim - 1) * quotient, 1e-300);
   }
 
   logPartition(kappa) {
     const { v } = this, h = Math.sqrt(v * v + kappa * kappa), ratio = h / v;
     let excess = polynomial(this.series, v / h) - v * Math.log(0.5 + 0.5 * ratio) - 0.5 * Math.log(ratio);
-    this.quotient(kappa, (product) => { excess -= Math.log(product); });
+    this.lengths(kappa, (product) => { excess -= Math.log(product); });
     const growth = (kappa * kappa) / (h + v);
     return this.logArea + excess + kappa - (v * (growth + kappa)) / (h + kappa);
   }
 
   banerjee(length) { return (length * (this.dim - length * length)) / ((1 - length) * (1 + length)); }
 
+  // The inverse of A, by Newton's method on Banerjee's approximation of both sides, which does not cancel near 1.
   concentration(length) {
-    const bound = clamp(length, 0, this.longest);
-    let kappa = this.banerjee(bound);
-    for (let i = 0; this.newton && i < 4; i++) kappa -= (this.meanLength(kappa) - bound) / this.meanLengthSlope(kappa);
+    const { dim } = this, target = this.banerjee(clamp(length, 0, this.longest));
+    let kappa = target;
+    for (let i = 0; this.newton && i < 3; i++) {
+      const { quotient, rest } = this.lengths(kappa), a = kappa * quotient, square = a * a, y = rest * (1 + a);
+      const miss = target * y - a * (dim - square);
+      kappa += (miss * y) / ((dim + square * (dim - 3 + square)) * (y - (dim - 1) * quotient));
+    }
     return clamp(kappa, 0, MOST_KAPPA);
   }
 
@@ -73,13 +79,15 @@ export class Prior {
     for (let step = 0; step < MOST_STEPS && now > 0; step++) {
       const norm = Math.sqrt(Math.max(kappa0 * kappa0 + 2 * kappa0 * now * m + now * now * q, 1e-300));
       const cosine = clamp((kappa0 * m + now * q) / Math.max(norm * length, 1e-300), -1, 1), sine = sine0 / (norm * norm);
-      const mean = this.meanLength(norm), r = (mean * cosine * length + strength * rho) / total;
+      const versine = cosine > 0 ? sine / (1 + cosine) : 1 - cosine;
+      const there = this.lengths(norm), mean = norm * there.quotient, r = (mean * cosine * length + strength * rho) / total;
       if (r <= 0) return 0;
-      const rise = (q * (this.meanLengthSlope(norm) * cosine * cosine + (mean / norm) * sine)) / total;
-      const rest = Math.max(1 - r * r, 1e-300), image = (r * (this.dim - r * r)) / rest;
-      const gap = this.newton ? r - this.meanLength(now) : clamp(image, 0, MOST_KAPPA) - now;
+      const lack = (Math.max(words - length, 0) + length * (there.rest + mean * versine) + strength * (1 - rho)) / total; // 1 - r
+      const rise = (q * (this.meanLengthSlope(norm, there) * cosine * cosine + (mean / norm) * sine)) / total;
+      const rest = Math.max(lack * (2 - lack), 1e-300), image = (r * (this.dim - r * r)) / rest, here = this.lengths(now);
+      const gap = !this.newton ? clamp(image, 0, MOST_KAPPA) - now : r > 0.5 ? here.rest - lack : r - now * here.quotient;
       if (gap === 0) return now;
-      const slope = this.newton ? rise - this.meanLengthSlope(now)
+      const slope = this.newton ? rise - this.meanLengthSlope(now, here)
         : ((this.dim - 3 * r * r) / rest + (2 * r * r * (this.dim - r * r)) / (rest * rest)) * rise - 1;
       const floor = gap > 0 ? now : Math.max(0.7 * now, low);
       if (gap > 0) low = now; else high = now;
@@ -99,7 +107,7 @@ export class Prior {
     q = Math.min(q, words * words);
     const kappa = this.solve(m, q, words);
     const concentration = Math.sqrt(Math.max(kappa0 * kappa0 + 2 * kappa0 * kappa * m + kappa * kappa * q, 0));
-    const ratio = this.quotient(concentration), silent = words * kappa === 0;
+    const ratio = this.lengths(concentration).quotient, silent = words * kappa === 0;
     return { kappa, concentration, ratio, silent, pull: ratio * (kappa0 * m + kappa * q), certainty: ratio * concentration };
   }
 
