@@ -215,38 +215,6 @@ void attract_and_repel(nb::handle given_points, nb::handle given_heads, nb::hand
     }
 }
 
-bool push_apart(nb::handle given_centres, nb::handle given_sizes) {
-    const Array<double, 2> centres(given_centres, "centres");
-    const Array<const double, 2> sizes(given_sizes, "sizes");
-    centres.expect_size(1, 2, "two coordinates");
-    sizes.expect_size(0, centres.size(0), "one row per centre");
-    sizes.expect_size(1, 2, "width and height");
-
-    const Unlocked unlocked(centres.size(0) * centres.size(0));
-    Interrupts interrupts;
-    bool moved = false;
-    for (std::size_t i = 0; i < centres.size(0); ++i) {
-        const std::span<double> one = centres.row(i);
-        for (std::size_t j = 0; j < i; ++j) {
-            const std::span<double> other = centres.row(j);
-            std::array<double, 2> away{}, overlap{};
-            for (std::size_t axis = 0; axis < 2; ++axis) {
-                away[axis] = one[axis] - other[axis];
-                overlap[axis] = (sizes.row(i)[axis] + sizes.row(j)[axis]) / 2 - std::abs(away[axis]);
-            }
-            if (overlap[0] > 0 && overlap[1] > 0) {
-                const std::size_t axis = overlap[0] <= overlap[1] ? 0 : 1;
-                const double step = std::copysign(overlap[axis] / 2 + 0.5, away[axis]);
-                one[axis] += step;
-                other[axis] -= step;
-                moved = true;
-            }
-        }
-        interrupts.worked(4 * i + 1);
-    }
-    return moved;
-}
-
 }  // namespace
 
 void bind_layout(nb::module_& kernels) {
@@ -258,8 +226,6 @@ void bind_layout(nb::module_& kernels) {
     kernels.def("attract_and_repel", attract_and_repel, argument("points"), argument("heads"), argument("tails"),
                 argument("every"), nb::arg("rounds"), nb::arg("a"), nb::arg("seed"),
                 "Move places along UMAP's gradient, edge by edge, with steps that shrink to 0.");
-    kernels.def("push_apart", push_apart, argument("centres"), argument("sizes"),
-                "Push each pair of boxes that overlap apart, in place; return whether there was one.");
 }
 
 }  // namespace parasphere

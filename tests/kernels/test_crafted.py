@@ -131,11 +131,6 @@ def attract_and_repel() -> list[Any]:
     return [floats(6, 2), np.array([0, 1, 2]), np.array([3, 4, 5]), np.ones(3), 4, 1.5, 7]
 
 
-@honest("push_apart")
-def push_apart() -> list[Any]:
-    return [floats(6, 2), np.ones((6, 2))]
-
-
 def joint() -> list[Any]:
     rows = floats(8, 5).astype(F4)
     numbers = np.array([8.0, 3.0, 0.0, 0.0, 0.0, 0.0])

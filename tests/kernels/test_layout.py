@@ -1,6 +1,5 @@
 """Loops of maps, beside the same in Python."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -161,38 +160,3 @@ def test_odd_numbers_of_a_descent() -> None:
             _kernels.attract_and_repel(points, edge, edge, every, 1, 1.0, seed)
     for a in (np.nan, np.inf, -1.0):
         _kernels.attract_and_repel(np.full((4, 2), np.nan), edge, edge, np.array([np.nan]), 3, a, 0)
-
-
-@pytest.mark.parametrize("k", [0, 1, 2, 30])
-def test_boxes_are_pushed_as_in_python(k: int) -> None:
-    rng = np.random.default_rng(k)
-    centres, sizes = rng.normal(size=(k, 2)) * 10, rng.uniform(0, 20, (k, 2))
-    for _ in range(5):
-        due, any_moved = centres.tolist(), False
-        for i in range(k):
-            for j in range(i):
-                away = [due[i][axis] - due[j][axis] for axis in (0, 1)]
-                overlap = [float(sizes[i, axis] + sizes[j, axis]) / 2 - abs(away[axis]) for axis in (0, 1)]
-                if overlap[0] > 0 and overlap[1] > 0:
-                    axis = 0 if overlap[0] <= overlap[1] else 1
-                    step = math.copysign(overlap[axis] / 2 + 0.5, away[axis])
-                    due[i][axis] += step
-                    due[j][axis] -= step
-                    any_moved = True
-        assert _kernels.push_apart(centres, sizes) is any_moved
-        assert centres.tolist() == due
-
-
-@pytest.mark.parametrize(
-    ("centres", "sizes", "message"),
-    [
-        (np.ones((3, 3)), np.ones((3, 2)), "centres must have size 2 along axis 1"),
-        (np.ones((3, 2)), np.ones((2, 2)), "sizes must have size 3 along axis 0"),
-        (np.ones((3, 2)), np.ones((3, 1)), "sizes must have size 2 along axis 1"),
-        (np.ones((3, 2), F4), np.ones((3, 2)), "centres must be float64"),
-        (np.ones(3), np.ones((3, 2)), "centres must be float64 with 2 axes"),
-    ],
-)
-def test_wrong_boxes(centres: Any, sizes: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        _kernels.push_apart(centres, sizes)

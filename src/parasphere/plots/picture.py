@@ -60,8 +60,10 @@ def _reduced(file: io.BytesIO, colours: set[str]) -> bytes:
     drawn = Image.open(file).convert("RGB")
     others = np.array(drawn.quantize(256 - len(colours)).getpalette(), np.uint8).reshape(-1, 3)
     palette = np.vstack([np.round([[255 * part for part in to_rgb(colour)] for colour in sorted(colours)]), others])
-    present, places = np.unique(np.asarray(drawn).reshape(-1, 3), axis=0, return_inverse=True)
-    nearest = cKDTree(palette).query(present)[1].astype(np.uint8)[places.ravel()]
+    codes = np.asarray(drawn, np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    present, places = np.unique(codes, return_inverse=True)
+    nearest = cKDTree(palette).query(np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1))[1]
+    nearest = nearest.astype(np.uint8)[places.ravel()]
     reduced = Image.fromarray(nearest.reshape(drawn.size[::-1]))
     reduced.putpalette(palette.astype(np.uint8).ravel().tolist())
     written = io.BytesIO()

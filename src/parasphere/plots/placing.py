@@ -140,6 +140,8 @@ class _Candidates:
         self.x, self.y = x[order], y[order]
         self.distance = distance[self.x, self.y]
         self.sparse = (self.x % SPACING == 0) & (self.y % SPACING == 0)
+        self.lines = np.empty((len(order), 2, 2))  # of each place, and its cost without other names; NaN: not yet known
+        self.costs = np.full(len(order), np.nan)
 
     def best(self, boxes: Floats, lines: Floats) -> tuple[Floats, Floats, float]:
         """Return the box, the line and the cost of the best place, given the boxes and lines of the other names."""
@@ -149,12 +151,21 @@ class _Candidates:
         tried = np.concatenate([np.flatnonzero(free)[:TRIED], np.flatnonzero(free & self.sparse)[:TRIED]])
         if not len(tried):
             return np.full((2, 2), np.nan), np.full((2, 2), np.nan), np.inf
-        corners = self.low + CELL * np.column_stack([self.x[tried], self.y[tried]])
-        mine = np.stack([corners, corners + self.size], axis=1)  # (c, 2, 2)
-        tied = self._lines(mine)
-        cost = self.distance[tried] + self._obstacles(mine, tied, boxes, lines)
+        new = tried[np.isnan(self.costs[tried])]
+        if len(new):
+            self.lines[new] = self._lines(self._boxes(new))
+            self.costs[new] = self.distance[new] + self._over_texts(self.lines[new])
+        mine, tied, cost = self._boxes(tried), self.lines[tried], self.costs[tried]
+        if len(boxes):
+            touching = _touch(tied, boxes).sum(axis=1) + _touch(lines, mine).sum(axis=0)
+            cost = cost + OVER_NAME * touching + CROSSING * _cross(tied, lines).sum(axis=1)
         chosen = int(cost.argmin())
         return mine[chosen], tied[chosen], float(cost[chosen])
+
+    def _boxes(self, places: NDArray[np.int64]) -> Floats:
+        """Return the boxes of some places, (c, 2, 2)."""
+        corners = self.low + CELL * np.column_stack([self.x[places], self.y[places]])
+        return np.stack([corners, corners + self.size], axis=1)
 
     def _free(self, boxes: Floats) -> NDArray[np.bool_]:
         """Return which places are free of boxes."""
@@ -173,23 +184,11 @@ class _Candidates:
         inwards = self.core[np.linalg.norm(self.core - inwards[:, None], axis=2).argmin(axis=1)]
         return np.stack([np.clip(inwards, boxes[:, 0], boxes[:, 1]), inwards], axis=1)
 
-    def _obstacles(self, mine: Floats, tied: Floats, boxes: Floats, lines: Floats) -> Floats:
-        """Return the cost of what the lines of some boxes run over, and of the lines that run over the boxes."""
-        path = _along(tied)
-        x, y = np.moveaxis(np.floor((path - self.low) / CELL).astype(np.int64), 2, 0)
-        length = np.linalg.norm(tied[:, 0] - tied[:, 1], axis=1)
-        cost = OVER_TEXTS * length * self.foreign[x, y].mean(axis=1)
-        if len(boxes):
-            touching = _touch(tied, boxes).sum(axis=1) + _touch(lines, mine).sum(axis=0)
-            cost = cost + OVER_NAME * touching + CROSSING * _cross(tied, lines).sum(axis=1)
-        return np.asarray(cost)
-
-
-def _smallest(values: Floats, most: int) -> NDArray[np.int64]:
-    """Return the positions of the smallest values."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    return np.flatnonzero(values <= np.partition(values, most - 1)[most - 1])[:most]
+    def _over_texts(self, lines: Floats) -> Floats:
+        """Return the cost of the texts of other islands that lines run over, (c,)."""
+        x, y = np.moveaxis(np.floor((_along(lines) - self.low) / CELL).astype(np.int64), 2, 0)
+        length = np.linalg.norm(lines[:, 0] - lines[:, 1], axis=1)
+        return np.asarray(OVER_TEXTS * length * self.foreign[x, y].mean(axis=1))
 
 
 def _along(lines: Floats) -> Floats:
