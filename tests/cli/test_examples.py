@@ -21,6 +21,7 @@ TESTS = Path(__file__).parent.parent
 ELSEWHERE = {
     "demo": "cli/test_cli.py",
     "explore": "integration/explorer/test_answers.py",
+    "page": "integration/explorer/test_file.py",
     "serve": "integration/service/test_processes.py",
 }
 FIRST = ("fit", "index")  # others read what these write

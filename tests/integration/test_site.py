@@ -101,8 +101,14 @@ def test_every_public_name_is_in_the_reference(pages: dict[Path, Page]) -> None:
 def test_the_index_of_the_search_holds_all_pages(site: Path, pages: dict[Path, Page]) -> None:
     index = json.loads((site / "search/search_index.json").read_text("utf-8"))
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
-    assert {str(path.relative_to(site)) for path in pages} <= found | {"index.html"}
+    assert {str(path.relative_to(site)) for path in pages} <= found | {"index.html", "meaning.html"}
     assert (site / "search/search_index.js").is_file()  # for pages that are opened from a folder
+
+
+def test_the_site_is_searched_by_meaning(site: Path, pages: dict[Path, Page]) -> None:
+    assert "meaning.html" in pages[site / "index.html"].links
+    assert "../meaning.html" in pages[site / "api/model.html"].links
+    assert "packed-search" in pages[site / "meaning.html"].ids
 
 
 def test_notebooks_show_what_they_print_and_draw(site: Path) -> None:

@@ -13,6 +13,7 @@ from .common import complain, quiet, show, shown_warnings
 from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
+from .page import page
 from .search import duplicates, index, search
 from .serve import serve
 from .topics import topics
@@ -87,6 +88,6 @@ def demo(out: Path) -> None:
 
 
 for command in (
-    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, serve,
+    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, page, serve,
 ):  # fmt: skip
     app.add_command(command)

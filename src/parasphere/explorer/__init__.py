@@ -4,9 +4,11 @@ from .answers import Explorer
 from .app import make_app
 from .documents import Documents, Facet, read_documents, read_index
 from .landscape import Landscape, landscape_of
+from .onefile import MOST_TEXTS, page_of, write_page
 from .serving import open_socket, serve
 
 __all__ = [
+    "MOST_TEXTS",
     "Documents",
     "Explorer",
     "Facet",
@@ -14,7 +16,9 @@ __all__ = [
     "landscape_of",
     "make_app",
     "open_socket",
+    "page_of",
     "read_documents",
     "read_index",
     "serve",
+    "write_page",
 ]

@@ -65,6 +65,7 @@ class Explorer:
             "none": _colour([-1])[0],
             "facets": [_facet(facet) for facet in self.documents.facets],
             "certainty": [low, high],
+            "exports": ["csv", "parquet"],
         }
 
     def array(self, name: str) -> NDArray[Any]:
@@ -178,6 +179,7 @@ class Explorer:
         return {
             **self._facts(match.position),
             "similarity": match.similarity,
+            "score": match.score,
             "pieces": self._marked(text, match.text, EXCERPT),
         }
 

@@ -1,5 +1,7 @@
 // What the page asks of the server.
 
+import { download } from "./dom.js";
+
 const KINDS = { points: Float32Array, certainty: Float32Array, topic: Int32Array }; // columns are Float64Array
 
 async function answered(path, options) {
@@ -26,11 +28,5 @@ export const read = (row, text) => asked("/api/document", { row, asked: text });
 export const glance = (row) => answered(`/api/glance/${row}`).then((response) => response.json());
 export const select = (rows) => answered("/api/selection", { method: "POST", body: rows }).then((response) => response.json());
 
-export async function save(rows, format) {
-  const content = await answered(`/api/export/${format}`, { method: "POST", body: rows }).then((response) => response.blob());
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = `texts.${format}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
+export const save = (rows, format) =>
+  answered(`/api/export/${format}`, { method: "POST", body: rows }).then((response) => response.blob()).then((content) => download(content, `texts.${format}`));

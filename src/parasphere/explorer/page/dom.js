@@ -27,3 +27,9 @@ export function marked(pieces) {
 export const number = (value) => value.toLocaleString("en");
 export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;
 export const per = (value) => `${(100 * value).toFixed(value < 0.095 ? 1 : 0)} %`;
+
+export function download(content, name) {
+  const link = el("a", { href: URL.createObjectURL(content), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

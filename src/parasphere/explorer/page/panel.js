@@ -73,6 +73,7 @@ export function document_(answer, look, asked) {
     el("h2", {}, quoted(answer.id, "id")),
     el("p", { class: "small" }, look.swatch(answer.topic), " ", quoted(look.path(answer.topic))),
     columnsOf(answer),
+    answer.link ? el("p", {}, el("a", { href: answer.link }, "Go to its page")) : null,
     el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.pieces.length ? marked(answer.pieces) : el("i", {}, "(an empty text)")),
     asked ? el("p", { class: "small" }, "Highlighted: what it has to do with “", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked), "”") : null,
     unknown(answer), topicsOf(answer, look), certainty(answer), matchesOf(answer, look, "Nearest texts"),
@@ -91,7 +92,7 @@ export function selection(answer, name, look) {
   return [
     el("h2", {}, count(answer.count, "text")),
     el("p", {}, quoted(name)),
-    el("p", { class: "actions" }, ["csv", "parquet"].map((format) =>
+    el("p", { class: "actions" }, look.about.exports.map((format) =>
       el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
     answer.words.length ? [
       el("h3", {}, "Words that set them apart"),

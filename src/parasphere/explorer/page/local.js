@@ -1,0 +1,198 @@
+// What the page asks, answered in the browser from what the page itself holds: the twin of api.js for a page without a
+// server. The answers are those of explorer/answers.py, except for the topics of a text that is typed, which are those of
+// the texts near to it.
+
+import { download } from "./dom.js";
+import { Engine } from "./engine.js";
+import { EXCERPT, pieces, visible } from "./excerpts.js";
+import { strings, unpacked } from "./pack.js";
+
+const NEAR = 15, FOUND = 12, SHOWN_TOPICS = 4, LEAST_SHARE = 0.03, GLANCE = 600; // as in answers.py
+const SHOWN = 60, WORDS = 24, MARKED = 12, SHARES = 6; // as in selecting.py
+const FAINT = 0.12, SHARED = 0.5; // as in highlighting.py and answers.py
+const SOON = 2000; // milliseconds after which the engine is made even if nobody has searched
+const DAY = 864e5;
+
+const once = (make) => { let made; return () => (made ||= make()); };
+const part = (name) => {
+  const element = document.getElementById(`packed-${name}`), text = element?.textContent;
+  element?.remove(); // its memory is needed no more
+  return text && unpacked(text);
+};
+
+const map = once(async () => {
+  const { facts, arrays } = await part("map");
+  for (const [i, name] of ["points", "certainty", "shares"].entries()) arrays[name] = Float32Array.from(arrays[name], (whole) => whole / facts.parts[i]);
+  return { ...facts, ...arrays, ids: strings(arrays.ids, arrays.ids_sizes), link: arrays.links && strings(arrays.links, arrays.links_sizes), sorted: arrays.certainty.slice().sort() };
+});
+const engine = once(async () => Engine.of(await part("search")));
+const texts = once(async () => {
+  const held = await part("texts");
+  return held ? strings(held.arrays.texts, held.arrays.texts_sizes) : null;
+});
+
+export async function about() {
+  const held = await map();
+  setTimeout(engine, SOON);
+  return { ...held.about, exports: ["csv"] };
+}
+
+export async function numbers(name) {
+  const held = await map();
+  if (!name.startsWith("facet")) return held[name];
+  const values = Float64Array.from(held[name]);
+  return held.facets[name.slice(5)].kind === "words" ? values.map((value) => (value < 0 ? NaN : Math.min(value, held.most))) : values;
+}
+
+export async function search(text, rows = null) {
+  const [held, found] = [await map(), await engine()], asked = found.text(text);
+  const mask = rows && new Uint8Array(held.about.n);
+  rows?.forEach((row) => { mask[row] = 1; });
+  const seen = await view(asked, -1);
+  if (mask && seen.matches.length) seen.matches = await Promise.all(found.search(asked, FOUND, mask).map((match) => matched(asked, match)));
+  return { text: visible(text), ...seen };
+}
+
+export async function read(row, asked = "") {
+  const [held, found, textOf] = [await map(), await engine(), await texts()];
+  const own = textOf ? found.text(textOf(row)) : found.textOf(row), answer = await view(own, row);
+  const query = asked.trim() && textOf ? found.text(asked) : null;
+  answer.pieces = !textOf ? [["The text is not part of this page.", 0]] : pieces(textOf(row), query ? marksOf(query, textOf(row), own.share, found) : []);
+  return { ...factsOf(held, row), ...answer };
+}
+
+export async function glance(row) {
+  const textOf = await texts(), text = textOf ? textOf(row).slice(0, 2 * GLANCE).split(/\s+/).join(" ").trim() : "(the text is not part of this page)";
+  return { text: visible(text.slice(0, GLANCE)) + (text.length > GLANCE ? " …" : ""), ...factsOf(await map(), row) };
+}
+
+export async function select(rows) {
+  const [held, found, textOf] = [await map(), await engine(), await texts()];
+  const words = found.apart(rows, WORDS), scores = new Map(words.slice(0, MARKED).map(({ key, score }) => [key, score]));
+  const listed = (row) => {
+    const { id, topic } = factsOf(held, row), text = textOf?.(row) ?? "";
+    const spans = found.tokens(text).map((token) => ({ ...token, part: scores.get(found.stemOf(token.word, found.form.get(token.word) ?? -1)) ?? 0 }));
+    return { row, id, topic, pieces: pieces(text, spans.filter((span) => span.part), EXCERPT) };
+  };
+  return {
+    count: rows.length,
+    words: words.map(({ word, score, inside, outside }) => ({ word: visible(word), score, inside, outside })),
+    topics: largest(held.topic, rows).map(([topic, count]) => ({ topic, count })),
+    facets: held.facets.flatMap(({ name, kind, names }, f) => (kind !== "words" ? [] : [{
+      name: visible(name), values: largest(held[`facet${f}`], rows).map(([code, count]) => ({ name: visible(names[code]), count })),
+    }])),
+    texts: found.typical(rows).slice(0, SHOWN).map(listed),
+  };
+}
+
+export async function save(rows) {
+  const [held, textOf] = [await map(), await texts()], { topics, levels } = held.about;
+  const large = (topic) => (levels.length ? levels[0].topics[levels[0].groups[topic]] : topics[topic]).name;
+  const columns = {
+    row: (row) => row, id: held.ids, ...(textOf && { text: textOf }),
+    topic: (row) => (held.topic[row] < 0 ? "" : held.topic[row]),
+    topic_name: (row) => topics[held.topic[row]]?.name ?? "",
+    large_topic_name: (row) => (held.topic[row] < 0 ? "" : large(held.topic[row])),
+    x: (row) => held.points[2 * row], y: (row) => held.points[2 * row + 1], certainty: (row) => held.certainty[row],
+  };
+  held.facets.forEach((facet, f) => {
+    columns[facet.name in columns ? `${facet.name} (column)` : facet.name] = (row) => {
+      const value = held[`facet${f}`][row];
+      if (facet.kind === "words") return value < 0 ? "" : facet.names[value];
+      return value !== value ? "" : facet.kind === "number" ? value : new Date(Math.round(value * DAY)).toISOString().slice(0, 19).replace("T", " ");
+    };
+  });
+  const lines = [Object.keys(columns), ...Array.from(rows, (row) => Object.values(columns).map((column) => column(row)))];
+  download(new Blob([lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("")], { type: "text/csv" }), "texts.csv");
+}
+
+window.parasphere = { about, numbers, search, read, glance, select }; // for scripts
+
+// A value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula.
+function cell(value) {
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function largest(codes, rows) {
+  const counts = new Map();
+  for (const row of rows) if (codes[row] >= 0) counts.set(codes[row], (counts.get(codes[row]) || 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHARES);
+}
+
+function factsOf(held, row) {
+  const columns = held.facets.map(({ name, kind, names }, f) => [visible(name), shown(kind, held[`facet${f}`][row], names)]);
+  const facts = { row, id: visible(held.ids(row)), topic: held.topic[row], columns: columns.filter(([, value]) => value !== null) };
+  return held.link ? { ...facts, link: held.link(row) } : facts;
+}
+
+function shown(kind, value, names) {
+  if (kind === "words") return value < 0 ? null : visible(names[value]);
+  if (value !== value) return null;
+  if (kind === "number") return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+  const time = new Date(Math.round(value * DAY)).toISOString();
+  return Number.isInteger(value) ? time.slice(0, 10) : time.slice(0, 16).replace("T", " ");
+}
+
+// What is known of a text that the engine has read: its place, topics and neighbours; `row` is its row, or -1.
+async function view(asked, row) {
+  const [held, found] = [await map(), await engine()], { certainty } = asked.posterior;
+  const matches = found.search(asked, NEAR + 1), near = matches.filter((match) => match.row !== row).slice(0, NEAR);
+  const seen = {
+    certainty, rank: below(held.sorted, Math.fround(certainty)) / held.about.n, unknown: asked.unknown.slice(0, 20).map(visible),
+    information: matches.length ? found.prior.information(asked.posterior) : 0,
+  };
+  const pointOf = (at) => [held.points[2 * at], held.points[2 * at + 1]], weights = near.map(({ cosine }) => Math.max(cosine, 1e-3) ** 4);
+  const place = row >= 0 ? pointOf(row) : near.length ? median(near.map((match) => pointOf(match.row)), weights) : null;
+  const topics = !matches.length ? [] : row >= 0 ? topicsOf(held, [row], [1]) : topicsOf(held, near.map((match) => match.row), weights);
+  return { ...seen, topics, place, matches: await Promise.all(near.slice(0, FOUND).map((match) => matched(asked, match))) };
+}
+
+async function matched(asked, { row, cosine, score }) {
+  const [held, found, textOf] = [await map(), await engine(), await texts()], text = textOf?.(row) ?? "";
+  return { ...factsOf(held, row), similarity: cosine, score, pieces: pieces(text, marksOf(asked, text, found.shares[row], found), EXCERPT) };
+}
+
+// The words of a text that made it match what was asked; `share` is that of a word in the offset of the text.
+function marksOf(asked, text, share, found) {
+  const keys = new Set(asked.terms.map(({ key }) => key)), parts = found.parts(found.tokens(text), share, asked.offset);
+  const most = parts.reduce((most_, { part: own }) => Math.max(most_, own), 0);
+  return parts.map((token) => {
+    if (most > 0 && token.part > FAINT * most) return { ...token, part: token.part / most };
+    return { ...token, part: keys.has(found.stemOf(token.word, token.form)) ? SHARED : 0 };
+  }).filter((token) => token.part);
+}
+
+// The likeliest topics of texts, weighted.
+function topicsOf(held, rows, weights) {
+  const shares = new Map(), total = weights.reduce((sum, weight) => sum + weight, 0);
+  rows.forEach((row, i) => {
+    for (let at = SHOWN_TOPICS * row; at < SHOWN_TOPICS * (row + 1); at++) {
+      const topic = held.likely[at], share = held.shares[at] * (weights[i] / total);
+      if (share > 0) shares.set(topic, (shares.get(topic) || 0) + share);
+    }
+  });
+  const best = [...shares].sort((a, b) => b[1] - a[1]).slice(0, SHOWN_TOPICS);
+  return best.filter(([, share]) => share >= LEAST_SHARE).map(([topic, share]) => ({ topic, share }));
+}
+
+// The geometric median of points, by Weiszfeld's iteration.
+function median(points, weights) {
+  const mean = (shares) => {
+    const total = shares.reduce((sum, share) => sum + share, 0);
+    return [0, 1].map((axis) => points.reduce((sum, point, i) => sum + shares[i] * point[axis], 0) / total);
+  };
+  let middle = mean(weights);
+  for (let i = 0; i < 50; i++) middle = mean(points.map(([x, y], at) => weights[at] / Math.max(Math.hypot(x - middle[0], y - middle[1]), 1e-9)));
+  return middle;
+}
+
+// How many of some sorted numbers are below another.
+function below(sorted, value) {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1; else high = middle;
+  }
+  return low;
+}
