@@ -1,24 +1,27 @@
 """The answers to what the page asks."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..corpus import without_surrogates
 from ..errors import CoverageWarning, ParasphereError
-from ..model import Match
+from ..estimator import SphericalParagraphModel
+from ..model import Encoder, Match
 from ..plots import place_among
 from ..plots.colours import text_colour, topic_colours
 from ..plots.layout import median
 from ..printable import visible
-from .documents import Documents, Facet
+from ..search import Index
+from ..topics import SphericalTopics
+from .documents import Documents, Facet, read_documents
 from .highlighting import EXCERPT, Marked, located, marked, pieces
-from .landscape import Landscape
+from .landscape import Landscape, landscape_of
 from .selecting import check_rows, export_table, summary
 
 NEAR = 15  # texts by which a new text is placed on the map
@@ -50,6 +53,42 @@ class Explorer:
             )
         self.documents, self.landscape, self.title = documents, landscape, title
         self._sorted = np.sort(landscape.certainty)
+
+    @classmethod
+    def of(
+        cls,
+        model: Encoder | SphericalParagraphModel | Index | SphericalTopics,
+        texts: Any,
+        *,
+        columns: Sequence[str] | Mapping[str, Sequence[Any]] = (),
+        id: str | Sequence[Any] | None = None,
+        title: str = "",
+    ) -> Self:
+        """Return the explorer of a corpus.
+
+        Parameters
+        ----------
+        model : Encoder, SphericalParagraphModel, Index or SphericalTopics
+            An encoder or a fitted model, or an index or topics of these texts.
+        texts : texts, columns or path
+            What :func:`parasphere.corpus.blocks` takes.
+        columns : sequence of str or dict of sequences, default=()
+            Columns to filter by: their names, or their names and values.
+        id : str or sequence, default=None
+            Name of the column with the ids, or the ids themselves. Without ids texts are numbered from 1.
+        title : str, default=""
+
+        Examples
+        --------
+        >>> from parasphere import SphericalTopics, datasets
+        >>> corpus = datasets.load("docstrings")
+        >>> topics = SphericalTopics(n_topics=12).fit(corpus.texts)
+        >>> explorer = Explorer.of(topics, corpus.texts, id=corpus.ids)
+        >>> explorer.search("least squares")["matches"][0]["id"].startswith("scipy.optimize")
+        True
+        """
+        documents = read_documents(texts, columns=columns, id=id)
+        return cls(documents, landscape_of(model, documents, title), title)
 
     def about(self) -> dict[str, Any]:
         """Return what the page needs to begin.

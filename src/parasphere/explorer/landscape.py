@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, storage
-from ..errors import StoreError
+from ..errors import ParasphereError, StoreError
 from ..estimator import SphericalParagraphModel
 from ..model import Encoder
 from ..plots import neighbour_map
@@ -52,7 +52,7 @@ class Landscape:
 
 
 def landscape_of(
-    model: Encoder | SphericalParagraphModel | Index,
+    model: Encoder | SphericalParagraphModel | Index | SphericalTopics,
     documents: Documents,
     name: str,
     *,
@@ -66,8 +66,8 @@ def landscape_of(
 
     Parameters
     ----------
-    model : Encoder, SphericalParagraphModel or Index
-        An encoder or a fitted model, or an index of the same documents.
+    model : Encoder, SphericalParagraphModel, Index or SphericalTopics
+        An encoder or a fitted model, or an index or topics of the same documents.
     documents : Documents
     name : str
     folder : path, default=None
@@ -75,7 +75,7 @@ def landscape_of(
     facts : JSON-able, default=None
         What the result depends on: model, corpus, columns. What was kept with other facts is computed again.
     n_topics : int, default=None
-        Number of topics; None finds it.
+        Number of topics; None finds it. Topics that are given stay.
     seed : int, default=0
     tell : callable, default=nothing
         Called with what is done next.
@@ -88,10 +88,15 @@ def landscape_of(
         index = model
     else:
         tell("indexing the texts")
-        index = Index.empty(Encoder.of(model))
+        index = Index.empty(model.encoder_ if isinstance(model, SphericalTopics) else Encoder.of(model))
         index.add(held)
-    tell("finding topics")
-    topics = SphericalTopics(index.encoder, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
+    if isinstance(model, SphericalTopics):
+        topics = model
+        if len(topics.labels_) != len(documents):
+            raise ParasphereError(f"the topics are of {len(topics.labels_):,} texts, not of these {len(documents):,}")
+    else:
+        tell("finding topics")
+        topics = SphericalTopics(index.encoder, "auto" if n_topics is None else n_topics, random_state=seed).fit(held)
     tell("drawing the map")
     points = _framed(neighbour_map(topics.vectors(held), seed))
     certainty = index.encoder.posterior(held).mean_length.astype(np.float32)

@@ -18,7 +18,7 @@ import pytest
 from commands import typed
 from explored import ask, make_documents, make_explorer, make_landscape, make_model, served
 
-from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, Tokenizer
+from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, SphericalTopics, Tokenizer, datasets
 from parasphere.explorer import Documents, Explorer, Facet, Landscape, landscape_of, read_documents, read_index
 from parasphere.explorer.answers import _facet
 from parasphere.explorer.app import _written
@@ -366,3 +366,13 @@ def test_the_command_serves_until_it_is_stopped(explorer: Explorer, tmp_path: Pa
     assert (about["n"], len(about["topics"])) == (len(explorer.documents), 3)
     assert told["work"] == str(tmp_path / "index.explore")
     assert len(list((tmp_path / "index.explore").glob("index-*/map/parasphere-*"))) == 1
+
+
+def test_topics_that_were_found_are_kept() -> None:
+    corpus = datasets.load("docstrings")
+    topics = SphericalTopics(SphericalParagraphModel(adapt=False), n_topics=5).fit(corpus.texts[:300])
+    explorer = Explorer.of(topics, corpus.texts[:300], columns={"area": corpus.labels[:300].tolist()}, title="Some")
+    assert [topic["name"] for topic in explorer.about()["topics"]] == topics.names_
+    assert explorer.about()["facets"][0]["name"] == "area"
+    with pytest.raises(ParasphereError, match="the topics are of 300 texts, not of these 299"):
+        Explorer.of(topics, corpus.texts[:299])
