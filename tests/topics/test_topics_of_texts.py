@@ -267,3 +267,8 @@ def test_topics_of_long_texts_are_saved(tmp_path: Path) -> None:
     found.save(tmp_path / "topics")
     assert SphericalTopics.load(tmp_path / "topics").typical_ == found.typical_
     assert max(len(text) for topic in found.topics_ for text in topic["texts"]) <= 5000
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_texts_that_are_all_equal_are_one_topic() -> None:
+    assert len(SphericalTopics(model()).fit([planted()[0][0]] * 60).names_) == 1

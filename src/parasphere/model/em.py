@@ -202,6 +202,8 @@ class EMState:
         count = statistics.counts["documents"]
         if not count:
             empty = statistics.counts["empty"]
+            if not empty:
+                raise CorpusError("there are no documents to fit to; there must be at least one")
             raise CorpusError(f"none of the {empty:,} documents has a word with a vector; at least one must")
         words, agreement, pairs = (statistics.number(name) for name in ("words", "agreement", "pairs"))
         directions = statistics.sums["directions"].value

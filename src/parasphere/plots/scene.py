@@ -170,14 +170,13 @@ def wrapped(name: str, width: int) -> str:
     Examples
     --------
     >>> wrapped("Fourier transform · inverse FFT", 25)
-    'Fourier transform ·\ninverse FFT'
+    'Fourier transform\ninverse FFT'
     """
     lines: list[str] = []
     for phrase in name.split(" · "):
         if lines and len(lines[-1]) + len(phrase) + 3 <= width:
             lines[-1] += f" · {phrase}"
         else:
-            lines[-1:] = [f"{line} ·" for line in lines[-1:]]
             lines += textwrap.wrap(phrase, width)
     if len(lines) > LONGEST:
         lines = [*lines[: LONGEST - 1], lines[LONGEST - 1][: width - 1] + "…"]

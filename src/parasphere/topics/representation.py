@@ -38,7 +38,8 @@ def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
     n_axes = min(AXES, max(weights.shape[0] // TEXTS_PER_AXIS, 1), min(weights.shape) - 1)
     if n_axes < 1:  # one text or one word
         return np.zeros((1, weights.shape[1]), np.float32)
-    svd = TruncatedSVD(n_axes, n_iter=3, random_state=seed).fit(weights.astype(np.float32))
+    with np.errstate(invalid="ignore"):  # shares of a variance of 0, of texts that are all equal; they are not used
+        svd = TruncatedSVD(n_axes, n_iter=3, random_state=seed).fit(weights.astype(np.float32))
     return np.asarray(svd.components_, np.float32)
 
 
