@@ -7,14 +7,12 @@ PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that ans
 import asyncio
 import hmac
 import logging
-import os
 import random
 import re
 import time
 from collections.abc import Collection
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .engine import LOGGER, Settings
@@ -33,15 +31,6 @@ _ID = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 _HELD = 8  # bodies of the largest size that all waiting requests may hold together
 _DROPPED = 1 << 16  # bytes of a body that are read after an answer, so that the connection can stay
 _SOON = {"Retry-After": "1"}
-
-
-def metrics_page() -> bytes:
-    """Return the numbers of all workers, in the format of Prometheus."""
-    registry = REGISTRY
-    if METRICS_FOLDER in os.environ:
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return generate_latest(registry)
 
 
 class ServiceMiddleware:

@@ -1,6 +1,7 @@
 """The endpoints: the service's own interface, and that of OpenAI's clients."""
 
 import asyncio
+import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
@@ -9,7 +10,8 @@ import numpy as np
 import orjson
 from fastapi import APIRouter, Request
 from numpy.typing import NDArray
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -17,7 +19,7 @@ from ..errors import ParasphereError
 from ..search import OPERATORS
 from . import bodies
 from .bodies import Body, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, TopicsBody
-from .middleware import metrics_page
+from .middleware import METRICS_FOLDER
 from .problems import ProblemError, of_validation
 
 MAX_ANSWER = 32 << 20  # bytes of the matches of all queries of a request
@@ -28,16 +30,6 @@ _STATUSES = (400, 401, 404, 408, 413, 415, 422, 429, 500, 503)
 _PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ProblemAnswer} for status in _STATUSES}
 
 router = APIRouter()
-
-
-class Json(Response):
-    """An answer in JSON; arrays are lists of numbers."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """Return the body of the answer."""
-        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 class Call:
@@ -82,11 +74,14 @@ def endpoint(method: str, path: str, answer: Any, quick: bool = False) -> Callab
 
         async def run(request: Request) -> Response:
             arguments = [Call(request)] if kind is None else [Call(request), await _read(request, kind)]
+
+            def written() -> bytes:
+                return orjson.dumps(compute(*arguments), option=orjson.OPT_SERIALIZE_NUMPY)
+
             try:
-                if quick and len(await request.body()) <= _SHORT:
-                    return Json(compute(*arguments))
-                loop, threads = asyncio.get_running_loop(), request.app.state.threads
-                return await loop.run_in_executor(threads, lambda: Json(compute(*arguments)))
+                short = quick and len(await request.body()) <= _SHORT
+                content = written() if short else await asyncio.to_thread(written)
+                return Response(content, media_type="application/json")
             except ParasphereError as error:
                 raise ProblemError(422, str(error)) from None
 
@@ -240,7 +235,11 @@ def ready(call: Call) -> Any:
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:  # noqa: ARG001
     """Return the numbers of all workers, for Prometheus."""
-    return Response(metrics_page(), media_type=CONTENT_TYPE_LATEST)
+    registry = REGISTRY
+    if METRICS_FOLDER in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
 @endpoint("POST", "/v1/embeddings", bodies.EmbeddingsAnswer, quick=True)

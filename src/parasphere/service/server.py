@@ -48,11 +48,11 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         warnings.simplefilter("ignore", CoverageWarning)  # few known words are for the client to look after
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         app.state.reloading = Reloading(settings)
-        with ThreadPoolExecutor(_THREADS) as app.state.threads:
-            watching = asyncio.create_task(app.state.reloading.watch())
-            yield
-            watching.cancel()
+        watching = asyncio.create_task(app.state.reloading.watch())
+        yield
+        watching.cancel()
 
     described = [route for route in router.routes if isinstance(route, APIRoute)]
     # Endpoints take requests and return responses, so that Starlette's routes can call them, which takes less time.
@@ -96,7 +96,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """HTTP whose headers are bounded in bytes, number and time, which they are not in uvicorn."""
 
     _timer: asyncio.TimerHandle | None = None
-    _unread = 0  # bytes since the last that were part of a body
+    _unread = 0  # bytes since the end of the headers, or the last that were part of a body
     _too_long = False
 
     def connection_made(self, transport: Any) -> None:
@@ -125,6 +125,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Wait no longer; refuse headers that came at once and are too long."""
         self._wait(False)
+        self._unread = 0
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         self._too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
         if self._too_long:
@@ -136,11 +137,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0
         super().on_body(body)
 
-    def on_message_complete(self) -> None:
-        """Count anew."""
-        self._unread = 0
-        super().on_message_complete()
-
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Answer what is not HTTP, or has too many headers, and close the connection."""
         status, message = 400, "this is not a valid HTTP request."
@@ -149,7 +145,7 @@ class BoundedProtocol(HttpToolsProtocol):
             message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are taken."
         body = bytes(answer(ProblemError(status, message)).body)
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINE[status] + b"\r\n" + head + body)
+        self.transport.write(STATUS_LINE[status] + head + body)
         self.transport.close()
 
     def _wait(self, begins: bool) -> None:
@@ -179,13 +175,8 @@ class Workers(Multiprocess):
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
 
-    The model is loaded here too, before any worker, so that what is wrong with it is told at once.
-
-    Parameters
-    ----------
-    settings : Settings
-    announce : callable
-        Called with the URL of the server when that is known.
+    The model is loaded here too, before any worker, so that what is wrong with it is told at once. ``announce`` is
+    called with the URL of the server when that is known.
     """
     Engine.load(settings)
     listening = bind(settings)
