@@ -27,9 +27,7 @@ def main() -> None:
     labels = [corpus.label_names[label] for label in corpus.labels]
     documents = read_documents(corpus.texts, id=corpus.ids, columns={"area": labels})
     model = SphericalParagraphModel().fit(corpus.texts)
-    explorer = Explorer(
-        documents, landscape_of(model, documents, "docstrings"), "Docstrings of numpy, scipy and scikit-learn"
-    )
+    explorer = Explorer(documents, landscape_of(model, documents), "Docstrings of numpy, scipy and scikit-learn")
     listening = open_socket(0)
     server = uvicorn.Server(uvicorn.Config(make_app(explorer), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

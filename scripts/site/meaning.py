@@ -41,7 +41,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     texts = [text for _, text in sections]
     documents = read_documents(texts, columns={"page": pages}, id=names)
     model = SphericalParagraphModel().fit(texts)
-    explorer = Explorer(documents, landscape_of(model, documents, "site"), config.site_name)
+    explorer = Explorer(documents, landscape_of(model, documents), config.site_name)
     links = [entry["location"] or "index.html" for entry, _ in sections]
     write_page(explorer, site / PAGE, links=links)
 

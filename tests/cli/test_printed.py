@@ -136,7 +136,7 @@ def test_errors_and_warnings_reach_the_user(tmp_path: Path) -> None:
     vectors.write_text("north 0 2\neast 3 0\nnortheast 1 1\n")
     corpus.write_bytes("north\neast\ncaf\xe9 northeast\n".encode("latin-1"))
     fit = ["fit", corpus, "-v", vectors, "-o", model]
-    assert 'perhaps encoding="latin-1"' in typed(*fit).err
+    assert "perhaps latin-1" in typed(*fit).err
     assert "n_jobs' parameter" in typed(*fit, "--encoding", "latin-1", "--threads", 0).err
     told = typed(*fit, "--encoding", "latin-1")
     assert told.err.startswith("warning: EM stopped after max_iter=500 iterations")

@@ -49,8 +49,9 @@ def test_conditions_are_those_of_python(values: list[Any], sign: str, data: st.D
         return
     other = data.draw(st.sampled_from(["", "a", "aa", "z"]) if texts else st.sampled_from([-1, 0, 0.5, 2]))
     expected = [
-        sign == "!=" if value is None else OPERATORS[sign](value, other) for value in values
-    ]  # what has no value differs from every value
+        sign == "!=" if value is None else OPERATORS[sign](value, other) and not (value == "" and sign[0] in "<>")
+        for value in values
+    ]  # what has no value differs from every value; an empty text has no place in an order
     assert column.holds((sign, other)).tolist() == expected
     assert column.holds(None).tolist() == [value is None for value in values]
 
@@ -150,3 +151,10 @@ def test_values_are_of_one_kind() -> None:
         Column.of("c", [[1]])
     assert chosen({}, {}, 3).tolist() == [True] * 3
     assert operator.gt is OPERATORS[">"]
+
+
+def test_an_empty_cell_has_no_place_in_an_order() -> None:
+    column = Column.of("day", ["1999-12", "", "2001-01", None])
+    assert column.holds(("<", "2000")).tolist() == [True, False, False, False]
+    assert column.holds((">=", "1000")).tolist() == [True, False, True, False]
+    assert column.holds("").tolist() == [False, True, False, False]

@@ -258,3 +258,12 @@ def test_levels_are_nested() -> None:
     np.testing.assert_array_equal(found.labels_ < 0, found.at(3).labels_ < 0)
     for topic in range(K):
         assert set(found.at(3).labels_[found.labels_ == topic]) == {some[topic]}
+
+
+def test_topics_of_long_texts_are_saved(tmp_path: Path) -> None:
+    texts, _ = planted()
+    long = [f"{text} " * (200_000 // len(text)) for text in texts[:40]]
+    found = SphericalTopics(model(), 2).fit(long)
+    found.save(tmp_path / "topics")
+    assert SphericalTopics.load(tmp_path / "topics").typical_ == found.typical_
+    assert max(len(text) for topic in found.topics_ for text in topic["texts"]) <= 5000

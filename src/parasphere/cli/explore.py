@@ -123,7 +123,7 @@ def _landscape(
     place = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
     known = [*facts, read_manifest(path)["data"]]
     with telling(path.name, shown=not quiet.get()) as tell:
-        return landscape_of(given, held, path.resolve().name, folder=place, facts=known, n_topics=n_topics, tell=tell)
+        return landscape_of(given, held, folder=place, facts=known, n_topics=n_topics, tell=tell)
 
 
 def _stamps(corpus: Path) -> list[list[Any]]:

@@ -23,7 +23,7 @@ NONE = "none"  # no word vectors to start from
     help="Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.",
     show_default=ENGLISH,
 )
-@click.option("--adapt/--no-adapt", default=True, help=f"Adapt '{ENGLISH}' to these texts.  [default: adapt]")
+@click.option("--adapt/--no-adapt", default=True, help=f"Adapt '{ENGLISH}' to these texts.")
 @options.flag("--learn-vectors", "learn", help="Learn word vectors from these texts, starting from --vectors.")
 @click.option(
     "--from",

@@ -55,15 +55,19 @@ def page(
     from ..storage import is_saved, write_file
 
     keep_corpus(out, corpus)
+    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # before the work rather than after it
+        raise ParasphereError(f"a page is an .html file, which {out} is not; write --out {out.with_suffix('.html')}")
     given: Any = None if model is None else load_encoder(model)
     if is_saved(corpus, "index"):
         if model is not None:
             raise ParasphereError(f"{corpus} is an index, which has a model of its own; leave --model out.")
+        if columns["id"] is not None:
+            raise ParasphereError(f"--id-column needs a corpus; {corpus} is an index, which has ids of its own.")
         given, held = read_index(corpus, columns=names or None)
     else:
         with reading("reading", corpus) as at:
             held = read_documents(documents(corpus), columns=names, progress=at, **columns)
-    if len(held) > MOST_TEXTS:  # before the work rather than after it
+    if len(held) > MOST_TEXTS:
         raise ParasphereError(
             f"{corpus} has {len(held):,} texts, and a page holds {MOST_TEXTS:,} at most; "
             "'parasphere explore' shows more."
@@ -72,10 +76,11 @@ def page(
         if given is None:
             tell("fitting a model")
             given = SphericalParagraphModel().fit(held.texts.tolist())
-        found = landscape_of(given, held, corpus.name, n_topics=n_topics, tell=tell)
+        found = landscape_of(given, held, n_topics=n_topics, tell=tell)
         tell("packing")
         content = page_of(Explorer(held, found, title or corpus.name), texts=not no_texts).encode()
+        tell(f"writing {len(content) / 1e6:,.1f} MB")
+        write_file(out, content)
     smaller = "" if no_texts else "; --no-texts leaves the texts out"
     sentence = f"{out}: {len(held):,} texts, {len(content) / 1e6:,.1f} MB{smaller}"
     say({"texts": len(held), "bytes": len(content), "page": str(out)}, as_json, sentence)
-    write_file(out, content)

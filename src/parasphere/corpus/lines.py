@@ -77,8 +77,7 @@ def _undecodable(error: UnicodeDecodeError, place: str, encoding: str) -> Corpus
     else:
         likely = "latin-1"
     return CorpusError(
-        f"{place}: 0x{data[error.start]:02x} is not {encoding} ({error.reason}); "
-        f'name its encoding, perhaps encoding="{likely}"'
+        f"{place}: 0x{data[error.start]:02x} is not {encoding} ({error.reason}); name its encoding, perhaps {likely}"
     )
 
 

@@ -37,26 +37,26 @@ def sample_texts(
     return [text for *_, text in sorted(outcome.total.lots, key=lambda lot: lot[1:3])]
 
 
-class _Lots:
-    """Texts with the random numbers that they drew; of two hands, those with the least numbers are kept."""
+class _Sample:
+    """Texts with the random numbers that they drew; of two samples, those with the least numbers are kept."""
 
     def __init__(self, n_texts: int, lots: list[tuple[float, int, int, Any]]) -> None:
         self.n_texts = n_texts
         self.lots = sorted(lots, key=lambda lot: lot[:3])[:n_texts]
 
-    def __add__(self, other: "_Lots") -> "_Lots":
-        return _Lots(self.n_texts, self.lots + other.lots)
+    def __add__(self, other: "_Sample") -> "_Sample":
+        return _Sample(self.n_texts, self.lots + other.lots)
 
 
 def _draw(
     material: Any, number: int, name: str, errors: Errors, columns: dict[str, Any], n_texts: int, seed: int
 ) -> Outcome:
-    def work() -> tuple[_Lots, None]:
-        rng, drawn = np.random.default_rng([seed, number]), _Lots(n_texts, [])
+    def work() -> tuple[_Sample, None]:
+        rng, drawn = np.random.default_rng([seed, number]), _Sample(n_texts, [])
         for block in blocks(material, **columns):
             numbers = rng.random(len(block))
             chosen = np.argsort(numbers, kind="stable")[:n_texts]
-            drawn = drawn + _Lots(
+            drawn = drawn + _Sample(
                 n_texts, [(float(numbers[i]), number, block.start + int(i), block.texts[int(i)]) for i in chosen]
             )
         return drawn, None

@@ -88,7 +88,7 @@ class Explorer:
         True
         """
         documents = read_documents(texts, columns=columns, id=id)
-        return cls(documents, landscape_of(model, documents, title), title)
+        return cls(documents, landscape_of(model, documents), title)
 
     def about(self) -> dict[str, Any]:
         """Return what the page needs to begin.
@@ -309,7 +309,7 @@ def _facet(facet: Facet) -> dict[str, Any]:
     if len(facet.names) > VALUES:
         names.append(f"{len(facet.names) - VALUES:,} rarer ones")
     sizes = np.bincount(there.astype(np.int64), minlength=len(names))
-    colours = _colour(range(min(len(names), COLOURED)) if names else np.empty(0, np.int64))
+    colours = _colour(range(min(len(names), COLOURED)))
     return found | {
         "values": [
             {"name": name, "size": int(size), "colour": colours[i] if i < COLOURED else None}

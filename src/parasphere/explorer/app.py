@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from datetime import datetime
 from importlib import resources
 from threading import Lock
 from typing import Any
@@ -157,7 +158,7 @@ def _written(columns: dict[str, list[Any]], format: str) -> bytes:
     if format == "csv":
         text = io.StringIO(newline="")
         rows = csv.writer(text)
-        rows.writerow(columns)
+        rows.writerow(map(_cell, columns))
         rows.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
         return text.getvalue().encode()
     parquet = import_extra("pyarrow.parquet", "arrow", "Exporting Parquet")
@@ -168,4 +169,6 @@ def _written(columns: dict[str, list[Any]], format: str) -> bytes:
 
 def _cell(value: Any) -> Any:
     """Return a value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula."""
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -189,7 +189,7 @@ def iso_date(days: float) -> str | None:
 def _number(value: Any) -> float:
     try:
         return float("nan") if isinstance(value, date | bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
@@ -208,7 +208,10 @@ def _days(value: Any) -> float:
             when = datetime.fromisoformat(text)
         except ValueError:
             return float("nan")
-    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    try:
+        when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    except OverflowError:  # an hour before the first year, or after the last
+        return float("nan")
     return when.timestamp() / DAY
 
 

@@ -22,13 +22,13 @@ class Marked(NamedTuple):
 
 
 def located(text: str, units: Iterable[str], tokenizer: AnyTokenizer) -> list[Span | None]:
-    r"""Return where each word or phrase of a text is, in the order of the text; None for one that is not found.
+    r"""Return where each word of a text is, in the order of the text; None for one that is not found.
 
     Parameters
     ----------
     text : str
     units : iterable of str
-        Words as the tokenizer made them of this text, with some left out; words of a phrase are joined by a space.
+        Words as the tokenizer made them of this text, with some left out; those of a function may have spaces.
     tokenizer : Tokenizer or callable
 
     Examples
@@ -130,7 +130,7 @@ def _window(text: str, marks: list[Marked], length: int) -> Span:
 
 
 def _span(text: str, unit: str, at: int, *, whole: bool, digits: bool) -> Span | None:
-    """Return where the next word or phrase is, from a place on."""
+    """Return where the next word is, from a place on."""
     begin, end = -1, at
     for word in unit.split(" "):
         place = _found(text, word, end, whole=whole, digits=digits)

@@ -27,8 +27,6 @@ class Landscape:
 
     Attributes
     ----------
-    name : str
-        What the page calls the model.
     index : Index
         The documents, to be searched.
     topics : SphericalTopics
@@ -40,7 +38,6 @@ class Landscape:
         :attr:`Posterior.mean_length`: how sure the direction of each document is, 0 to 1.
     """
 
-    name: str
     index: Index
     topics: SphericalTopics
     points: NDArray[np.float32]
@@ -54,7 +51,6 @@ class Landscape:
 def landscape_of(
     model: Encoder | SphericalParagraphModel | Index | SphericalTopics,
     documents: Documents,
-    name: str,
     *,
     folder: Path | None = None,
     facts: Any = None,
@@ -69,7 +65,6 @@ def landscape_of(
     model : Encoder, SphericalParagraphModel, Index or SphericalTopics
         An encoder or a fitted model, or an index or topics of the same documents.
     documents : Documents
-    name : str
     folder : path, default=None
         Where the index, the topics and the map are kept; None keeps nothing.
     facts : JSON-able, default=None
@@ -81,11 +76,15 @@ def landscape_of(
         Called with what is done next.
     """
     key = storage.key_of(__version__, facts, n_topics, seed, len(documents))
-    if folder is not None and (kept := _kept(folder, key, model, name, len(documents))) is not None:
+    if folder is not None and (kept := _kept(folder, key, model, len(documents))) is not None:
         return kept
     held = [documents.block()]
     if isinstance(model, Index):
         index = model
+        if index.texts is None or index.bm25 is None:
+            raise ParasphereError("the index was made without texts or words, which the explorer shows")
+        if index.texts.tolist() != documents.texts.tolist():
+            raise ParasphereError(f"the index is of other texts than the {len(documents):,} given, or in another order")
     else:
         tell("indexing the texts")
         index = Index.empty(model.encoder_ if isinstance(model, SphericalTopics) else Encoder.of(model))
@@ -100,7 +99,7 @@ def landscape_of(
     tell("drawing the map")
     points = _framed(neighbour_map(topics.vectors(held), seed))
     certainty = index.encoder.posterior(held).mean_length.astype(np.float32)
-    made = Landscape(name, index, topics, points, topics.labels_.astype(np.int32), certainty)
+    made = Landscape(index, topics, points, topics.labels_.astype(np.int32), certainty)
     if folder is not None:
         _keep(folder, key, made, with_index=not isinstance(model, Index))
     return made
@@ -119,7 +118,7 @@ def _keep(folder: Path, key: str, made: Landscape, *, with_index: bool) -> None:
     storage.save(folder / "map", KIND, arrays, {"key": key})  # last: it says that all of it is there
 
 
-def _kept(folder: Path, key: str, model: Any, name: str, n: int) -> Landscape | None:
+def _kept(folder: Path, key: str, model: Any, n: int) -> Landscape | None:
     """Return what is kept in a folder; None if there is nothing, or what other facts led to, or it is damaged."""
     if not storage.is_saved(folder / "map"):
         return None
@@ -139,4 +138,4 @@ def _kept(folder: Path, key: str, model: Any, name: str, n: int) -> Landscape | 
         return None
     if not (np.isfinite(arrays["points"]).all() and np.isfinite(arrays["certainty"]).all()):
         return None
-    return Landscape(name, index, topics, arrays["points"], arrays["topic"], arrays["certainty"])
+    return Landscape(index, topics, arrays["points"], arrays["topic"], arrays["certainty"])

@@ -43,7 +43,8 @@ def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True, link
     texts : bool, default=True
         Whether the file holds the texts, rather than only what they are found by.
     links : sequence of str, default=None
-        Where each text stands on the web, or on the site that the page is part of: a link beside each text leads there.
+        Where each text stands on the web, or on the site that the page is part of; a text that is opened has a link
+        to it.
     """
     content = page_of(explorer, texts=texts, links=links).encode()
     storage.write_file(path, content)
@@ -142,9 +143,16 @@ def _checked_links(links: Sequence[str], n: int) -> Sequence[str]:
     if len(links) != n:
         raise ParasphereError(f"there are {len(links):,} links for {n:,} texts; give one per text")
     for link in links:
-        if urlsplit(link).scheme not in ("", "http", "https"):
+        if not _is_page(link):
             raise ParasphereError(f"{link!r} is no link to a page; links are relative, or begin with http: or https:")
     return links
+
+
+def _is_page(link: Any) -> bool:
+    try:
+        return isinstance(link, str) and urlsplit(link).scheme in ("", "http", "https")
+    except ValueError:  # such as "//["
+        return False
 
 
 def _base64(data: bytes) -> str:

@@ -83,7 +83,7 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     assert bm25 is not None
     assert index.texts is not None
     reader, prior = encoder.text_reader, encoder.prior
-    words_of = _checked(bm25.tokenizer, reader.vectors.vocabulary.data)
+    words_of = _checked(bm25.tokenizer)
     rules = replace(words_of, stop_words=None)
     words, tokens = distinct_words(index.texts.tolist(), rules)
     vocabulary = reader.lookup.vocabulary
@@ -124,7 +124,7 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     }  # fmt: skip
     arrays = {
         "order": numbers.order, "mean": np.asarray(prior.mean_direction, np.float64),
-        "words": np.frombuffer("\n".join(all_forms).encode(), np.uint8), "others": np.array(others, np.int32),
+        **string_arrays("words", Strings.of(all_forms)), "others": np.array(others, np.int32),
         "stems": _stems(all_forms, words_of.stop_words, bm25), "weights": weights.astype(np.float32),
         **_rows_of(reader.vectors.matrix[rows], len(known) + len(needed)),
         "sizes": varints(np.diff(starts)), "gaps": varints(_gaps(starts, documents)), "counts": varints(counts - 1),
@@ -184,15 +184,13 @@ def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
     return {"rows": np.concatenate([best, coarse.astype(np.int8)]), "finer": rest.astype(np.int8)}
 
 
-def _checked(tokenizer: AnyTokenizer, vocabulary: NDArray[np.uint8]) -> Tokenizer:
+def _checked(tokenizer: AnyTokenizer) -> Tokenizer:
     """Return the tokenizer of an index; raise unless a page can find words by itself."""
     if not isinstance(tokenizer, Tokenizer):
         raise ParasphereError(
             f"a page finds words as a Tokenizer does, and this model reads texts by a {type(tokenizer).__name__}; "
             "fit a model with a Tokenizer, or use 'parasphere explore'"
         )
-    if (vocabulary == ord(" ")).any():
-        raise ParasphereError("this model has vectors of phrases, which a page cannot find; use 'parasphere explore'")
     return tokenizer
 
 

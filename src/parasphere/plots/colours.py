@@ -79,10 +79,10 @@ def text_colour(colour: str, *, dark: bool = False) -> str:
 
 def _hex(light: float, chroma: float, hue: float) -> str:
     """Return the colour on a screen, with as much of the chroma as a screen can show."""
+    turn, to_lms, to_linear = np.radians(hue), np.linalg.inv(LMS_TO_LAB), np.linalg.inv(LINEAR_TO_LMS)
     for part in np.linspace(1, 0, 41):
-        turn = np.radians(hue)
         lab = np.array([light, part * chroma * np.cos(turn), part * chroma * np.sin(turn)])
-        linear = np.linalg.inv(LINEAR_TO_LMS) @ (np.linalg.inv(LMS_TO_LAB) @ lab) ** 3
+        linear = to_linear @ (to_lms @ lab) ** 3
         if linear.min() >= -1e-3 and linear.max() <= 1.001:
             break
     linear = np.clip(linear, 0, 1)

@@ -124,7 +124,7 @@ def _draw_glow(axes: Any, scene: Scene) -> None:
         total += density
         mixed += density[..., None] * np.mean([to_rgb(colour) for colour in scene.colours[inside]], axis=0)
     colours = mixed / np.maximum(total, 1e-12)[..., None]
-    strong = np.quantile(total[tuple(cells.T)], 0.5)
+    strong = np.quantile(total[tuple(cells[scene.islands >= 0].T)], 0.5)
     alpha = (0.3 if scene.dark else 0.22) * np.minimum(total / strong, 1) ** 0.7
     image = np.concatenate([np.clip(colours, 0, 1), alpha[..., None]], axis=2).transpose(1, 0, 2)
     end = low + GLOW_CELL * shape

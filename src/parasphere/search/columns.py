@@ -130,6 +130,8 @@ class Column:
         if self.kind == "text" and name[0] in "<>" and self._all_numbers(value):
             value = float(value)
         holds = np.asarray(OPERATORS[name](*self._comparable(value)), bool)
+        if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell has no place in an order
+            holds &= self.values != self.categories.index("")
         return holds & ~self._missing() if name != "!=" else holds | self._missing()
 
     def _all_numbers(self, value: Any) -> bool:

@@ -34,7 +34,7 @@ REPEATED, WINDOW = 3, 8  # texts that have the same line or run of words, from w
 FEWEST = 3  # texts of a topic that must have a phrase
 SHARE = 0.035  # of a topic's texts that must have a phrase of its name
 WEAKEST = (0.0, 0.03, 0.1)  # least score of each phrase of a name, as a share of the first's
-MOST = len(WEAKEST)  # phrases of a name
+MOST_PHRASES = len(WEAKEST)  # of a name
 KEPT = 30  # phrases that are kept per topic of each level
 APART = 0.25  # share of a phrase's occurrences that begin, or end, where no word continues it, by that of all words
 CODE = 0.5  # share of a word's occurrences within addresses and code, from which on it is a name of these
@@ -44,7 +44,7 @@ POWER = 1.25  # of the share of texts: above 1, phrases of many texts are prefer
 ALONE, LONGER = 0.5, 0.75  # weights of a single word, and of longer phrases
 COHESION = 1.0  # weight of the pointwise mutual information of the words of longer phrases
 ALIKE = 4  # first letters that no two phrases of a name have in common
-EDGE = " · "  # between the phrases of a name
+SEPARATOR = " · "  # between the phrases of a name
 
 _WORD = re.compile(r"[^\W_](?:[-'’]?[^\W_])*(?:\+\+|#)?")
 _SEPARATORS = re.compile(r"/|--+|\.\.+|[—–…,;:!?()\[\]\"，、；：！？。]+")
@@ -123,10 +123,10 @@ class Phrases:
         best = np.argsort(-scores, axis=1, kind="stable")[:, :KEPT]
         wanted = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
         wanted.sort(key=lambda pair: -scores[pair])
-        words = {i: _words(self.written[i]) for _, i in wanted}
+        words = {i: words_of(self.written[i]) for _, i in wanted}
         used: set[str] = set()
         chosen: list[list[int]] = [[] for _ in sizes]
-        for rank in range(MOST):
+        for rank in range(MOST_PHRASES):
             for topic, phrase in wanted:
                 own = chosen[topic]
                 begun = {word[:ALIKE] for other in own for word in words[other]}
@@ -229,7 +229,7 @@ def same_word(word: str) -> str:
     return re.sub("men$", "man", re.sub("(?:ie|y)$", "i", word)) if len(word) > 2 else word
 
 
-def _words(phrase: str) -> set[str]:
+def words_of(phrase: str) -> set[str]:
     """Return the words of a phrase that no other name may have; "data-type" is "data", "type" and "datatype"."""
     return {same_word(word) for word in [*phrase.split(), *re.split(r"[-\s]", phrase)]} - {"of"}
 
@@ -305,7 +305,7 @@ def _pieces(chunk: str) -> list[str | None]:
     Addresses, paths and names of code count as punctuation.
     """
     if chunk.isalpha():
-        return [chunk]
+        return [chunk if len(chunk) <= _LONGEST else ""]
     if chunk[0] == _TOKEN:
         return [chunk[1:] if any(map(str.isalpha, chunk)) else ""]
     inner = [i for i, letter in enumerate(chunk[:_LONGEST]) if letter.isalnum() or _is_mark(letter)]

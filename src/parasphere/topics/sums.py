@@ -18,7 +18,7 @@ from ..sphere import vmf
 from ..sphere.rows import unit_rows
 from ..tables import Table
 from .merging import Merges, merge_topics
-from .naming import EDGE, MOST, Phrases
+from .naming import MOST_PHRASES, SEPARATOR, Phrases, words_of
 from .representation import texts_at
 from .tables import over_column
 from .weights import WordWeights
@@ -27,10 +27,11 @@ from .words import counted_together, together, top_words
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
-TYPICAL = 3  # texts that are kept per topic
+TYPICAL, CHARACTERS = 3, 5000  # texts that are kept per topic, and how much of each
 OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
 MOST_OUTLIERS = 1 / 8  # of the texts of the fit
 OFFERED = 10  # phrases per topic that ``naming`` is given
+FEW = 20  # first words of a topic that no phrase names, of which those that no other name has are taken
 FEWEST_DIVIDED = 15  # topics that a map shows in levels
 
 
@@ -143,6 +144,7 @@ class TopicSums:
     @property
     def levels_(self) -> list[int]:
         """Numbers of topics that a map shows, one after the other: a few large ones first, and all of them last."""
+        check_is_fitted(self)
         levels = [len(self.sizes_)]
         while levels[0] >= FEWEST_DIVIDED:
             levels.insert(0, round(levels[0] / 3))
@@ -236,7 +238,7 @@ class TopicSums:
         pairs = [*zip(self.typical_scores_[topic], self.typical_[topic], strict=True), *new]
         kept: dict[str, float] = {}
         for score, text in sorted(pairs, key=lambda pair: -pair[0]):
-            kept.setdefault(text, score)
+            kept.setdefault(text[:CHARACTERS], score)
         best = list(kept.items())[:TYPICAL]
         self.typical_[topic], self.typical_scores_[topic] = [text for text, _ in best], [score for _, score in best]
 
@@ -248,14 +250,19 @@ class TopicSums:
         """Return a name for each topic: its phrases, or its first words if it has none; or what ``naming`` returns."""
         sizes = self._texts_per_topic()
         if self.naming is None:
-            pairs = zip(self.phrases_.names(sizes), self.topic_words(MOST), strict=True)
-            return [EDGE.join(phrases or words) or f"topic {topic}" for topic, (phrases, words) in enumerate(pairs)]
-        names = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != len(sizes):
+            names = self.phrases_.names(sizes)
+            used = {word for phrases in names for phrase in phrases for word in words_of(phrase)}
+            for own, words in zip(names, self.topic_words(FEW), strict=True):
+                if not own:
+                    own += [word for word in words if not words_of(word) & used][:MOST_PHRASES]
+                    used |= {part for word in own for part in words_of(word)}
+            return [SEPARATOR.join(own) or f"topic {topic}" for topic, own in enumerate(names)]
+        given = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
+        if not isinstance(given, list) or not all(isinstance(name, str) for name in given) or len(given) != len(sizes):
             raise ParasphereError(
-                f"naming must return a list of {len(sizes)} strings, one per topic, not {names!r:.60}"
+                f"naming must return a list of {len(sizes)} strings, one per topic, not {given!r:.60}"
             )
-        return names
+        return given
 
     def _joint(self, rows: Rows) -> Floats:
         """Return the log-density of each text and topic together, (n, k)."""

@@ -59,7 +59,7 @@ def make_documents() -> Documents:
 
 @cache
 def make_landscape() -> Landscape:
-    return landscape_of(make_model(), make_documents(), "ours", n_topics=16)
+    return landscape_of(make_model(), make_documents(), n_topics=16)
 
 
 @cache
@@ -75,7 +75,7 @@ def make_hostile() -> Explorer:
     held = read_documents(
         pa.table({"id": ids, "text": texts, "<u>label</u>": labels}), id="id", columns=["<u>label</u>"]
     )
-    return Explorer(held, landscape_of(make_model(), held, "model", n_topics=2), "<script>window.hacked = 5</script>")
+    return Explorer(held, landscape_of(make_model(), held, n_topics=2), "<script>window.hacked = 5</script>")
 
 
 def make_many() -> Explorer:
@@ -89,7 +89,7 @@ def make_many() -> Explorer:
     topics = make_landscape().topics
     topic = (np.arange(len(texts)) % len(topics.weights_)).astype(np.int32)
     certainty = rng.uniform(size=len(texts)).astype(np.float32)
-    return Explorer(held, Landscape("many", make_model().index([held.block()]), topics, points, topic, certainty))
+    return Explorer(held, Landscape(make_model().index([held.block()]), topics, points, topic, certainty))
 
 
 class Answer(NamedTuple):

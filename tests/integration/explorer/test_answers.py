@@ -191,7 +191,7 @@ def test_rare_values_are_chosen_together() -> None:
     names = [f"name {i // 2 if i < 100 else i}" for i in range(300)]
     held = read_documents(["a matrix"] * 300, columns={"name": names})
     points = np.zeros((300, 2), np.float32)
-    own = Landscape("m", make_model().index([held.block()]), make_landscape().topics, points,
+    own = Landscape(make_model().index([held.block()]), make_landscape().topics, points,
                     np.zeros(300, np.int32), np.ones(300, np.float32))  # fmt: skip
     explorer = Explorer(held, own)
     values = _facet(held.facets[0])["values"]
@@ -231,7 +231,7 @@ def test_what_was_computed_is_kept(model: SphericalParagraphModel, documents: Do
     def made(facts: str) -> tuple[Landscape, list[str]]:
         told: list[str] = []
         found = landscape_of(
-            model, documents, "m", folder=tmp_path / "kept", facts=facts, n_topics=3, tell=told.append
+            model, documents, folder=tmp_path / "kept", facts=facts, n_topics=3, tell=told.append
         )  # fmt: skip
         return found, told
 
@@ -376,3 +376,17 @@ def test_topics_that_were_found_are_kept() -> None:
     assert explorer.about()["facets"][0]["name"] == "area"
     with pytest.raises(ParasphereError, match="the topics are of 300 texts, not of these 299"):
         Explorer.of(topics, corpus.texts[:299])
+
+
+def test_an_index_of_other_texts_is_refused() -> None:
+    index = make_model().index(["a boat", "a lake", "a hill"])
+    with pytest.raises(ParasphereError, match="the index is of other texts than the 2 given"):
+        Explorer.of(index, ["a boat", "a lake"])
+    with pytest.raises(ParasphereError, match="made without texts or words"):
+        Explorer.of(make_model().index(["a boat", "a lake"], texts=False), ["a boat", "a lake"])
+
+
+@pytest.mark.parametrize("value", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+14:00", 10**400])
+def test_what_is_beyond_the_calendar_or_all_numbers_is_no_value(value: Any) -> None:
+    others = ["1999-12-31"] * 30 if isinstance(value, str) else [3] * 30
+    assert np.isnan(Facet.of("column", [value, *others]).values[0])

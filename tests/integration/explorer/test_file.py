@@ -164,7 +164,7 @@ def test_the_page_reads_selects_and_exports(page: Any, explorer: Explorer, tmp_p
     assert len(table) == len(explorer.documents)
     assert list(table[0]) == list(expected)
     for name in ("row", "id", "text", "topic", "topic_name", "large_topic_name", "area", "day"):
-        values = ["" if value is None else str(value) for value in expected[name]]
+        values = ["" if value is None else str(value).removesuffix(" 00:00:00") for value in expected[name]]
         assert [row[name].removeprefix("'") for row in table] == [value.removeprefix("'") for value in values], name
     for name in ("x", "y", "certainty"):
         assert [float(row[name]) for row in table] == pytest.approx(expected[name], abs=1e-4)
@@ -256,7 +256,7 @@ def test_pages_of_other_models_find_the_same(browser: Any, tmp_path: Path, kind:
     }[kind]()
     index = model.fit(texts).index(texts, **({"language": "german"} if kind == "German" else {}))
     documents = read_documents(texts)
-    explorer = Explorer(documents, landscape_of(index, documents, kind, n_topics=2))
+    explorer = Explorer(documents, landscape_of(index, documents, n_topics=2))
     write_page(explorer, tmp_path / "page.html")
     queries = ["b2b numpy2", "École", "The matrix of values", "Random NUMBERS", "2024", "σας", "İstanbul", "Café",
                *(" ".join(text.split()[:7]) for text in texts[:30])]  # fmt: skip
@@ -317,7 +317,7 @@ def test_what_a_page_cannot_do_is_refused(explorer: Explorer, monkeypatch: pytes
     texts = ["a boat on the lake", "a ship at sea", "the road to the hills"] * 4
     model = SphericalParagraphModel(tokenizer=SegmentingTokenizer(), tol=0.1).fit(texts)
     documents = read_documents(texts)
-    other = Explorer(documents, landscape_of(model, documents, "m", n_topics=2))
+    other = Explorer(documents, landscape_of(model, documents, n_topics=2))
     with pytest.raises(ParasphereError, match="finds words as a Tokenizer does"):
         page_of(other)
     monkeypatch.setattr("parasphere.explorer.onefile.MOST_TEXTS", 100)

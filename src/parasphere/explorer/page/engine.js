@@ -1,7 +1,7 @@
 // Texts read, compared and ranked in the browser as the library does it: parasphere/model for what a text is about,
 // parasphere/search for the ranking.
 
-import { varints } from "./pack.js";
+import { strings, varints } from "./pack.js";
 import { stem } from "./stem.js";
 import { Prior } from "./vmf.js";
 
@@ -41,7 +41,7 @@ export class Engine {
     Object.assign(this, facts, arrays);
     this.prior = new Prior(arrays.order, arrays.mean, facts);
     this.tokens = tokenizer(facts.rules);
-    this.words = new TextDecoder().decode(arrays.words).split("\n");
+    this.words = Array.from(arrays.words_sizes.keys(), strings(arrays.words, arrays.words_sizes));
     this.form = new Map(this.words.map((word, form) => [word, form]));
     this.stop = new Set(facts.stop_words);
     this.singles = this.weights.length; // forms that are words of the model; those after them have units in `others`
@@ -181,7 +181,7 @@ export class Engine {
         const middle = (low + high) >> 1;
         if (this.texts[middle] < row) low = middle + 1; else high = middle;
       }
-      if (low < this.starts[form + 1] && this.texts[low] === row) found.push(...Array(this.counts[low]).fill({ word: this.words[form], form }));
+      if (low < this.starts[form + 1] && this.texts[low] === row) for (let i = this.counts[low]; i > 0; i--) found.push({ word: this.words[form], form });
     }
     return this.bag(found);
   }

@@ -42,5 +42,8 @@ function stretch(text, marked, length) {
   if (begin && blank >= 0 && blank < begin + 40) begin = blank + 1;
   blank = text.lastIndexOf(" ", end - 1);
   if (end < text.length && blank > Math.max(begin, end - 40)) end = blank;
-  return [begin, end];
+  return [whole(text, begin), whole(text, end)];
 }
+
+// A place in a text that is not within a letter of two units, such as an emoji: this one, or the next.
+export const whole = (text, at) => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at + 1 : at);

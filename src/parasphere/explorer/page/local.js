@@ -4,7 +4,7 @@
 
 import { download } from "./dom.js";
 import { Engine } from "./engine.js";
-import { EXCERPT, pieces, visible } from "./excerpts.js";
+import { EXCERPT, pieces, visible, whole } from "./excerpts.js";
 import { strings, unpacked } from "./pack.js";
 
 const NEAR = 15, FOUND = 12, SHOWN_TOPICS = 4, LEAST_SHARE = 0.03, GLANCE = 600; // as in answers.py
@@ -63,7 +63,7 @@ export async function read(row, asked = "") {
 
 export async function glance(row) {
   const textOf = await texts(), text = textOf ? textOf(row).slice(0, 2 * GLANCE).split(/\s+/).join(" ").trim() : "(the text is not part of this page)";
-  return { text: visible(text.slice(0, GLANCE)) + (text.length > GLANCE ? " …" : ""), ...factsOf(await map(), row) };
+  return { text: visible(text.slice(0, whole(text, GLANCE))) + (text.length > GLANCE ? " …" : ""), ...factsOf(await map(), row) };
 }
 
 export async function select(rows) {
@@ -88,21 +88,20 @@ export async function select(rows) {
 export async function save(rows) {
   const [held, textOf] = [await map(), await texts()], { topics, levels } = held.about;
   const large = (topic) => (levels.length ? levels[0].topics[levels[0].groups[topic]] : topics[topic]).name;
-  const columns = {
-    row: (row) => row, id: held.ids, ...(textOf && { text: textOf }),
-    topic: (row) => (held.topic[row] < 0 ? "" : held.topic[row]),
-    topic_name: (row) => topics[held.topic[row]]?.name ?? "",
-    large_topic_name: (row) => (held.topic[row] < 0 ? "" : large(held.topic[row])),
-    x: (row) => held.points[2 * row], y: (row) => held.points[2 * row + 1], certainty: (row) => held.certainty[row],
-  };
+  const columns = [["row", (row) => row], ["id", held.ids], ...(textOf ? [["text", textOf]] : []),
+    ["topic", (row) => (held.topic[row] < 0 ? "" : held.topic[row])],
+    ["topic_name", (row) => topics[held.topic[row]]?.name ?? ""],
+    ["large_topic_name", (row) => (held.topic[row] < 0 ? "" : large(held.topic[row]))],
+    ["x", (row) => held.points[2 * row]], ["y", (row) => held.points[2 * row + 1]], ["certainty", (row) => held.certainty[row]]];
+  const own = new Set(columns.map(([name]) => name));
   held.facets.forEach((facet, f) => {
-    columns[facet.name in columns ? `${facet.name} (column)` : facet.name] = (row) => {
+    columns.push([own.has(facet.name) ? `${facet.name} (column)` : facet.name, (row) => {
       const value = held[`facet${f}`][row];
       if (facet.kind === "words") return value < 0 ? "" : facet.names[value];
-      return value !== value ? "" : facet.kind === "number" ? value : new Date(Math.round(value * DAY)).toISOString().slice(0, 19).replace("T", " ");
-    };
+      return value !== value ? "" : facet.kind === "number" ? value : new Date(Math.round(value * DAY)).toISOString().slice(0, 19).replace("T", " ").replace(" 00:00:00", "");
+    }]);
   });
-  const lines = [Object.keys(columns), ...Array.from(rows, (row) => Object.values(columns).map((column) => column(row)))];
+  const lines = [columns.map(([name]) => name), ...Array.from(rows, (row) => columns.map(([, value]) => value(row)))];
   download(new Blob([lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("")], { type: "text/csv" }), "texts.csv");
 }
 

@@ -111,11 +111,18 @@ const look = {
   pickTopic(codes, name, more = false) {
     const now = filters.topics, there = codes.every((code) => now?.codes.has(code));
     const left = now && [...now.codes].filter((code) => !codes.includes(code));
-    if (there && (more || !left.length)) filters.topics = left.length ? { codes: new Set(left), name: now.name } : null;
-    else filters.topics = more && now ? { codes: new Set([...now.codes, ...codes]), name: `${now.name}, ${name}` } : { codes: new Set(codes), name };
+    if (there && (more || !left.length)) filters.topics = left.length ? { codes: new Set(left), name: namesOf(left) } : null;
+    else filters.topics = more && now ? { codes: new Set([...now.codes, ...codes]), name: namesOf([...now.codes, ...codes]) } : { codes: new Set(codes), name };
     apply();
   },
 };
+
+// The names of topics: of a large one where all of its parts are among them.
+function namesOf(codes) {
+  const wanted = new Set(codes), whole = nodes.flat().filter((node) => node.codes.every((code) => wanted.has(code)));
+  const names = whole.filter((node) => !whole.some((other) => other.codes.length > node.codes.length && node.codes.every((code) => other.codes.includes(code))));
+  return names.map(({ name }) => name).filter((name, i, all) => all.indexOf(name) === i).join(", ");
+}
 
 const entry = (mark, name, note, act) =>
   el("button", { type: "button", class: "entry", onclick: act }, mark, quoted(name, "grow"), el("span", { class: "note" }, note));
@@ -128,6 +135,7 @@ function show(content, restore, back = false) {
     el("button", { type: "button", class: "quiet", onclick: () => { const before = stage.history.pop(); stage.restore = null; before(); } }, "← Back")) : null;
   panel.replaceChildren(...[steps, ...content.flat(Infinity)].filter(Boolean));
   panel.scrollTop = 0;
+  if (restore !== begin && matchMedia("(max-width: 760px)").matches) panel.scrollIntoView({ block: "start" }); // it lies below the map
 }
 
 function complain(error) {
@@ -290,7 +298,7 @@ function connect() {
   $("#colour").addEventListener("change", (event) => colourBy(event.target.value));
   $("#theme").addEventListener("click", () => {
     const theme = stage.theme === "dark" ? "light" : "dark";
-    localStorage.setItem("theme", theme);
+    remembered(theme);
     setTheme(theme);
   });
   document.addEventListener("keydown", (event) => {
@@ -300,8 +308,18 @@ function connect() {
   });
 }
 
+// The theme that was chosen last; none where a browser keeps nothing, as in a preview of an attachment.
+function remembered(theme) {
+  try {
+    if (theme) localStorage.setItem("theme", theme);
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
+
 async function start() {
-  setTheme(localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  setTheme(remembered() || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   about = await api.about();
   document.title = about.title || "Explorer";
   $("#title").textContent = about.title || "Explorer";

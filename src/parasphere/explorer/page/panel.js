@@ -23,13 +23,12 @@ export function columnsOf(item) {
 
 // How sure the model is of a text, in words and as a bar.
 function certainty(seen) {
+  if (!(seen.information > 0)) return el("p", { class: "certainty small" }, "This text says nothing that the model knows.");
   const surer = seen.rank < 0.005 ? "less sure than of nearly all texts here" : `surer than of ${per(seen.rank)} of the texts here`;
   return el("div", { class: "certainty" },
     el("div", { class: "row" }, el("span", {}, "Certainty"), el("b", {}, seen.certainty.toFixed(2))),
     el("div", { class: "bar", "aria-hidden": "true" }, el("div", { width: `${100 * seen.certainty}%` })),
-    el("p", { class: "small" }, seen.information > 0
-      ? `How sure the model is of what this is about: ${surer}.`
-      : "This text says nothing that the model knows."));
+    el("p", { class: "small" }, `How sure the model is of what this is about: ${surer}.`));
 }
 
 function topicsOf(seen, look) {
@@ -49,8 +48,8 @@ function matchesOf(seen, look, title) {
   if (!seen.matches.length) return el("p", {}, "No word of this text is known, so nothing can be said to be near.");
   return [
     el("h3", {}, title),
+    el("p", { class: "small" }, "Ranked by meaning and shared words together; the number is the likeness of meaning alone."),
     el("ol", { class: "texts" }, seen.matches.map((match) => textItem(match, look, match.similarity.toFixed(2)))),
-    el("p", { class: "small" }, "Highlighted: the words that made them match. Ranked by meaning and shared words together; the number is the likeness of meaning, 1 for the same and 0 for unrelated texts."),
   ];
 }
 

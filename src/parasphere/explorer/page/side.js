@@ -44,7 +44,7 @@ export function topicList(nodes, look) {
   return [list, () => updates.forEach((update) => update())];
 }
 
-// A column as a filter. change(limit, ended) is called with the new limit, and whether the hand is still on it.
+// A column as a filter. change(limit, ended) is called with the new limit, and whether dragging has ended.
 export function facetFilter(facet, f, look, change) {
   const [made, update] = (facet.kind === "words" ? checks : range)(facet, f, look, change);
   const box = el("details", { class: "facet", "data-facet": f }, el("summary", {}, quoted(facet.name)), made);
