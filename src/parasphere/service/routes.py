@@ -73,10 +73,11 @@ def endpoint(method: str, path: str, answer: Any, quick: bool = False) -> Callab
         kind = get_type_hints(compute).get("body")
 
         async def run(request: Request) -> Response:
-            arguments = [Call(request)] if kind is None else [Call(request), await _read(request, kind)]
+            body = {} if kind is None else {"body": await _read(request, kind)}
+            call = Call(request)
 
             def written() -> bytes:
-                return orjson.dumps(compute(*arguments), option=orjson.OPT_SERIALIZE_NUMPY)
+                return orjson.dumps(compute(call, **body), option=orjson.OPT_SERIALIZE_NUMPY)
 
             try:
                 short = quick and len(await request.body()) <= _SHORT
@@ -85,12 +86,10 @@ def endpoint(method: str, path: str, answer: Any, quick: bool = False) -> Callab
             except ParasphereError as error:
                 raise ProblemError(422, str(error)) from None
 
-        extra = kind and {
-            "requestBody": {"required": True, "content": {"application/json": {"schema": kind.model_json_schema()}}}
-        }
+        schema = kind and {"required": True, "content": {"application/json": {"schema": kind.model_json_schema()}}}
         router.add_api_route(
             path, run, methods=[method], name=compute.__name__, description=compute.__doc__, response_model=answer,
-            responses=_PROBLEMS if kind or not quick else None, openapi_extra=extra,
+            responses=_PROBLEMS, openapi_extra=schema and {"requestBody": schema},
         )  # fmt: skip
         return compute
 
