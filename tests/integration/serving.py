@@ -19,9 +19,8 @@ import pandas as pd
 import uvicorn
 
 from parasphere import SphericalParagraphModel, datasets
-from parasphere.service.app import create_app
-from parasphere.service.server import BoundedProtocol, bind
-from parasphere.service.settings import Settings
+from parasphere.service import Settings
+from parasphere.service.server import BoundedProtocol, bind, create_app
 from parasphere.topics import SphericalTopics
 
 CORPUS = datasets.load("docstrings")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import ParasphereError, import_extra
 from . import options
 from .common import show
 
@@ -65,20 +66,26 @@ def serve(
         parasphere serve model --index index --topics topics --workers 4
         PARASPHERE_API_KEY=... parasphere serve model --host 0.0.0.0
     """
-    from ..errors import ParasphereError, import_extra
-
     for module in ("fastapi", "httptools", "orjson", "fastapi_offline", "prometheus_client", "uvicorn"):
         import_extra(module, "serve", "the service")
+    from ..service import Settings
     from ..service.server import serve as run
-    from ..service.settings import Settings, read_key
 
-    key = os.environ.get(KEY) if api_key_file is None else read_key(api_key_file)
+    key = os.environ.get(KEY) if api_key_file is None else _read_key(api_key_file)
     if key == "":
         raise ParasphereError(f"{KEY} is empty; set it to the key that clients must send, or unset it.")
     run(
         Settings(
-            model, index, topics, None, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
+            model, index, topics, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
             max_waiting, timeout, grace,
         ),
         lambda url: show(f"serving {model} on {url} (Ctrl-C ends it)"),
     )  # fmt: skip
+
+
+def _read_key(path: Path) -> str:
+    """Return the API key in a file, without the blanks around it."""
+    key = path.read_text(encoding="utf-8").strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ParasphereError(f"{path} must hold one API key: printable ASCII characters without blanks between them.")
+    return key

@@ -4,7 +4,6 @@ FastAPI on uvicorn: :mod:`~parasphere.service.routes` holds the endpoints, :mod:
 :mod:`~parasphere.service.middleware` bounds what a request may cost.
 """
 
-from .engine import Engine
-from .settings import Settings
+from .engine import Engine, Settings
 
 __all__ = ["Engine", "Settings"]

@@ -4,12 +4,12 @@
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 # Lists are read up to their first fault: a body of millions would have as many.
 Words = Annotated[list[str], Field(min_length=1, fail_fast=True)]
-Tokens = Annotated[list[int], Field(min_length=1, fail_fast=True)]
 Texts = Annotated[str | Words, Field(description="A text, or a list of texts.")]
 _EXAMPLE = ["Fit a line to data.", "Least squares regression."]
 
@@ -56,17 +56,25 @@ class TopicsBody(Body):
     k: int = Field(3, ge=1, le=100, description="Number of likely topics per text.")
 
 
-class EmbeddingsBody(BaseModel):
+class EmbeddingsBody(Body):
     """Texts to be turned into vectors, as OpenAI's clients send them; fields that are not listed are ignored."""
 
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(extra="ignore")
 
-    input: Annotated[
-        str | Words | Tokens | Annotated[list[Tokens], Field(min_length=1, fail_fast=True)],
-        Field(description="A text or a list of texts. Lists of token ids are refused: they are those of other models."),
-    ] = Field(examples=["Fit a line to data."])
+    input: Texts = Field(examples=["Fit a line to data."])
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = Field(None, description="If it is given, it must be the dimension of the model.")
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _refuse_tokens(cls, sent: Any) -> Any:
+        if isinstance(sent, list) and isinstance(next(iter(sent), None), int | list):
+            raise PydanticCustomError(
+                "tokens",
+                "must be a text or a list of texts, not token ids, which are those of another model's tokenizer "
+                "(LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False) sends texts)",
+            )
+        return sent
 
 
 # Answers are written by orjson as they are; their vectors are lists of numbers.
@@ -113,12 +121,3 @@ ReadyAnswer = TypedDict(
 )
 Problem = TypedDict("Problem", {"message": str, "type": str, "param": str | None, "code": int})
 ProblemAnswer = TypedDict("ProblemAnswer", {"error": Problem})
-
-_STATUSES = (400, 401, 404, 408, 413, 415, 422, 429, 500, 503)
-PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": ProblemAnswer} for status in _STATUSES}
-
-
-def takes(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return what an endpoint that reads such a body tells the OpenAPI pages."""
-    body = {"required": True, "content": {"application/json": {"schema": kind.model_json_schema()}}}
-    return {"responses": PROBLEMS, "openapi_extra": {"requestBody": body}}

@@ -2,19 +2,45 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from ..errors import ParasphereError, StoreError
 from ..model import Encoder
 from ..search import Index
 from ..storage import MANIFEST, is_saved
 from ..topics import SphericalTopics
-from .logs import LOGGER
-from .settings import Settings
 
+LOGGER = logging.getLogger("parasphere.service")
 INTERVAL = 1.0  # seconds between looks at the folders
 _EXAMPLES = ["a boat on the lake", "the road to the hills"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a server; limits are per request unless they say otherwise."""
+
+    model: Path  # the folder of a saved model
+    index: Path | None = None  # the folder of a saved index, for /similar
+    topics: Path | None = None  # the folder of saved topics, for /topics
+    host: str = "127.0.0.1"  # can be reached from the same machine only
+    port: int = 8000  # 0 is any that is free
+    workers: int = 1  # processes
+    api_key: str | None = None  # what clients must send as "Authorization: Bearer KEY"; None asks for nothing
+    max_body: int = 8 << 20  # bytes of a body
+    max_texts: int = 2048
+    max_length: int = 100_000  # characters of a text
+    max_waiting: int = 128  # requests that a worker holds at a time
+    timeout: float = 30.0  # seconds from the first byte of a request's headers to its answer
+    grace: int = 30  # seconds that requests have to finish when the server is told to stop
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the model in answers: that of its folder."""
+        return self.model.resolve().name
 
 
 @dataclass(frozen=True)
@@ -28,16 +54,15 @@ class Engine:
     @classmethod
     def load(cls, settings: Settings) -> "Engine":
         """Map everything that a server needs into memory."""
-        vectors = settings.vectors
         try:
-            encoder = Encoder.load(settings.model, vectors=vectors)
+            encoder = Encoder.load(settings.model)
         except StoreError as error:
             hint = " Give the model, and the index by --index." if is_saved(settings.model, "index") else ""
             raise StoreError(f"{error}{hint}") from error
         return cls(
             encoder,
-            None if settings.index is None else Index.load(settings.index, vectors=vectors),
-            None if settings.topics is None else SphericalTopics.load(settings.topics, vectors=vectors),
+            None if settings.index is None else Index.load(settings.index),
+            None if settings.topics is None else SphericalTopics.load(settings.topics),
         )
 
     def warm(self) -> "Engine":

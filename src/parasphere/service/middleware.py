@@ -1,4 +1,8 @@
-"""What every request passes: its id, the key, limits, the time it may take, its log line and its numbers."""
+"""What every request passes: its id, the key, limits, the time it may take, its log line and its numbers.
+
+With several workers the numbers of each lie in files of a common folder, which is named by the environment variable
+PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that answers ``/metrics`` adds them up.
+"""
 
 import asyncio
 import hmac
@@ -8,12 +12,18 @@ import re
 import time
 from collections.abc import Collection
 
+from prometheus_client import Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .logs import LOGGER
-from .metrics import Metrics
+from .engine import LOGGER, Settings
 from .problems import ProblemError, answer
-from .settings import Settings
+
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SECONDS = Histogram("parasphere_request_seconds", "Seconds per request.", ["path"], buckets=_BUCKETS)
+_REQUESTS = Counter("parasphere_requests", "Requests that were answered.", ["path", "status"])
+_TEXTS = Counter("parasphere_texts", "Texts that were computed.", ["path"])
+_WAITING = Gauge("parasphere_requests_waiting", "Requests that are being served.", multiprocess_mode="livesum")
 
 # What anybody may ask without a key: probes, and the description of the interface.
 _OPEN = ("/health", "/ready", "/docs", "/redoc", "/openapi.json", "/static-offline-docs/")
@@ -26,8 +36,8 @@ _SOON = {"Retry-After": "1"}
 class ServiceMiddleware:
     """Admits requests within the limits, and counts and logs them; ``paths`` are those that are counted by name."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, paths: Collection[str]) -> None:
-        self.app, self.settings, self.metrics, self.paths = app, settings, metrics, paths
+    def __init__(self, app: ASGIApp, settings: Settings, paths: Collection[str]) -> None:
+        self.app, self.settings, self.paths = app, settings, paths
         self.waiting = 0  # requests with a body, read or not
         self.held = 0  # bytes of their bodies
 
@@ -40,7 +50,7 @@ class ServiceMiddleware:
         exchange = _Exchange(self, scope, receive, send)
         works = scope["method"] == "POST"
         self.waiting += works
-        self.metrics.waiting.inc(works)
+        _WAITING.inc(works)
         try:
             async with asyncio.timeout(self.settings.timeout):
                 self._admit(exchange, works)
@@ -56,7 +66,7 @@ class ServiceMiddleware:
         finally:
             self.held -= exchange.size
             self.waiting -= works
-            self.metrics.waiting.dec(works)
+            _WAITING.dec(works)
         self._tell(exchange, time.perf_counter() - began)
 
     def _admit(self, exchange: "_Exchange", works: bool) -> None:
@@ -77,9 +87,13 @@ class ServiceMiddleware:
         return ProblemError(408, message, headers={"Connection": "close"})
 
     def _tell(self, exchange: "_Exchange", seconds: float) -> None:
+        """Count and log a request that was answered."""
         scope, status = exchange.scope, exchange.status
         path, texts, client = scope["path"], scope["texts"], scope.get("client")
-        self.metrics.count(path if path in self.paths else "other", status, seconds, texts)
+        label = path if path in self.paths else "other"
+        _SECONDS.labels(label).observe(seconds)
+        _REQUESTS.labels(label, status).inc()
+        _TEXTS.labels(label).inc(texts)
         level = logging.ERROR if status >= 500 else logging.WARNING if status == 429 else logging.INFO
         fields = {
             "request_id": exchange.id, "method": scope["method"], "path": path[:200], "status": status,

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-Headers = Mapping[str, str] | None
 # What the status of an answer is called in it.
 _KINDS = {
     401: "authentication_error", 404: "not_found_error", 408: "timeout_error", 413: "too_large_error",
@@ -20,26 +18,23 @@ _KINDS = {
 class ProblemError(HTTPException):
     """A request that cannot be served: what was given, what would be right, and the field of the body that is wrong."""
 
-    def __init__(self, status: int, message: str, param: str | None = None, headers: Headers = None) -> None:
+    def __init__(
+        self, status: int, message: str, param: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(status, message, headers)
         self.param = param
 
 
-def content(status: int, message: str, param: str | None = None) -> bytes:
-    """Return the body of an error response."""
-    kind = _KINDS.get(status, "invalid_request_error")
-    return orjson.dumps({"error": {"message": message, "type": kind, "param": param, "code": status}})
-
-
 def answer(problem: HTTPException) -> Response:
     """Return an error response."""
-    body = content(problem.status_code, problem.detail, getattr(problem, "param", None))
-    return Response(body, problem.status_code, problem.headers, "application/json")
+    status, param = problem.status_code, getattr(problem, "param", None)
+    kind = _KINDS.get(status, "invalid_request_error")
+    error = {"message": problem.detail, "type": kind, "param": param, "code": status}
+    return JSONResponse({"error": error}, status, problem.headers)
 
 
-async def on_problem(request: Request, error: Exception) -> Response:
+async def on_problem(request: Request, error: Any) -> Response:
     """Answer a request that was refused, by an endpoint or by the router."""
-    assert isinstance(error, HTTPException)
     if error.status_code in (404, 405) and not isinstance(error, ProblemError):
         asked = f"{request.method[:20]} {request.url.path[:200]}"
         error.detail = f"there is no {asked!r} here; /openapi.json lists what there is."

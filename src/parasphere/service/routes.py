@@ -1,221 +1,102 @@
 """The endpoints: the service's own interface, and that of OpenAI's clients."""
 
 import asyncio
+import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, get_type_hints
 
 import numpy as np
 import orjson
 from fastapi import APIRouter, Request
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from ..errors import ParasphereError
 from ..search import OPERATORS
 from . import bodies
-from .bodies import PROBLEMS, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, TopicsBody, takes
-from .engine import Engine
+from .bodies import Body, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, TopicsBody
+from .middleware import METRICS_FOLDER
 from .problems import ProblemError, of_validation
 
-Kind = TypeVar("Kind", bound=BaseModel)
 MAX_ANSWER = 32 << 20  # bytes of the matches of all queries of a request
 _MAX_MATCHES = 20_000  # of all queries of a request
 _MAX_FIELDS = 100  # of a body: each unknown one would be complained of
-_SHORT = 16_384  # characters whose vectors take less than a millisecond, about as long as handing them to a thread
-_NO_INDEX = "this server has no index: start it with --index, or send the texts to rank as 'among'."
-
-
-class Json(Response):
-    """An answer in JSON; arrays are lists of numbers."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """Return the body of the answer."""
-        return content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-
+_SHORT = 16_384  # bytes of a body whose vectors take less than a millisecond, about as long as handing it to a thread
+_STATUSES = (400, 401, 404, 408, 413, 415, 422, 429, 500, 503)
+_PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ProblemAnswer} for status in _STATUSES}
 
 router = APIRouter()
 
 
-@router.post("/embed", response_model=bodies.EmbedAnswer, **takes(EmbedBody))
-async def embed(request: Request) -> Response:
-    """Turn texts into unit vectors (0 for a text without words that count), and say how much each text says."""
-    body = await _read(request, EmbedBody)
-    engine: Engine = request.app.state.reloading.engine
-    texts = _texts(request, body.texts, "texts")
+class Call:
+    """A request with what the server has to answer it, which may be replaced for later ones."""
 
-    def answer() -> Json:
-        vectors = _vectors(engine, texts, "direction" if body.space == "direction" else None)
-        content = {"model": request.app.state.settings.name, "dim": engine.encoder.dim, "vectors": vectors}
-        if body.certainty:
-            found = engine.encoder.posterior(texts)
-            names = ("information", "concentration", "known_words")
-            rows = np.column_stack([found.information, found.concentration, found.length]).tolist()
-            content["certainty"] = [dict(zip(names, row, strict=True)) for row in rows]
-        return Json(content)
+    def __init__(self, request: Request) -> None:
+        self._scope = request.scope
+        self.settings, self.engine = request.app.state.settings, request.app.state.reloading.engine
 
-    return await _compute(request, answer, texts)
+    @property
+    def topics(self) -> Any:
+        """The topics of the server."""
+        if self.engine.topics is None:
+            raise ProblemError(404, "this server has no topics: start it with --topics.")
+        return self.engine.topics
 
+    def texts(self, sent: str | list[str], param: str) -> list[str]:
+        """Return a field of texts as a list, if it is within the limits; count them for log and metrics."""
+        texts = [sent] if isinstance(sent, str) else sent
+        self._scope["texts"] += len(texts)
+        most, longest = self.settings.max_texts, max(map(len, texts))
+        if len(texts) > most:
+            raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {most:,} are taken.", param)
+        if longest > self.settings.max_length:
+            message = f"a text of {param!r} has {longest:,} characters; at most {self.settings.max_length:,} are taken."
+            raise ProblemError(413, message, param)
+        return texts
 
-@router.post("/similar", response_model=bodies.SimilarAnswer, **takes(SimilarBody))
-async def similar(request: Request) -> Response:
-    """Find the texts that answer queries best, in the index of the server or among given texts."""
-    body = await _read(request, SimilarBody)
-    engine: Engine = request.app.state.reloading.engine
-    queries, k = _texts(request, body.queries, "queries"), body.k
-    among = None if body.among is None else _texts(request, body.among, "among")
-    where = None if body.where is None else {name: _condition(given) for name, given in body.where.items()}
-    if among is not None and where is not None:
-        raise ProblemError(400, "texts that are sent as 'among' have no columns: omit 'where'.", "where")
-    if len(queries) * k > _MAX_MATCHES:
-        message = f"{len(queries):,} queries with k = {k:,} have more than {_MAX_MATCHES:,} matches."
-        raise ProblemError(413, message, "k")
-
-    def rows() -> Iterator[Any]:
-        """Yield the matches of each query: not all of them at once, as their texts may be long."""
-        if among is not None:
-            yield from engine.encoder.similar(queries, among, k)
-            return
-        if engine.index is None:
-            raise ProblemError(404, _NO_INDEX)
-        step = max(1, 1000 // k)
-        for begin in range(0, len(queries), step):
-            yield from engine.index.search(queries[begin : begin + step], k, where=where, weight=body.weight)
-
-    def answer() -> Json:
-        parts, size = [], 0
-        for row in rows():
-            parts.append(orjson.dumps([match._asdict() for match in row]))
-            size += len(parts[-1])
-            if size > MAX_ANSWER:
-                message = f"the matches are longer than {MAX_ANSWER:,} bytes; send fewer queries, or a smaller k."
-                raise ProblemError(413, message, "k")
-        return Json(b'{"matches":[' + b",".join(parts) + b"]}")
-
-    return await _compute(request, answer)
+    def vectors(self, texts: list[str], space: Any = None) -> NDArray[np.float32]:
+        """Return the vectors of texts, (n_texts, dim)."""
+        return np.ascontiguousarray(self.engine.encoder.transform(texts, space=space), np.float32)
 
 
-@router.post("/explain", response_model=bodies.ExplainAnswer, **takes(ExplainBody))
-async def explain(request: Request) -> Response:
-    """Say how much each word counts: in a text, or in the similarity of two texts."""
-    body = await _read(request, ExplainBody)
-    engine: Engine = request.app.state.reloading.engine
-    text, other = body.text, body.other
-    _texts(request, [text] if other is None else [text, other], "text")
+def endpoint(method: str, path: str, answer: Any, quick: bool = False) -> Callable[[Any], Any]:
+    """Add an endpoint: a function of a call, and of a body if it has an argument of that name.
 
-    def answer() -> Json:
-        if other is None:
-            one = engine.encoder.explain(text)
-            shares = {"prior": one.prior, "unknown": one.unknown, "concentration": one.concentration}
-            return Json({"words": _shares(one.words), **shares})
-        both = engine.encoder.explain_match(text, other)
-        common = {"similarity": both.similarity, "common": both.common_a, "other_common": both.common_b}
-        return Json({"words": _shares(both.words_a), "other_words": _shares(both.words_b), **common})
+    What the function returns is sent as JSON. It runs in a thread, or if it is quick and the body short, at once.
+    """
 
-    return await _compute(request, answer)
+    def add(compute: Callable[..., Any]) -> Callable[..., Any]:
+        kind = get_type_hints(compute).get("body")
 
+        async def run(request: Request) -> Response:
+            body = {} if kind is None else {"body": await _read(request, kind)}
+            call = Call(request)
 
-@router.get("/topics", response_model=bodies.TopicsAnswer, responses=PROBLEMS)
-async def topics(request: Request) -> Response:
-    """List the topics of the corpus, in their own words."""
-    engine: Engine = request.app.state.reloading.engine
+            def written() -> bytes:
+                return orjson.dumps(compute(call, **body), option=orjson.OPT_SERIALIZE_NUMPY)
 
-    def answer() -> Json:
-        topics = _topics(engine)
-        sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
-        found = enumerate(zip(topics.names_, sizes, topics.topic_words(), topics.typical_, strict=True))
-        rows = [
-            {"topic": t, "name": name, "size": size, "words": words, "texts": texts}
-            for t, (name, size, words, texts) in found
-        ]
-        return Json({"topics": rows})
+            try:
+                short = quick and len(await request.body()) <= _SHORT
+                content = written() if short else await asyncio.to_thread(written)
+                return Response(content, media_type="application/json")
+            except ParasphereError as error:
+                raise ProblemError(422, str(error)) from None
 
-    return await _compute(request, answer)
+        schema = kind and {"required": True, "content": {"application/json": {"schema": kind.model_json_schema()}}}
+        router.add_api_route(
+            path, run, methods=[method], name=compute.__name__, description=compute.__doc__, response_model=answer,
+            responses=_PROBLEMS, openapi_extra=schema and {"requestBody": schema},
+        )  # fmt: skip
+        return compute
+
+    return add
 
 
-@router.post("/topics", response_model=bodies.TextTopicsAnswer, **takes(TopicsBody))
-async def topics_of(request: Request) -> Response:
-    """Say what topics texts belong to."""
-    body = await _read(request, TopicsBody)
-    engine: Engine = request.app.state.reloading.engine
-    texts = _texts(request, body.texts, "texts")
-
-    def answer() -> Json:
-        topics = _topics(engine)
-        shares, labels = topics.transform(texts), topics.predict(texts).tolist()
-        names = topics.names_
-        best = np.argsort(-shares, axis=1, kind="stable")[:, : body.k].tolist()
-        likely = [
-            [{"topic": t, "name": names[t], "probability": float(row[t])} for t in order]
-            for row, order in zip(shares, best, strict=True)
-        ]
-        rows = zip(labels, likely, strict=True)
-        return Json({"texts": [{"topic": label if label >= 0 else None, "likely": row} for label, row in rows]})
-
-    return await _compute(request, answer)
-
-
-@router.get("/health", response_model=bodies.HealthAnswer)
-async def health(request: Request) -> Response:
-    """Tell that the worker is alive."""
-    return Json({"status": "alive", "model": request.app.state.settings.name})
-
-
-@router.get("/ready", response_model=bodies.ReadyAnswer)
-async def ready(request: Request) -> Response:
-    """Tell that the worker computes, and with what."""
-    engine: Engine = request.app.state.reloading.engine
-    return Json({
-        "status": "ready",
-        "model": request.app.state.settings.name,
-        "dim": engine.encoder.dim,
-        "documents": None if engine.index is None else len(engine.index),
-        "topics": None if engine.topics is None else len(engine.topics.weights_),
-    })  # fmt: skip
-
-
-@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics(request: Request) -> Response:
-    """Return the numbers of all workers, for Prometheus."""
-    page = request.app.state.metrics.page()
-    return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-@router.post("/v1/embeddings", response_model=bodies.EmbeddingsAnswer, **takes(EmbeddingsBody))
-async def embeddings(request: Request) -> Response:
-    """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words, as blanks separate them."""
-    body = await _read(request, EmbeddingsBody)
-    engine: Engine = request.app.state.reloading.engine
-    texts, dim = _texts(request, _no_tokens(body.input), "input"), engine.encoder.dim
-    if body.dimensions not in (None, dim):
-        raise ProblemError(422, f"the model has {dim} dimensions, and cannot give {body.dimensions}.", "dimensions")
-
-    def answer() -> Json:
-        rows: Any = _vectors(engine, texts)
-        if body.encoding_format == "base64":
-            rows = [b64encode(row).decode() for row in rows.astype("<f4", copy=False)]
-        words = sum(len(text.split()) for text in texts)
-        return Json({
-            "object": "list",
-            "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
-            "model": request.app.state.settings.name,
-            "usage": {"prompt_tokens": words, "total_tokens": words},
-        })  # fmt: skip
-
-    return await _compute(request, answer, texts)
-
-
-@router.get("/v1/models", response_model=bodies.ModelsAnswer)
-async def models(request: Request) -> Response:
-    """List the model of this server."""
-    name = request.app.state.settings.name
-    return Json({"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "parasphere"}]})
-
-
-async def _read(request: Request, kind: type[Kind]) -> Kind:
+async def _read(request: Request, kind: type[Body]) -> Body:
     """Return the checked body of a request."""
     media = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media != "application/json":
@@ -232,47 +113,50 @@ async def _read(request: Request, kind: type[Kind]) -> Kind:
         raise of_validation(error) from None
 
 
-async def _compute(request: Request, answer: Callable[[], Response], short: list[str] | None = None) -> Response:
-    """Return an answer that is computed in a thread, or at once if only the vectors of a few short texts are needed."""
-    try:
-        if short is not None and sum(map(len, short)) <= _SHORT:
-            return answer()
-        return await asyncio.get_running_loop().run_in_executor(request.app.state.threads, answer)
-    except ParasphereError as error:
-        raise ProblemError(422, str(error)) from None
+@endpoint("POST", "/embed", bodies.EmbedAnswer, quick=True)
+def embed(call: Call, body: EmbedBody) -> Any:
+    """Turn texts into unit vectors (0 for a text without words that count), and say how much each text says."""
+    texts = call.texts(body.texts, "texts")
+    vectors = call.vectors(texts, "direction" if body.space == "direction" else None)
+    content = {"model": call.settings.name, "dim": call.engine.encoder.dim, "vectors": vectors}
+    if body.certainty:
+        found = call.engine.encoder.posterior(texts)
+        names = ("information", "concentration", "known_words")
+        rows = np.column_stack([found.information, found.concentration, found.length]).tolist()
+        content["certainty"] = [dict(zip(names, row, strict=True)) for row in rows]
+    return content
 
 
-def _texts(request: Request, texts: str | list[str], param: str) -> list[str]:
-    """Return a field of texts as a list, if it is within the limits; count them for log and metrics."""
-    texts, settings = [texts] if isinstance(texts, str) else texts, request.app.state.settings
-    request.scope["texts"] += len(texts)
-    if len(texts) > settings.max_texts:
-        raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {settings.max_texts:,} are taken.", param)
-    longest = max(map(len, texts))
-    if longest > settings.max_length:
-        message = f"a text of {param!r} has {longest:,} characters; at most {settings.max_length:,} are taken."
-        raise ProblemError(413, message, param)
-    return texts
+@endpoint("POST", "/similar", bodies.SimilarAnswer)
+def similar(call: Call, body: SimilarBody) -> Any:
+    """Find the texts that answer queries best, in the index of the server or among given texts."""
+    parts, size = [], 0
+    for row in _matches(call, body):
+        parts.append(orjson.Fragment(found := orjson.dumps([match._asdict() for match in row])))
+        size += len(found)
+        if size > MAX_ANSWER:
+            message = f"the matches are longer than {MAX_ANSWER:,} bytes; send fewer queries, or a smaller k."
+            raise ProblemError(413, message, "k")
+    return {"matches": parts}
 
 
-def _no_tokens(sent: Any) -> str | list[str]:
-    if isinstance(sent, str) or isinstance(sent[0], str):
-        texts: str | list[str] = sent
-        return texts
-    raise ProblemError(
-        422,
-        "'input' must be a text or a list of texts, not token ids, which are those of another model's tokenizer "
-        "(LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False) sends texts).",
-        "input",
-    )
-
-
-def _vectors(engine: Engine, texts: list[str], space: Any = None) -> NDArray[np.float32]:
-    return np.ascontiguousarray(engine.encoder.transform(texts, space=space), np.float32)
-
-
-def _shares(words: list[tuple[str, float]]) -> list[dict[str, Any]]:
-    return [{"word": word, "share": share} for word, share in words]
+def _matches(call: Call, body: SimilarBody) -> Iterator[Any]:
+    """Yield the matches of each query: not all of them at once, as their texts may be long."""
+    queries, k, index = call.texts(body.queries, "queries"), body.k, call.engine.index
+    if len(queries) * k > _MAX_MATCHES:
+        message = f"{len(queries):,} queries with k = {k:,} have more than {_MAX_MATCHES:,} matches."
+        raise ProblemError(413, message, "k")
+    if body.among is not None:
+        if body.where is not None:
+            raise ProblemError(400, "texts that are sent as 'among' have no columns: omit 'where'.", "where")
+        yield from call.engine.encoder.similar(queries, call.texts(body.among, "among"), k)
+        return
+    if index is None:
+        raise ProblemError(404, "this server has no index: start it with --index, or send texts to rank as 'among'.")
+    where = None if body.where is None else {name: _condition(given) for name, given in body.where.items()}
+    step = max(1, 1000 // k)
+    for begin in range(0, len(queries), step):
+        yield from index.search(queries[begin : begin + step], k, where=where, weight=body.weight)
 
 
 def _condition(given: Any) -> Any:
@@ -284,7 +168,99 @@ def _condition(given: Any) -> Any:
     return [_condition(one) for one in given]
 
 
-def _topics(engine: Engine) -> Any:
-    if engine.topics is None:
-        raise ProblemError(404, "this server has no topics: start it with --topics.")
-    return engine.topics
+@endpoint("POST", "/explain", bodies.ExplainAnswer)
+def explain(call: Call, body: ExplainBody) -> Any:
+    """Say how much each word counts: in a text, or in the similarity of two texts."""
+    call.texts([body.text] if body.other is None else [body.text, body.other], "text")
+    if body.other is None:
+        one = call.engine.encoder.explain(body.text)
+        return {
+            "words": _shares(one.words), "prior": one.prior, "unknown": one.unknown, "concentration": one.concentration,
+        }  # fmt: skip
+    both = call.engine.encoder.explain_match(body.text, body.other)
+    return {
+        "words": _shares(both.words_a), "other_words": _shares(both.words_b), "similarity": both.similarity,
+        "common": both.common_a, "other_common": both.common_b,
+    }  # fmt: skip
+
+
+def _shares(words: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"word": word, "share": share} for word, share in words]
+
+
+@endpoint("GET", "/topics", bodies.TopicsAnswer)
+def topics(call: Call) -> Any:
+    """List the topics of the corpus, in their own words."""
+    topics = call.topics
+    sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
+    rows = zip(topics.names_, sizes, topics.topic_words(), topics.typical_, strict=True)
+    names = ("topic", "name", "size", "words", "texts")
+    return {"topics": [dict(zip(names, (t, *row), strict=True)) for t, row in enumerate(rows)]}
+
+
+@endpoint("POST", "/topics", bodies.TextTopicsAnswer)
+def topics_of(call: Call, body: TopicsBody) -> Any:
+    """Say what topics texts belong to."""
+    texts, names = call.texts(body.texts, "texts"), call.topics.names_
+    shares, labels = call.topics.transform(texts), call.topics.predict(texts).tolist()
+    best = np.argsort(-shares, axis=1, kind="stable")[:, : body.k].tolist()
+    likely = [
+        [{"topic": t, "name": names[t], "probability": float(row[t])} for t in order]
+        for row, order in zip(shares, best, strict=True)
+    ]
+    rows = zip(labels, likely, strict=True)
+    return {"texts": [{"topic": label if label >= 0 else None, "likely": row} for label, row in rows]}
+
+
+@endpoint("GET", "/health", bodies.HealthAnswer, quick=True)
+def health(call: Call) -> Any:
+    """Tell that the worker is alive."""
+    return {"status": "alive", "model": call.settings.name}
+
+
+@endpoint("GET", "/ready", bodies.ReadyAnswer, quick=True)
+def ready(call: Call) -> Any:
+    """Tell that the worker computes, and with what."""
+    engine = call.engine
+    return {
+        "status": "ready",
+        "model": call.settings.name,
+        "dim": engine.encoder.dim,
+        "documents": None if engine.index is None else len(engine.index),
+        "topics": None if engine.topics is None else len(engine.topics.weights_),
+    }
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(request: Request) -> Response:  # noqa: ARG001
+    """Return the numbers of all workers, for Prometheus."""
+    registry = REGISTRY
+    if METRICS_FOLDER in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+@endpoint("POST", "/v1/embeddings", bodies.EmbeddingsAnswer, quick=True)
+def embeddings(call: Call, body: EmbeddingsBody) -> Any:
+    """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words, as blanks separate them."""
+    texts, dim = call.texts(body.input, "input"), call.engine.encoder.dim
+    if body.dimensions not in (None, dim):
+        raise ProblemError(422, f"the model has {dim} dimensions, and cannot give {body.dimensions}.", "dimensions")
+    rows: Any = call.vectors(texts)
+    if body.encoding_format == "base64":
+        rows = [b64encode(row).decode() for row in rows.astype("<f4", copy=False)]
+    words = sum(len(text.split()) for text in texts)
+    return {
+        "object": "list",
+        "data": [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)],
+        "model": call.settings.name,
+        "usage": {"prompt_tokens": words, "total_tokens": words},
+    }
+
+
+@endpoint("GET", "/v1/models", bodies.ModelsAnswer, quick=True)
+def models(call: Call) -> Any:
+    """List the model of this server."""
+    model = {"id": call.settings.name, "object": "model", "created": 0, "owned_by": "parasphere"}
+    return {"object": "list", "data": [model]}

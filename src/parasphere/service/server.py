@@ -1,39 +1,102 @@
-"""Running a server: its socket, its workers, and how it ends."""
+"""A server: the application of its workers, its socket, its logs, and how it ends."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import orjson
 import uvicorn
+from fastapi import Depends, FastAPI
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from fastapi_offline import FastAPIOffline
 from prometheus_client.multiprocess import mark_process_dead
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-from ..errors import ParasphereError
-from .app import create_app
-from .engine import Engine
-from .logs import CONFIG
-from .metrics import FOLDER
-from .problems import content
-from .settings import Settings
+from .. import __version__
+from ..errors import CoverageWarning, ParasphereError
+from .engine import LOGGER, Engine, Reloading, Settings
+from .middleware import METRICS_FOLDER, ServiceMiddleware
+from .problems import ProblemError, answer, on_problem
+from .routes import router
 
 HEADER_SECONDS = 10.0  # from a connection, or the first byte of a request, to the end of its headers
 MAX_HEADER_BYTES, MAX_HEADERS = 32 << 10, 100  # of a request, its first line included
 _IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, which would otherwise meet closed ones
 _HEALTH_SECONDS = 60  # within which a worker answers its parent; a busy machine takes some to import its modules
+_THREADS = 4  # requests that are computed side by side
+_ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the ASGI application of a worker; the model is loaded when it starts."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        warnings.simplefilter("ignore", CoverageWarning)  # few known words are for the client to look after
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
+        app.state.reloading = Reloading(settings)
+        watching = asyncio.create_task(app.state.reloading.watch())
+        yield
+        watching.cancel()
+
+    described = [route for route in router.routes if isinstance(route, APIRoute)]
+    # Endpoints take requests and return responses, so that Starlette's routes can call them, which takes less time.
+    called = [Route(route.path, route.endpoint, methods=list(route.methods or ())) for route in described]
+    app: FastAPI = FastAPIOffline(
+        title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan, routes=called
+    )
+    # A key is checked by the middleware; here the OpenAPI pages get a field for it.
+    app.include_router(router, dependencies=None if settings.api_key is None else [Depends(HTTPBearer())])
+    app.state.settings = settings
+    app.add_exception_handler(HTTPException, on_problem)
+    app.add_middleware(ServiceMiddleware, settings=settings, paths={route.path for route in described})
+    return app
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as a line of JSON; its ``fields`` are those of the call's ``extra``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record, without its end."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": record.getMessage()}
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+_LOGS: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": JsonLines}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": "INFO", "propagate": False} for name in (LOGGER.name, "uvicorn")
+    },
+}
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP whose headers are bounded in bytes, number and time, which they are not in uvicorn."""
 
     _timer: asyncio.TimerHandle | None = None
-    _unread = 0  # bytes since the last that were part of a body
+    _unread = 0  # bytes since the end of the headers, or the last that were part of a body
     _too_long = False
 
     def connection_made(self, transport: Any) -> None:
@@ -62,6 +125,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Wait no longer; refuse headers that came at once and are too long."""
         self._wait(False)
+        self._unread = 0
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         self._too_long = size > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS
         if self._too_long:
@@ -73,20 +137,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0
         super().on_body(body)
 
-    def on_message_complete(self) -> None:
-        """Count anew."""
-        self._unread = 0
-        super().on_message_complete()
-
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Answer what is not HTTP, or has too many headers, and close the connection."""
         status, message = 400, "this is not a valid HTTP request."
         if self._too_long:
             status = 431
             message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are taken."
-        body = content(status, message)
+        body = bytes(answer(ProblemError(status, message)).body)
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINE[status] + b"\r\n" + head + body)
+        self.transport.write(STATUS_LINE[status] + head + body)
         self.transport.close()
 
     def _wait(self, begins: bool) -> None:
@@ -116,13 +175,8 @@ class Workers(Multiprocess):
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
 
-    The model is loaded here too, before any worker, so that what is wrong with it is told at once.
-
-    Parameters
-    ----------
-    settings : Settings
-    announce : callable
-        Called with the URL of the server when that is known.
+    The model is loaded here too, before any worker, so that what is wrong with it is told at once. ``announce`` is
+    called with the URL of the server when that is known.
     """
     Engine.load(settings)
     listening = bind(settings)
@@ -133,7 +187,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
             partial(create_app, settings), factory=True, workers=settings.workers, http=BoundedProtocol, ws="none",
-            lifespan="on", log_config=CONFIG, access_log=False, server_header=False, proxy_headers=False,
+            lifespan="on", log_config=_LOGS, access_log=False, server_header=False, proxy_headers=False,
             timeout_keep_alive=_IDLE_SECONDS, timeout_graceful_shutdown=settings.grace,
             timeout_worker_healthcheck=_HEALTH_SECONDS,
         )  # fmt: skip
@@ -141,7 +195,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
             if settings.workers == 1:
                 uvicorn.Server(config).run([listening])
                 return
-            os.environ[FOLDER] = folder
+            os.environ[METRICS_FOLDER] = folder
             workers = Workers(config, sockets=[listening])
             workers.run()
             if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):

@@ -16,7 +16,7 @@ from serving import TEXTS, Saved, serving
 from parasphere import MovMF, StoreError
 from parasphere.model import Match
 from parasphere.service import Engine, Settings
-from parasphere.service.logs import JsonLines
+from parasphere.service.server import JsonLines
 
 ASKED = ["Fit a line to data.", "the eigenvalues of a matrix", "", "zzyzx qqqqw", "Café <script>\u202e 日本 😀"]
 
