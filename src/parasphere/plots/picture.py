@@ -55,16 +55,16 @@ def picture(scene: Scene, kind: str) -> bytes:
 def _reduced(file: io.BytesIO, colours: set[str]) -> bytes:
     """Return a PNG with 256 colours, some of them given, which is a third of the size."""
     from matplotlib.colors import to_rgb
-    from PIL import Image
 
-    drawn = Image.open(file).convert("RGB")
+    image = import_extra("PIL.Image", "plots", "drawing a map")
+    drawn = image.open(file).convert("RGB")
     others = np.array(drawn.quantize(256 - len(colours)).getpalette(), np.uint8).reshape(-1, 3)
     palette = np.vstack([np.round([[255 * part for part in to_rgb(colour)] for colour in sorted(colours)]), others])
     codes = np.asarray(drawn, np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
     present, places = np.unique(codes, return_inverse=True)
     nearest = cKDTree(palette).query(np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1))[1]
     nearest = nearest.astype(np.uint8)[places.ravel()]
-    reduced = Image.fromarray(nearest.reshape(drawn.size[::-1]))
+    reduced = image.fromarray(nearest.reshape(drawn.size[::-1]))
     reduced.putpalette(palette.astype(np.uint8).ravel().tolist())
     written = io.BytesIO()
     reduced.save(written, "png", optimize=True)
