@@ -249,7 +249,7 @@ def test_duplicates(tmp_path: Path) -> None:
     assert found == {"texts": 3, "removed": 1, "groups": [["c", "a"]]}
     shown = run("duplicates", corpus, "--keep", kept)
     assert "Kiwi; plum, kiwi" in shown
-    assert f"1 groups with 1 texts too many among 3; 2 are in {kept}" in shown
+    assert f"1 group with 1 text too many among 3; 2 are in {kept}" in shown
     assert kept.read_text() == 'name,text\nb,pear or fig\nc,"Kiwi; plum, kiwi"\n'
     assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
     assert "its name must end in .csv" in run("duplicates", corpus, "--keep", tmp_path / "kept.jsonl", code=1)

@@ -226,8 +226,8 @@ def duplicates(
         ])  # fmt: skip
     more = f"; the first {GROUPS:,} groups are shown, --json writes all" if len(found) > GROUPS else ""
     written = "" if keep is None else f"; {len(texts) - n_removed:,} are in {keep}"
-    groups = "group" if len(found) == 1 else "groups"
-    show((f"{len(found):,} {groups} with {n_removed:,} texts too many among {len(texts):,}{written}{more}", DIM))
+    groups, copies = ("group" if len(found) == 1 else "groups"), ("text" if n_removed == 1 else "texts")
+    show((f"{len(found):,} {groups} with {n_removed:,} {copies} too many among {len(texts):,}{written}{more}", DIM))
 
 
 def _texts_and_names(held: list[Any]) -> tuple[list[str], list[str]]:
