@@ -256,7 +256,7 @@ def test_duplicates(tmp_path: Path) -> None:
     leaks = json.loads(run("duplicates", kept, "--against", corpus, "--id-column", "name", "--json"))
     assert [(leak["first"], leak["second"]) for leak in leaks] == [("b", "b"), ("c", "c")]
     corpus.write_text("text\n" + "plum and kiwi\n" * 20)
-    assert "1 groups with 19 texts too many among 20" in run("duplicates", corpus)
+    assert "1 group with 19 texts too many among 20" in run("duplicates", corpus)
 
 
 @pytest.mark.parametrize(
