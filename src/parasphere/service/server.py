@@ -158,12 +158,14 @@ class Workers(Multiprocess):
     """Keeps as many workers as were asked for."""
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that have ended."""
-        for process in self.processes:
+        """Replace workers that have ended, and take back what they had counted as waiting."""
+        before = list(self.processes)
+        for process in before:
             process.child_conn.close()  # the worker's end: if it dies while it is asked, nobody waits for its answer
+        super().keep_subprocess_alive()
+        for process in before:
             if not process.process.is_alive():
                 mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
-        super().keep_subprocess_alive()
 
     def handle_hup(self) -> None:
         """Let workers load anew what they serve; uvicorn would replace them."""

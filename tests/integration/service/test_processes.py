@@ -81,7 +81,10 @@ def test_a_killed_worker_takes_nothing_else_with_it(two: Process, served: Saved)
     answered = sum(status == 200 for status in statuses)
     # Those of the killed worker too, but for what it had answered and not counted yet, at most one per connection.
     assert counted() >= answered - len(askers)
-    assert "parasphere_requests_waiting 0.0" in two.get("/metrics").text
+    deadline = time.monotonic() + 60  # a request is counted down just after its answer
+    while "parasphere_requests_waiting 0.0" not in (page := two.get("/metrics").text):
+        assert time.monotonic() < deadline, page
+        time.sleep(0.01)
 
 
 def test_requests_that_have_begun_are_answered_before_the_end(served: Saved) -> None:
