@@ -6,6 +6,7 @@ Each is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
 import importlib
 import json
 import platform
+import subprocess
 import sys
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -32,13 +33,14 @@ def main(names: list[str]) -> None:
         made = {
             "command": f"python -m benchmarks {name}",
             "date": date.today().isoformat(),
+            "commit": _commit(),
             "machine": f"{_processor()}, Python {platform.python_version()}",
             "versions": {peer: number for peer in PEERS if (number := _version(peer))},
         }
         text = module.report(result)
         print(f"\n# {name}\n\n{text}\n")
         (RESULTS / f"{name}.json").write_text(json.dumps({**made, "result": result}, indent=1) + "\n")
-        by = f"Written by `{made['command']}` on {made['date']} ({made['machine']})."
+        by = f"Written by `{made['command']}` on {made['date']} at commit {made['commit']} ({made['machine']})."
         versions = ", ".join(f"{peer} {number}" for peer, number in made["versions"].items())
         (RESULTS / f"{name}.md").write_text(f"# {name}\n\n{text}\n\n{by} {versions}.\n")
 
@@ -48,6 +50,16 @@ def _version(peer: str) -> str | None:
         return version(peer)
     except PackageNotFoundError:
         return None
+
+
+def _commit() -> str:
+    """Return the commit that is measured; ``-dirty`` follows if a file differs from it, but for results."""
+    git = ["git", "-C", str(RESULTS)]
+    name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+    differs = subprocess.run(
+        [*git, "diff", "--quiet", "HEAD", "--", ":/src", ":/reproduction", ":/benchmarks/*.py"], check=False
+    )
+    return name.strip() + "-dirty" * bool(differs.returncode)
 
 
 def _processor() -> str:
