@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .topics import SphericalTopics
     from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
 
-# The public names per module, which is imported when one of them is first used: `from parasphere import vmf` imports
-# neither scikit-learn nor the model.
+# The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
+# imports neither scikit-learn nor the model.
 _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
@@ -56,18 +56,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-_KINDS = {"bags": "Bags", "encoder": "Encoder", "index": "Index", "word-vectors": "WordVectors"}  # of saved folders
+_KINDS = {"bags": "Bags", "encoder": "Encoder", "index": "Index", "word-vectors": "WordVectors"}  # of folders
 
 
 def load(folder: "str | Path", **options: Any) -> Any:
-    """Load what lies in a folder: a model, an encoder, an index, topics, word vectors, bags, or a learner of vectors.
+    """Load a saved object: a model, an encoder, an index, topics, word vectors, bags, or a learner of vectors.
 
     Parameters
     ----------
     folder : path
-        A folder that ``save`` of one of these wrote.
+        A folder written by the ``save`` method of one of these.
     **options
-        Passed to ``load`` of the class, as in ``vectors="path"`` for word vectors that were moved.
+        Passed to the ``load`` method of the class, as in ``vectors="path"`` for word vectors that were moved.
 
     Examples
     --------

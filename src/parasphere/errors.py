@@ -42,7 +42,7 @@ class FewDocumentsWarning(ParasphereWarning):
 
 
 class ScoreWarning(ParasphereWarning):
-    """A score can be compared only with those of models with the same weights."""
+    """A score is comparable only between models with the same word weights."""
 
 
 class ScriptWarning(ParasphereWarning):
@@ -57,7 +57,7 @@ class MissingExtraError(ImportError):
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Issue a warning at the line outside this library that called it, however deep the call is."""
+    """Issue a warning that points at the nearest caller outside this library, at any depth of calls."""
     if sys.version_info >= (3, 12):
         warnings.warn(message, category, skip_file_prefixes=(_FOLDER,))
         return
@@ -79,7 +79,7 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     extra : str
         The extra of this package that installs it.
     purpose : str
-        What needs it; the message begins with it.
+        What the module is needed for; the message begins with it.
 
     Examples
     --------

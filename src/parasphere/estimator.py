@@ -64,7 +64,7 @@ from .text import AnyTokenizer, Tokenizer
 from .vectors import ENGLISH, GLOVE, WordVectors, adapted, is_learner, resolve, seed_of, write_static
 
 Floats = NDArray[np.float64]
-FEW_DOCUMENTS = 10  # fewer say little about how much documents differ
+FEW_DOCUMENTS = 10  # fewer are not enough to estimate how much documents differ
 
 
 class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -73,38 +73,39 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     Parameters
     ----------
     vectors : str, path, WordVectors, learner or None, default="english-128"
-        Word vectors, or a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, of
-        which ``fit`` fits a clone to the same texts. None if the model is fitted to bags or rows of numbers.
+        Word vectors; a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, a clone
+        of which is fitted to the same texts in ``fit``. None if the model is fitted to bags or rows of numbers.
     adapt : bool, default=True
         Adapt the default vectors to the texts in ``fit``: a copy of them learns from the texts as
-        :class:`JointVectors` does, in a few passes whose time is bounded, and words without a vector get one; weights
-        stay. The vectors stay as they are if there are fewer than 200 texts or if the words of held-out texts are
-        predicted no better. Texts are read twice, and a stream is held in memory for it. Other vectors are never
-        adapted (:class:`JointVectors` learns from any), nor are those of a model that begins with :meth:`partial_fit`,
-        that is fitted to bags, step by step or on a cluster.
+        :class:`JointVectors` does, in a few passes of bounded time, and words without a vector get one; word weights
+        do not change. The vectors are not adapted if there are fewer than 200 texts, or if the words of held-out texts
+        are predicted no better. Texts are read twice; a stream is held in memory for that. Other vectors are never
+        adapted (:class:`JointVectors` can start from any vectors), and neither are those of a model that begins with
+        :meth:`partial_fit` or is fitted to bags, in steps, or on a cluster.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is the tokenizer of the learner, if there is one, or else, lower-cased: runs of
-        Unicode letters and digits if words are weighted, as with the default vectors, since stop words have small
-        weights; runs of letters without English stop words otherwise.
+        Splits texts into words. None is the tokenizer of the learner, if there is one. Otherwise words are lower-cased
+        runs of Unicode letters and digits if they are weighted, as with the default vectors (stop words then have
+        small weights), and lower-cased runs of letters without English stop words if not.
     weighted : bool, default=True
         Weight words by ``vectors.weights``, if the vectors have weights (the default ones and learned ones do). The
-        evidence is then that of weighted counts, which is no density of words.
+        evidence is then that of weighted counts, which is not a density of words.
     space : {"offset", "direction"}, default="offset"
-        What ``transform`` returns: the direction of what each text adds to the corpus, whose cosines say how similar
-        texts are (:attr:`Posterior.offset`); or the posterior direction, the vector of the paper. All texts of a corpus
-        have similar posterior directions.
+        What ``transform`` returns. "offset" is the direction of what each text adds to the corpus
+        (:attr:`Posterior.offset`); the cosines of offsets measure how similar texts are. "direction" is the posterior
+        direction, the vector of the paper; all texts of a corpus have similar posterior directions.
     whiten : bool, default=True
-        Measure offsets in the metric in which words scatter alike in all directions. False is the ordinary metric:
-        better for the similarity of sentences with vectors that were taught to be summed, such as WordLlama's.
+        Measure offsets in the metric in which words scatter equally in all directions. False is the ordinary metric,
+        which is better for the similarity of sentences with vectors that were trained to be summed, such as
+        WordLlama's.
     prior_strength : float, default=10.0
-        Number of words that the mean cosine of the corpus counts for in the word concentration of each document. 0 is
-        the model of the paper; ``inf`` gives all documents the same word concentration.
+        Strength of the prior on the word concentration of each document: the mean cosine of the corpus counts as this
+        many words. 0 is the model of the paper; ``inf`` gives all documents the same word concentration.
     kappa_method : {"newton", "banerjee"}, default="newton"
         Invert the mean length exactly, or by the approximation of the paper.
     init : {"data", "paper"}, default="data"
-        Start EM from the directions of the sums, and solve for the kappa_n of each document in every iteration; or as
-        in the paper, start from kappa0 = 1500 and kappa_n uniform in [1000, 1500], and move each kappa_n by one step
-        per iteration. The latter is for :meth:`fit` alone: it can be done neither in parts nor on a cluster.
+        "data" starts EM from the directions of the sums, and solves for the kappa_n of each document in every
+        iteration. "paper" starts from kappa0 = 1500 and kappa_n uniform in [1000, 1500], and moves each kappa_n by one
+        step per iteration, as in the paper; it works with :meth:`fit` only, not in parts or on a cluster.
     max_iter : int, default=500
         Maximum number of EM iterations.
     tol : float, default=1e-6
@@ -132,8 +133,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     converged_ : bool
         Whether EM stopped by ``tol``.
     encoder_ : Encoder
-        What was learned: the reader of texts, mu0, kappa0 and rho, and the metric. It does not change: later fits make
-        another one.
+        What was learned: the reader of texts, mu0, kappa0 and rho, and the metric. It is immutable: later fits make a
+        new one.
     vectors_ : WordVectors or None
         The word vectors of the fit; None after a fit to numbers.
 
@@ -185,8 +186,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     n_iter_: int
     converged_: bool
 
-    _em: EMState | None = None  # EM step by step that is under way
-    _em_reader: Reader | None = None  # and how it reads texts
+    _em: EMState | None = None  # the state of EM in steps, until it has finished
+    _em_reader: Reader | None = None  # and its reader of texts
 
     def __init__(
         self,
@@ -245,12 +246,12 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return cls(vectors, random_state=random_state, **(settings | options))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn mu0 and kappa0 from a corpus; before, adapt the default vectors, or fit a learner of vectors.
+        """Learn mu0 and kappa0 from a corpus, after adapting the default vectors or fitting a learner of vectors.
 
         Parameters
         ----------
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
-            Bags that were read from texts bring their reader, which the model keeps.
+            If bags were read from texts, the model keeps their reader.
         y : ignored
         """
         self._fit(self._bags_to_fit(X))
@@ -283,10 +284,10 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         Up to 1,024 documents are held and fitted together, with the result of one :meth:`fit` to all of them. After
         that the model keeps only the mean of E[d] over all documents and updates it once per block of 1,024: the
         posteriors of a block are computed under the prior so far, and the mean moves towards theirs by ``n_block /
-        n_so_far``, so that every document has the same weight. An incomplete block is held and counts already.
+        n_so_far``, so that every document has the same weight. An incomplete block is held, and already counts.
 
         After :meth:`fit`, learning continues from there, with the reader, ``prior_strength`` and ``kappa_method`` of
-        that fit. There is a warning while fewer than 10 documents have been seen. Vectors are not adapted.
+        that fit. A warning is issued while fewer than 10 documents have been seen. Vectors are not adapted.
         """
         if not hasattr(self, "online_"):
             self._fit(self._bags_to_fit(X, adapt=False))
@@ -299,8 +300,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def read(self, source: Any, **columns: Any) -> Bags:
         """Read a corpus into bags, which ``fit`` and all other methods accept in place of the texts.
 
-        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say, with vectors as they
-        are.
+        A fitted model reads as it did in ``fit``; an unfitted one reads as its parameters say, with vectors that are
+        not adapted.
 
         Parameters
         ----------
@@ -322,9 +323,9 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         Parameters
         ----------
         texts : texts, token lists, columns or path, default=None
-            What a learner of word vectors learns from, and the default ones are adapted to if ``adapt``.
+            Texts to fit a learner of word vectors to, or to adapt the default vectors to if ``adapt``.
         sample : sequence of str, default=()
-            Texts that decide for a tokenizer that finds words in scripts without spaces, if they need one.
+            Texts by which scripts without spaces between words are recognised, and a tokenizer is chosen for them.
         """
         check_parameters(self)
         if self.vectors is None:
@@ -341,7 +342,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             return Reader(vectors, tokenizer)
         return Reader(vectors, tokenizer, weights=vectors.weights, unknown_weight=vectors.unknown_weight)
 
-    # EM step by step, for whoever has a corpus in many parts: read, accumulate, add, update.
+    # EM in steps, for a corpus in many parts: read, accumulate, add, update.
 
     def partition(self, X: Any, **columns: Any) -> Partition:
         """Read a part of a corpus once, for :meth:`accumulate` in each step.
@@ -363,11 +364,11 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return Partition.of(Bags.concatenate([reader.empty(), *parts]), counts)
 
     def accumulate(self, X: Any) -> CorpusStatistics:
-        """Return what the next step of EM needs of a part of a corpus: the map of map-reduce.
+        """Return the statistics of a part of a corpus for the next step of EM: the map of map-reduce.
 
         Add the statistics of all parts by ``+``, in any order and grouping, which does not change a bit of the sum,
-        and pass it to :meth:`update`. :meth:`fit` is this loop over one part. Bags have no scatter of their own: after
-        a loop over bags the model has the ordinary metric.
+        and pass it to :meth:`update`. :meth:`fit` is this loop over one part. Bags have no scatter here: after a loop
+        over bags the model has the ordinary metric.
 
         Parameters
         ----------
@@ -421,19 +422,19 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         *,
         stacklevel: int = 3,
     ) -> None:
-        """Keep what EM has learned, here or elsewhere with these parameters.
+        """Set the learned attributes from EM that ran here or elsewhere with these parameters.
 
         Parameters
         ----------
         state : EMState
         reader : Reader or None
-            What reads texts; None after a fit to numbers.
+            The reader of texts; None after a fit to numbers.
         scatter : Scatter, default=None
-            How words scatter within texts; left out unless ``whiten``.
+            How words scatter within texts; ignored unless ``whiten``.
         bags : Bags, default=None
             The documents: if there are fewer than 1,024, :meth:`partial_fit` learns from them together with later ones.
         stacklevel : int, default=3
-            Of the warning that EM has not converged.
+            Stack level of the warning that EM has not converged.
         """
         self.encoder_ = Encoder(reader, state.prior, scatter if self.whiten else None, self.space, self.n_jobs)
         self.online_ = Online.after_fit(state, bags)
@@ -448,7 +449,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
                 stacklevel=stacklevel,
             )
 
-    # What a fitted model says of texts: short names for the methods of its encoder.
+    # Methods of the encoder of a fitted model, under the same names.
 
     def encode(self, sentences: Any, **options: Any) -> NDArray[Any]:
         """Return the vectors of texts, (n_texts, dim), or of one text, (dim,): :meth:`Encoder.encode`."""
@@ -467,7 +468,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return self._encoder().stream(source, **columns)
 
     def information(self, X: Any) -> Floats:
-        """Return how much each document says of its direction, (n_docs,), in nats: :meth:`Encoder.information`."""
+        """Return how much each document tells about its direction, (n_docs,), in nats: :meth:`Encoder.information`."""
         return self._encoder().information(self._checked(X))
 
     def log_likelihood(self, X: Any) -> Floats:
@@ -477,8 +478,8 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean profile log-likelihood per known word, in nats.
 
-        There is a :class:`ScoreWarning` if words are weighted, as such scores can be compared only between models with
-        the same weights.
+        A :class:`ScoreWarning` is issued if words are weighted, as such scores can be compared only between models
+        with the same weights.
         """
         posterior, reader = self.posterior(X), self.encoder_.reader
         if reader is not None and reader.weights is not None:
@@ -503,7 +504,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return self._encoder().explain(text)
 
     def explain_match(self, a: str, b: str) -> MatchExplanation:
-        """Return the part of each word of two texts in their similarity: :meth:`Encoder.explain_match`."""
+        """Return the contribution of each word to the similarity of two texts: :meth:`Encoder.explain_match`."""
         return self._encoder().explain_match(a, b)
 
     def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
@@ -537,7 +538,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             as they are. "auto" is English if the model's tokenizer drops English stop words or none, as the default
             does, and None otherwise.
         dtype : {float32, float16}, default=float32
-            Type of the offsets; float16 takes half the room, and similarities are exact to three digits.
+            Type of the offsets; float16 takes half the space, and similarities are exact to three digits.
         texts : bool, default=True
             Keep the texts, so that results show them.
         words : bool, default=True
@@ -564,12 +565,12 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
     def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
         """Write the model to a folder that model2vec, sentence-transformers and this library load.
 
-        There a text is a sum of rows divided by its length, so that the vectors are those of :meth:`transform` only
-        where these are such sums: for the directions of a model with ``prior_strength=inf``. The directions of other
-        models are those with the word concentration of the corpus in place of that of each text, and offsets are those
-        of long texts. Words without a vector count for nothing there, even if ``vectors_.unknown_weight`` is not 0.
-        ``SphericalParagraphModel.load(folder)`` gives the model itself.
-        docs/ecosystem.md has the differences.
+        Those libraries compute a text vector as a sum of rows divided by its length. It equals that of
+        :meth:`transform` only for the directions of a model with ``prior_strength=inf``. The directions of other models
+        are computed with the word concentration of the corpus in place of that of each text, and offsets as for long
+        texts. Words without a vector are ignored, even if ``vectors_.unknown_weight`` is not 0.
+        ``SphericalParagraphModel.load(folder)`` loads the model itself.
+        docs/ecosystem.md describes the differences.
 
         Parameters
         ----------
@@ -623,13 +624,13 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return None if reader is None else reader.vectors
 
     def _fit(self, bags: Bags) -> None:
-        self._em = self._em_reader = None  # a loop of steps that was not finished is given up
+        self._em = self._em_reader = None  # an unfinished loop of steps is abandoned
         self._learn(Partition.of(bags), float(self.prior_strength), self.kappa_method, bags.reader, bags.scatter)
 
     def _learn(
         self, part: Partition, strength: float, method: Method, reader: Reader | None, scatter: Scatter | None
     ) -> None:
-        """Run EM on the documents of a partition; the caller of this is called by a public method."""
+        """Run EM on the documents of a partition; called by methods that a public method calls directly."""
         options: dict[str, Any] = {"strength": strength, "method": method, "max_iter": self.max_iter, "tol": self.tol}
         with progress("EM", self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
             if self.init == "paper":
@@ -639,19 +640,19 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         self.keep(state, reader, scatter, part.bags, stacklevel=5)
 
     def _warn_if_fewer(self, least: int) -> None:
-        """Warn if the documents so far are too few to learn from; the caller of this is a public method."""
+        """Warn if the documents so far are too few to learn from; call it directly from a public method."""
         held = self.online_.held
         if self.online_.seen == 0 and held is not None and len(held) < least:
             few = f"fewer than {least} documents have" if least > 2 else "one document alone has"
             warnings.warn(
                 f"{few} been seen, too few to tell how much documents differ: concentration_ is too large until there "
-                "are more. A list has one text per document, and a text file one per line.",
+                "are more. A list must have one text per document, and a text file one document per line.",
                 FewDocumentsWarning,
                 stacklevel=3,
             )
 
     def _bags_to_fit(self, X: Any, *, adapt: bool = True) -> Bags:
-        """Return the bags of the corpus to fit to; texts are read by a new reader, whose vectors may be adapted."""
+        """Return the bags of the corpus to fit to; texts are read by a new reader, perhaps with adapted vectors."""
         check_parameters(self)
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             self.__dict__.pop(name, None)
@@ -671,7 +672,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs)
 
     def _adapts(self) -> bool:
-        """Return whether ``fit`` adapts the vectors, which it does if they are the default ones."""
+        """Return whether ``fit`` adapts the vectors: only if they are the default ones."""
         name = self.vectors.source if isinstance(self.vectors, WordVectors) else self.vectors
         return self.adapt and isinstance(name, str) and name == ENGLISH
 
@@ -683,17 +684,17 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return self.encoder_.text_reader.read_to_fit(X, self.n_jobs)
 
     def _learn_more(self, bags: Bags) -> None:
-        """Learn from the held documents and from more, together with all that came before them."""
+        """Learn from the held documents and new ones, in addition to all earlier ones."""
         known, encoder = bags[bags.lengths > 0], self.encoder_
         scatter = encoder.scatter
-        if scatter is not None and bags.scatter is not None:  # numbers have no words that could scatter
+        if scatter is not None and bags.scatter is not None:  # rows of numbers have no words, and no scatter
             scatter = scatter + bags.scatter
         self.encoder_ = replace(encoder, scatter=scatter)
         if not len(known):
             return
         online = self.online_.with_held(known)
         if online.seen == 0:
-            prior, part = encoder.prior, Partition.of(online.held)  # type: ignore[arg-type]  # which has just been set
+            prior, part = encoder.prior, Partition.of(online.held)  # type: ignore[arg-type]  # just set
             self._learn(part, prior.strength, prior.method, encoder.reader, scatter)
         else:
             self.online_, prior, objective = online.step(encoder.prior)
@@ -702,7 +703,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             self.n_iter_ += 1
 
     def _encoder(self) -> Encoder:
-        """Return what was learned, with the number of threads that is set now."""
+        """Return the encoder, with the current number of threads."""
         if "encoder_" not in vars(self):  # scikit-learn's own check takes a tenth of the time of one short text
             check_is_fitted(self)
         encoder = self.encoder_
@@ -710,7 +711,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
     @property
     def _learned(self) -> Encoder:
-        if "encoder_" not in vars(self):  # as any attribute that fit sets
+        if "encoder_" not in vars(self):  # like any attribute set by fit
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self.encoder_
 
@@ -719,11 +720,11 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         return self._learned.dim
 
     def _checked(self, X: Any) -> Any:
-        """Return documents for a fitted model; numbers are checked as scikit-learn does, with names of features."""
+        """Return documents for a fitted model; numbers are checked as scikit-learn does, including feature names."""
         if not is_numeric(X):
             return X
         dim, rows = self._encoder().dim, validate_data(self, X, reset=False, dtype=np.float64)
-        if rows.shape[1] != dim:  # scikit-learn compares only what was fitted to rows
+        if rows.shape[1] != dim:  # scikit-learn checks only models fitted to rows
             name = type(self).__name__
             raise ValueError(f"X has {rows.shape[1]} features, but {name} is expecting {dim} features as input.")
         return rows

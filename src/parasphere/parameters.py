@@ -64,7 +64,7 @@ def number(
     high: float = math.inf,
     closed: Literal["left", "right", "both", "neither"] = "left",
 ) -> Constraint:
-    """Accept numbers from ``low`` to ``high``, numpy's too; booleans and NaN are no numbers.
+    """Accept numbers from ``low`` to ``high``, including numpy's, but not booleans or NaN.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def number(
 
 
 def one_of(*options: str | int) -> Constraint:
-    """Accept some values.
+    """Accept any of the listed values.
 
     Examples
     --------
@@ -105,14 +105,14 @@ def one_of(*options: str | int) -> Constraint:
 
 
 def instance_of(*types: type) -> Constraint:
-    """Accept the instances of some types."""
+    """Accept instances of any of these types."""
     return Constraint(
         lambda value: isinstance(value, types), tuple(f"an instance of {kind.__name__!r}" for kind in types)
     )
 
 
 def having(*methods: str) -> Constraint:
-    """Accept objects with some methods."""
+    """Accept objects that have all of these methods."""
     names = " and ".join(map(repr, methods))
     return Constraint(
         lambda value: all(callable(getattr(value, method, None)) for method in methods), (f"an object with {names}",)

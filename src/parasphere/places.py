@@ -1,4 +1,4 @@
-"""The names of known word vectors, and the folder of the user's cache; nothing heavy is imported for these."""
+"""The names of known word vectors, and the user's cache folder; importing this module is cheap."""
 
 import os
 import warnings
@@ -7,7 +7,7 @@ from pathlib import Path
 from .errors import ParasphereWarning
 
 ENGLISH = "english-128"  # the word vectors that come with the library, the default of every model
-GLOVE = "glove-6b-50d"  # those of the extra `glove`, which stand in for the vectors of the paper
+GLOVE = "glove-6b-50d"  # installed by the extra `glove`; used in place of the vectors of the paper
 WORDLLAMA = "wordllama"  # the table of word pieces in the package of that name
 _warned: set[Path] = set()
 
@@ -32,13 +32,13 @@ def cache_folder() -> Path:
 
 
 def warn_of_cache(folder: Path, error: Exception) -> None:
-    """Warn, once per process and cache, that nothing can be kept in a folder, and how to choose another."""
+    """Warn, once per process and cache folder, that it cannot be used, and say how to choose another."""
     root = cache_folder()
     root = root if folder.is_relative_to(root) else folder
     if root not in _warned:
         _warned.add(root)
         warnings.warn(
-            f"the cache {root} cannot be used ({error}): what is parsed is not kept for later runs. Set "
+            f"the cache {root} cannot be used ({error}): parsed vectors are not kept for later runs. Set "
             "PARASPHERE_CACHE to a writable folder.",
             CacheWarning,
             stacklevel=3,

@@ -60,7 +60,7 @@ def progress(
 
 
 def _line(label: str, done: int, total: int | None, unit: str, seconds: float) -> str:
-    """Return what is shown: the label, a bar, the amount, and the time that is left."""
+    """Return the line to show: the label, a bar, the amount, and the time left."""
     scale, name = (1e6, "MB") if unit == "bytes" else (1, unit)
     amount = f"{done / scale:,.0f}" if not total else f"{done / scale:,.0f} of {total / scale:,.0f}"
     line, bar = f"{amount} {name}", ""

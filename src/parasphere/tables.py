@@ -1,11 +1,11 @@
-"""Small tables for people: lists of rows that print well and become data frames."""
+"""Small tables: lists of rows that print as text or HTML and convert to data frames."""
 
 import shutil
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Self
 
-LONGEST = 60  # characters of a cell that is printed
+LONGEST = 60  # characters printed per cell
 
 
 class Table(list[dict[str, Any]]):
@@ -24,7 +24,7 @@ class Table(list[dict[str, Any]]):
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[Any]]) -> Self:
-        """Make a table of columns of equal length."""
+        """Make a table from columns of equal length."""
         return cls(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
     def column(self, name: str) -> list[Any]:
