@@ -210,7 +210,7 @@ def test_a_shape_of_very_many_axes_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_facts_that_could_not_be_read_again_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage.folder, "_LARGEST_MANIFEST", 1000)
-    with pytest.raises(StoreError, match="at most 1,000 can be"):
+    with pytest.raises(StoreError, match="at most 1,000 can be saved"):
         storage.save(tmp_path / "new", "thing", {}, {"long": "x" * 2000})
     assert not list(tmp_path.iterdir())
 
@@ -334,7 +334,7 @@ def test_a_file_is_not_written_through_a_link(tmp_path: Path, victim: Path, link
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "v.npy")
-    with pytest.raises(StoreError, match="is no regular file"):
+    with pytest.raises(StoreError, match="is not a regular file"):
         storage.write_file(tmp_path / "v.npy", b"new")
 
 
@@ -463,7 +463,7 @@ def test_removing_leaves_what_is_not_ours(saved: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         storage.check_target(tmp_path / "file" / "below", "thing")
     storage.check_target(tmp_path / "new" / "deep", "thing")
     assert not (tmp_path / "new").exists()

@@ -1,6 +1,6 @@
 """Files and folders: saved estimators, atomic writes, checkpoints, the per-user cache, and decompression.
 
-The package knows nothing of text or vectors. Classes that can be part of a saved estimator implement the protocol
+The package does not depend on text or vectors. Classes that can be part of a saved estimator implement the protocol
 :class:`~parasphere.storage.estimators.Storable`.
 """
 

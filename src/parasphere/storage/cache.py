@@ -30,15 +30,15 @@ def key_of(*facts: Any) -> str:
 
 
 def stamp_of(path: Path) -> dict[str, int]:
-    """Return size and times of a file, with ctime: unlike mtime it cannot be set back (``cp -p``, rsync)."""
+    """Return size and times of a file, including ctime: unlike mtime it cannot be set back (``cp -p``, rsync)."""
     status = path.stat()
     return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "ctime_ns": status.st_ctime_ns}
 
 
 class Note:
-    """The key of the content of a file; made before the file is read, written after.
+    """The key of the content of a file; create it before the file is read, and write it afterwards.
 
-    The facts say how it is read, if the parsed content depends on that.
+    ``facts`` are the settings of reading that the parsed content depends on.
     """
 
     def __init__(self, file: Path, *facts: Any) -> None:
@@ -73,12 +73,12 @@ def recall(key: str | None, load: Callable[[Path], T]) -> T | None:
 
 
 def keep(key: str, save: Callable[[Path], None], load: Callable[[Path], T]) -> T:
-    """Save an entry, unless it is there undamaged, and load it; raise an OSError or StoreError if that fails."""
+    """Save an entry, unless an undamaged one exists, and load it; raise an OSError or StoreError if that fails."""
     entry = _entry(key)
     whole = (entry / MANIFEST).exists()
     kept = recall(key, load)
     if kept is None:
-        if whole:  # but damaged; without a manifest another process may be writing it
+        if whole:  # but damaged; if there is no manifest, another process may be writing the entry
             shutil.rmtree(entry, ignore_errors=True)
         save(entry)
         kept = load(entry)

@@ -13,7 +13,7 @@ from .tensors import Arrays
 
 
 class Checkpoint:
-    """A folder with the state of a computation, which is removed when the computation is done.
+    """A folder with the state of a computation; it is removed when the computation is done.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Checkpoint:
         check_target(self.folder, kind)
 
     def resume(self) -> tuple[Arrays, dict[str, Any]] | None:
-        """Return the arrays and facts that were written last, or None if there is no checkpoint."""
+        """Return the arrays and facts of the last :meth:`write`, or None if there is no checkpoint."""
         if not is_saved(self.folder):
             return None
         arrays, meta = load(self.folder, self.kind)
@@ -41,7 +41,7 @@ class Checkpoint:
         if other:
             raise StoreError(
                 f"{self.folder} is the checkpoint of another computation (different: {', '.join(other)}). Use the "
-                "parameters and data that it was begun with, or choose another folder."
+                "parameters and data of that computation, or choose another folder."
             )
         return arrays, facts
 

@@ -9,7 +9,7 @@ arrays of strings                           as JSON
 lists, tuples, dicts with string keys       item by item
 classes marked with :func:`storable`        by their ``to_saved`` and ``from_saved``
 estimators with :class:`Saved`              by their parameters and learned attributes
-functions                                   not at all: they are passed to ``load`` again
+functions                                   not saved: they are passed to ``load`` again
 ==========================================  ==========================================================
 """
 
@@ -36,14 +36,14 @@ class Storable(Protocol):
     """The protocol of classes whose instances can be part of a saved estimator."""
 
     def to_saved(self) -> tuple[Facts, Arrays]:
-        """Return the state: facts, which are values that can be saved themselves, and arrays."""
+        """Return the state: facts, whose values can themselves be saved, and arrays."""
 
     @classmethod
     def from_saved(cls, facts: Facts, arrays: Arrays, overrides: Overrides) -> Self:
-        """Return an instance of this state, which must be checked.
+        """Return an instance with this state, after checking it.
 
-        ``overrides`` are the arguments ``vectors`` and ``tokenizer`` of ``load``. A ParasphereError is raised if the
-        state is invalid, a StoreError if something else is missing.
+        ``overrides`` are the arguments ``vectors`` and ``tokenizer`` of ``load``. Raises a ParasphereError if the state
+        is invalid, and a StoreError if something else is missing.
         """
 
 
@@ -74,7 +74,7 @@ def storable(name: str) -> Callable[[Kind], Kind]:
 
 
 def _registered(registry: Mapping[str, Kind], name: str) -> Kind:
-    """Return a registered class, whose module is imported if necessary."""
+    """Return a registered class, importing its module if necessary."""
     if name not in registry and name in _MODULES:
         import_module(f"..{_MODULES[name]}", __package__)
     return registry[name]
@@ -85,10 +85,10 @@ class Saved:
 
     The parameters and all learned attributes, whose names end with an underscore, are saved.
 
-    What is loaded is checked. Subclasses declare what is valid by the annotations of parameters and attributes, and by
+    Loaded values are checked. Subclasses declare what is valid by the annotations of parameters and attributes, and by
     ``_layouts``, the layouts of arrays (:mod:`parasphere.storage.layouts`). Axes may be named after an integer among
-    the parameters and attributes, or after a size of an attribute (``words``, ``rows`` and ``dim``). The numbers of
-    ``_positive`` must be above 0, those of ``_not_negative`` must not be below 0. Parameters named in ``_left_out`` are
+    the parameters and attributes, or after a size of an attribute (``words``, ``rows`` and ``dim``). Attributes named
+    in ``_positive`` must be above 0, and those in ``_not_negative`` at least 0. Parameters named in ``_left_out`` are
     saved only if they are a name or path; otherwise the loaded estimator has their default.
     """
 
@@ -112,8 +112,8 @@ class Saved:
         Parameters
         ----------
         folder : path
-            Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
-            written to the folder.
+            Created if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others
+            are written to the folder.
         """
         check_fitted(self)
         packing = _Packing()
@@ -123,7 +123,7 @@ class Saved:
 
     @classmethod
     def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Self:
-        """Load an estimator that :meth:`save` wrote.
+        """Load an estimator written by :meth:`save`.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Saved:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum. Numbers are checked in any case.
+            Compare the data with their checksum. Numbers are always checked.
 
         Returns
         -------
@@ -178,7 +178,7 @@ def check_fitted(estimator: Any) -> None:
 
 
 def packed(value: Any, name: str, *, warn: bool = False) -> tuple[Any, Arrays]:
-    """Return the JSON-able facts of a value that can be saved, and the arrays; perhaps warn of what is not saved."""
+    """Return the JSON-able facts and the arrays of a value; with ``warn``, warn of functions, which are not saved."""
     packing = _Packing()
     facts = packing.value(value, name)
     if warn:
@@ -216,7 +216,7 @@ class _Packing:
         }
 
     def parameter(self, value: Any, path: str) -> Any:
-        """Return the facts of a parameter; an object that can be loaded by its ``source`` is saved as that name."""
+        """Return the facts of a parameter; an object with a ``source`` to load it from is saved as that name."""
         source = getattr(value, "source", None)
         named = type(value) in _STORABLES.values() and isinstance(source, str)
         return source if named else self.value(value, path)
@@ -243,7 +243,7 @@ class _Packing:
             return {"dict": {key: self.value(item, f"{path}.{key}") for key, item in value.items()}}
         if isinstance(value, Saved):
             return {"estimator": type(value).__name__, "facts": self.estimator(value, f"{path}.")}
-        if isinstance(value, np.random.RandomState | np.random.Generator):  # its state is not needed any more
+        if isinstance(value, np.random.RandomState | np.random.Generator):  # its state is no longer needed
             return None
         if callable(value):
             self.functions[id(value)] = path.rpartition(".")[2].removesuffix("_"), value
@@ -276,7 +276,7 @@ class _Packing:
 
 
 class _Unpacking:
-    """Turns the facts and arrays of :class:`_Packing` into values again."""
+    """Turns the facts and arrays of :class:`_Packing` back into values."""
 
     def __init__(self, arrays: Arrays, overrides: Overrides) -> None:
         self.arrays = dict(arrays)  # each is used once: copies take no more memory than the file

@@ -1,4 +1,4 @@
-"""Checks of values that were read from a folder against type annotations."""
+"""Checking values read from a folder against type annotations."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParasphereError
 
-# What Python raises if facts from a folder are not as expected.
+# The exceptions that Python raises if facts from a folder are not as expected.
 WRONG_FACTS = (
     KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, AssertionError,
 )  # fmt: skip
@@ -18,7 +18,7 @@ def check_types(hints: Mapping[str, Any] | Callable[..., Any], values: Mapping[s
     known = hints if isinstance(hints, Mapping) else get_type_hints(hints)
     for name, value in values.items():
         if not _is_a(value, known.get(name, Any)):
-            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which is not possible")
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which is not a valid value")
 
 
 def _is_a(value: Any, hint: Any) -> bool:

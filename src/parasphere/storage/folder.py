@@ -5,15 +5,15 @@ A folder holds a manifest and the data file that it names::
     parasphere.json                             kind, version, facts, and the data file's name, size and checksum
     parasphere-3f1c09ab55d2e871.safetensors     the arrays
 
-**Saving.** A data file has a random name and never changes. It is written first; then the manifest replaces the old one
-by a rename, which is the moment at which the folder changes. One process writes at a time, while it holds
-``parasphere.lock``; before it gives the lock back, it removes all files with names of this form but the one that the
-manifest names: the old one, and what a save left that was killed. Nothing else in a folder is ever removed. Every file
-that is written is a new one, so that nothing is written through a link.
+**Saving.** A data file has a random name and never changes. It is written first; then the new manifest replaces the old
+one by a rename, which is the moment at which the folder changes. One process writes at a time, while it holds
+``parasphere.lock``. Before it releases the lock, it removes all data files except the one that the manifest names: the
+old one, and those left by saves that were killed. Nothing else in a folder is ever removed. Every write creates a new
+file, so that nothing is written through a link.
 
-**Loading** takes no lock. If a data file is missing because the folder was saved meanwhile, the new manifest is read; a
-data file that is open stays readable. The checksums, of CRC-32, find accidents; who loads relies on nothing but what is
-checked of the numbers themselves.
+**Loading** takes no lock. If a data file is missing because the folder was saved again meanwhile, the new manifest is
+read; a data file that is open stays readable. The CRC-32 checksums detect accidental damage only: code that uses loaded
+numbers relies on its own checks of them.
 """
 
 import contextlib
@@ -37,11 +37,11 @@ from .tensors import Arrays, Tensors, map_tensors, open_plain
 
 VERSION = 2
 MANIFEST = "parasphere.json"
-WAIT_SECONDS = 60.0  # for another process that writes to the same folder
+WAIT_SECONDS = 60.0  # to wait for another process that writes to the same folder
 
 _DATA = re.compile(r"parasphere-[0-9a-f]{16}\.safetensors")
 _OURS = re.compile(r"parasphere-[0-9a-f]{16}\.(safetensors|part)")
-_LARGEST_MANIFEST = 8 << 20  # bytes; as Python objects it can take thirty times as many
+_LARGEST_MANIFEST = 8 << 20  # bytes; as Python objects it can take thirty times as much memory
 _FIELDS = {"version": int, "kind": str, "data": str, "size": int, "crc32": int, "meta": dict}
 
 
@@ -51,8 +51,8 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     Parameters
     ----------
     folder : path
-        Made if necessary. If it exists, it must be empty or hold an earlier save of the same kind; files that
-        parasphere did not write are not changed.
+        Created if necessary. If it exists, it must be empty or hold an earlier save of the same kind; files not written
+        by parasphere are not changed.
     kind : str
         What is saved ("word-vectors", "bags", ...); :func:`load` checks it.
     arrays : mapping of str to ndarray
@@ -63,7 +63,7 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     Raises
     ------
     StoreError
-        If the folder must not or cannot be written to. It is then unchanged.
+        If the folder cannot or must not be written to; its content is then unchanged.
     """
     folder = path_of(folder)
     check_target(folder, kind)
@@ -75,26 +75,26 @@ def save(folder: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta
     manifest["manifest_crc32"] = _manifest_checksum(manifest)
     text = json.dumps(manifest, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
     if len(text) > _LARGEST_MANIFEST:
-        raise StoreError(f"{folder}: the facts to save take {len(text):,} bytes; at most {_LARGEST_MANIFEST:,} can be.")
+        raise StoreError(f"{folder}: the facts take {len(text):,} bytes; at most {_LARGEST_MANIFEST:,} can be saved.")
     kept = "What it held before is unchanged." if is_saved(folder) else "Nothing was saved."
     with writing(folder, kept), _only_writer(folder):
-        check_target(folder, kind)  # again: another process may have saved something else meanwhile
+        check_target(folder, kind)  # again, as another process may have saved something else meanwhile
         _replace(folder, tensors, data, text)
 
 
 def check_target(folder: str | Path, kind: str) -> None:
-    """Raise if :func:`save` could not or should not write to a folder; nothing is changed."""
+    """Raise if :func:`save` cannot or must not write to a folder; nothing is changed."""
     folder = path_of(folder)
     if not folder.exists():
         above = next(parent for parent in folder.absolute().parents if parent.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
-            raise StoreError(f"{folder} cannot be made: {above} is not a folder one may write to.")
+            raise StoreError(f"{folder} cannot be created: {above} is not a writable folder.")
         return
     if not folder.is_dir():
-        raise StoreError(f"{folder} is a file; a folder is written here. Choose another name.")
+        raise StoreError(f"{folder} is a file, but a folder is to be written. Choose another name.")
     if not (folder / MANIFEST).exists():
         foreign = sorted(name for name in _names(folder) if name != LOCK and not _OURS.fullmatch(name))
-        if (folder / MANIFEST).exists():  # of another process, which has just saved
+        if (folder / MANIFEST).exists():  # another process has just saved
             check_target(folder, kind)
         elif foreign:
             raise StoreError(
@@ -121,13 +121,13 @@ def remove(folder: str | Path) -> None:
 def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays, dict[str, Any]]:
     """Map the arrays of a saved folder into memory, read-only, and return them with the meta.
 
-    Types and shapes of the arrays agree with the file, and nothing else is known of them: who uses their numbers as
-    sizes or positions checks them.
+    Only the types and shapes of the arrays are checked: code that uses their numbers as sizes or positions must check
+    the numbers.
 
     Parameters
     ----------
     folder : path
-        A folder that :func:`save` wrote.
+        A folder written by :func:`save`.
     kind : str
         What the folder must hold.
     verify : bool, default=True
@@ -152,13 +152,13 @@ def load(folder: str | Path, kind: str, *, verify: bool = True) -> tuple[Arrays,
             newer = read_manifest(folder)
             if newer == manifest:
                 raise StoreError(f"{path} is missing, though {MANIFEST} names it. Save the folder again.") from None
-            manifest = newer  # saved again while we were reading
+            manifest = newer  # the folder was saved again during reading
         except OSError as error:
             raise StoreError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
 def is_saved(folder: str | Path, kind: str | None = None) -> bool:
-    """Return whether a folder was written by :func:`save` (with this kind, if one is given)."""
+    """Return whether a folder was written by :func:`save`, and is of this kind unless that is None."""
     folder = path_of(folder)
     if not (folder / MANIFEST).is_file():
         return False
@@ -233,7 +233,7 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> int:
 
 @contextmanager
 def _only_writer(folder: Path) -> Iterator[None]:
-    """Make a folder and hold its lock; afterwards all data files are removed but that of the manifest."""
+    """Create a folder and hold its lock; afterwards remove all data files except that of the manifest."""
     made = not folder.exists()
     busy = f"{folder} has been written to by another process for {WAIT_SECONDS:.0f} s. Try again later."
     try:
@@ -245,7 +245,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
                     _clean(folder)
     finally:
         if made:
-            with contextlib.suppress(OSError):  # it holds what was saved, unless saving failed
+            with contextlib.suppress(OSError):  # fails unless saving failed and left the folder empty
                 folder.rmdir()
 
 
@@ -263,7 +263,7 @@ def _replace(folder: Path, tensors: Tensors, data: str, manifest: bytes) -> None
 
 
 def _clean(folder: Path) -> None:
-    """Remove all data files and parts but the data file that the manifest names."""
+    """Remove all data files and parts except the data file that the manifest names."""
     current = _manifest_facts(folder)["data"] if (folder / MANIFEST).exists() else None
     for name in _names(folder):
         if _OURS.fullmatch(name) and name != current:

@@ -1,4 +1,4 @@
-"""Checks of the type, shape and memory order of arrays that were saved or given.
+"""Checking the type, shape and memory order of saved arrays and of arguments.
 
 A layout is written like ``"f4[words,dim]"``: a numpy type (``f`` for f4 or f8, ``i`` for i4 or i8), and for each axis
 a name, a number, or ``*`` for any size. A name stands for the same size wherever it occurs; ``n+1`` is one more. A

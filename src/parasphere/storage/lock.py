@@ -1,4 +1,4 @@
-"""Locks that end with their process, however it ends."""
+"""Locks that are released when their process ends, even if it is killed."""
 
 import contextlib
 import stat
@@ -15,18 +15,18 @@ _POLL = 0.005  # seconds between two attempts
 
 @contextmanager
 def only_one(folder: Path, busy: str, seconds: float = 0.0) -> Iterator[None]:
-    """Make a folder and hold its lock, a file that is removed afterwards.
+    """Create a folder and hold its lock, a file that is removed afterwards.
 
     Parameters
     ----------
     folder : Path
-        Made if necessary.
+        Created if necessary.
     busy : str
         The message of the StoreError that is raised if the lock is held elsewhere.
     seconds : float, default=0.0
         How long to wait for it.
     """
-    from filelock import FileLock, Timeout  # only those who write pay for the import
+    from filelock import FileLock, Timeout  # imported only when something is written
 
     path, deadline = folder / LOCK, time.monotonic() + seconds
     lock = FileLock(path, poll_interval=_POLL)
@@ -37,7 +37,7 @@ def only_one(folder: Path, busy: str, seconds: float = 0.0) -> Iterator[None]:
                 raise StoreError(f"{path} is a link or not a file: remove it, or choose another folder.")
             lock.acquire(timeout=max(deadline - time.monotonic(), 0.0))
         except FileNotFoundError:
-            continue  # the folder was removed after it had been made
+            continue  # the folder was removed after it was created
         except Timeout:
             raise StoreError(busy) from None
     try:

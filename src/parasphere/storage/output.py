@@ -1,7 +1,7 @@
 """Atomic writes: a file is written completely or not at all, with the permissions of the umask.
 
-What is written is a new file with a random name, which then takes the place of the old one: if that is a link, the link
-is replaced, and what it leads to is unchanged.
+Each write creates a new file with a random name, which then replaces the old one: if that is a link, the link is
+replaced, and its target is unchanged.
 """
 
 import os
@@ -18,8 +18,8 @@ from .paths import path_of
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a path to write to; if the block succeeds, the written file replaces ``path`` in one step.
 
-    Its folder is made if necessary. If anything fails, the file is unchanged; if it cannot be written, a StoreError is
-    raised.
+    Its folder is created if necessary. If anything fails, the file is unchanged; if it cannot be written, a StoreError
+    is raised.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     path = path_of(path)
     if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "no regular file"
-        raise StoreError(f"{path} is {what}; a file is written here. Choose another name.")
+        what = "a folder" if path.is_dir() else "not a regular file"
+        raise StoreError(f"{path} is {what}, but a file is to be written. Choose another name.")
     with writing(path, "What was there before is unchanged." if path.exists() else "Nothing was written."):
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".parasphere-{secrets.token_hex(8)}.part")
@@ -57,7 +57,7 @@ def write_file(path: str | Path, content: bytes) -> None:
 
 @contextmanager
 def writing(path: Path, kept: str) -> Iterator[None]:
-    """Raise errors of the system as a StoreError with the path, the reason, and the state of what was there."""
+    """Raise errors of the system as a StoreError with the path, the reason, and ``kept``: what is left there."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Paths that a caller gave."""
+"""Paths passed by users."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from ..errors import StoreError
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
-    """Return a path with the user's folder in place of ``~``; raise a StoreError if no file or folder can be there.
+    """Return a path with the home folder in place of ``~``; raise a StoreError if it is not a possible path.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def path_of(path: str | os.PathLike[str]) -> Path:
         expanded.lstat()
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: of a user without a folder
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a user without a home folder
         shown = repr(str(path)[:40]) + "..." * (len(str(path)) > 40)
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise StoreError(f"{shown} cannot be the path of a file or folder ({reason}).") from None

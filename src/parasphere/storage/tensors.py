@@ -29,7 +29,7 @@ _DTYPES = {
 }  # fmt: skip
 _NAMES = {np.dtype(code).str: name for name, code in _DTYPES.items()}
 _ALIGNMENT = 64  # of the data, in bytes
-_LONGEST_HEADER = 4 << 20  # bytes; as JSON of Python it takes many times as many
+_LONGEST_HEADER = 4 << 20  # bytes; parsed into Python objects it takes many times as much memory
 _MOST_AXES = 32
 
 
@@ -58,7 +58,7 @@ class Tensors:
                 yield array.reshape(-1).view(np.uint8).data
 
     def checksum(self) -> int:
-        """Return the CRC-32 of the file's bytes, which finds accidents."""
+        """Return the CRC-32 of the file's bytes, which detects accidental damage."""
         crc = 0
         for piece in self.pieces():
             crc = zlib.crc32(piece, crc)
@@ -89,7 +89,7 @@ def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """Open a regular file for reading; a pipe or device, on which one could wait for ever, is refused."""
+    """Open a regular file for reading; a pipe or device, which could block forever, is refused."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -103,7 +103,7 @@ def open_plain(path: Path) -> BufferedReader:
 def map_tensors(path: Path, size: int | None = None, checksum: int | None = None) -> Arrays:
     """Map every array of a safetensors file, read-only.
 
-    The map remains valid if the file is removed or replaced by another; nothing can be done about one that is changed.
+    The map remains valid if the file is removed or replaced by another, but not if the file itself is changed.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def map_tensors(path: Path, size: int | None = None, checksum: int | None = None
 def _arrays(mapped: mmap.mmap, begin: int, header: dict[str, Any]) -> Arrays:
     """Return the arrays of a header, if their types, shapes and offsets agree with each other and the file.
 
-    They must follow each other without gaps, as the format demands: then they never take more memory than the file.
+    They must follow each other without gaps, as the format requires, so that they take no more memory than the file.
     """
     arrays, end = {}, 0
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):

@@ -1,4 +1,4 @@
-"""Decompression: one reader of bytes for corpora and for word vectors.
+"""Decompression: the reader of bytes for corpora and word vectors.
 
 A few kilobytes can decompress to gigabytes, so no step returns more bytes than requested.
 """
@@ -35,7 +35,7 @@ _MAGIC = (
     ("zstd", re.compile(rb"\x28\xb5\x2f\xfd")),
     ("zip", re.compile(rb"PK(\x03\x04|\x05\x06)")),
 )
-Draw = Callable[[int], bytes]  # returns at most so many bytes, none at the end
+Draw = Callable[[int], bytes]  # returns at most this many bytes, none at the end
 _PIECE = 1 << 16  # compressed bytes read at a time
 _XZ_MEMORY = 1 << 29  # a header may ask for 4 GiB; the highest preset of xz needs 65 MiB
 _DAMAGE = (
@@ -88,9 +88,9 @@ class _Streams:
     """Decompressed bytes of one stream, or of several one after another, perhaps padded with zeros."""
 
     def __init__(self, draw: Draw, make: Callable[[], Any]) -> None:
-        self._draw, self._make = draw, make  # what returns compressed bytes, and what a new decompressor
+        self._draw, self._make = draw, make  # return compressed bytes, and a new decompressor
         self._decoder: Any = None  # of the current stream
-        self._waiting = b""  # compressed bytes that it has not been given
+        self._waiting = b""  # compressed bytes not passed to it yet
         self._begun = False
 
     def __call__(self, size: int) -> bytes:
@@ -209,7 +209,7 @@ class ByteReader:
         return data
 
     def _opened_member(self, name: str | None) -> Draw:
-        """Seek to the data of a zip's member, and return what reads them."""
+        """Seek to the data of a zip's member, and return the function that reads them."""
         with self._faults("read"), zipfile.ZipFile(self._raw) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")]
             shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
