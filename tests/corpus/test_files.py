@@ -239,7 +239,7 @@ def test_the_only_column_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("row", "hint"),
     [
-        ("oil pump", "if that is a name, give it as the column of texts"),
+        ("oil pump", "if that is a name, pass it as the column of texts"),
         ("titel;text", "its columns seem to be separated by ';'"),
     ],
 )
@@ -255,7 +255,7 @@ def test_a_first_row_that_names_no_columns_is_not_lost(tmp_path, row, hint):
 def test_tables_in_a_folder_are_texts_with_a_warning(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(gzip.compress(b"text\na\n") if name.endswith("gz") else b"text\na\n")
-    with pytest.warns(ParasphereWarning, match=f"one text per file, but {name} is a table; give it by its own name"):
+    with pytest.warns(ParasphereWarning, match=f"one text per file, but {name} is a table; pass its own path"):
         assert documents(tmp_path) == ["text\na\n"]
 
 
@@ -399,8 +399,8 @@ BAD_FILES = {
     "merged.csv": (b'text,y\n"a","1"\n"b,"2"\n"c","3"\n', r"merged\.csv, line 3: .* text follows where it is closed"),
     "column.csv": (b"a,b\n1,2\n", r'column\.csv has no column "text"; its columns are "a", "b"'),
     "twice.csv": (b"text,text\n1,2\n", '2 columns named "text"'),
-    "cut.parquet": (b"PAR1 and no more", r"cut\.parquet: not a sound Parquet file"),
-    "nothing.parquet": (b"", r"nothing\.parquet: not a sound Parquet file"),
+    "cut.parquet": (b"PAR1 and no more", r"cut\.parquet: not a valid Parquet file"),
+    "nothing.parquet": (b"", r"nothing\.parquet: not a valid Parquet file"),
     "cut.txt.gz": (gzip.compress(b"a line\n" * 1000)[:-12], r"cut\.txt\.gz: .*truncated"),
     "cut.csv.gz": (gzip.compress(b"text\n" + b"a line\n" * 1000)[:-12], r"cut\.csv\.gz: .*truncated"),
     "not.txt.gz": (b"plain text", r"not\.txt\.gz: invalid gzip"),

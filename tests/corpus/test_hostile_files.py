@@ -379,7 +379,7 @@ def test_odd_names_in_parquet(tmp_path):
         documents(parquet(path, ["a"], [nested]), text="a.text")
     raw = parquet(path, ["text", "more"], [texts, texts]).read_bytes()
     path.write_bytes(raw.replace(b"more", b"m\xff\xfee"))
-    with pytest.raises(CorpusError, match=r"odd\.parquet: not a sound Parquet file"):
+    with pytest.raises(CorpusError, match=r"odd\.parquet: not a valid Parquet file"):
         documents(path)
 
 
@@ -403,4 +403,4 @@ except CorpusError as error:
 """
     run = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "cut.parquet: not a sound Parquet file, perhaps truncated" in run.stdout
+    assert "cut.parquet: not a valid Parquet file, perhaps truncated" in run.stdout

@@ -1,7 +1,7 @@
-"""Arrow columns, tables and Parquet as Python lists; nothing else of this package imports pyarrow to read a corpus.
+"""Arrow columns, tables and Parquet as Python lists; the other modules of this package read a corpus without pyarrow.
 
-Where a function takes ``start`` and ``where``, they are for messages: the position of the first document in the corpus,
-and what to put before it, such as a file's name.
+The arguments ``start`` and ``where`` are for messages: the position of the first document in the corpus, and a prefix
+such as a file's name.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SLICE = 1 << 14  # rows of a column that are converted at a time
 
 
 def imported(source: Any) -> Any:
-    """Return what hands over Arrow data as an array, chunked array, table, batch or reader of batches."""
+    """Import an object that exports Arrow data: as an array, chunked array, table, batch or reader of batches."""
     if isinstance(source, (pa.Array, pa.ChunkedArray, pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         return source
     if hasattr(source, "__arrow_c_stream__"):
@@ -61,7 +61,7 @@ def _columns(source: Any, request: Request) -> Iterator[list[pa.Array]]:
 
 
 def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any], int]:
-    """Return texts, or lists of tokens, and how many characters they have.
+    """Return texts, or lists of tokens, and their number of characters.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any],
     (['a', 'b', 'a'], 3)
     """
     try:
-        column.validate(full=True)  # other libraries, and files, may hand over anything
+        column.validate(full=True)  # data of other libraries and of files may be invalid
         texts = values(column)
     except (pa.ArrowInvalid, UnicodeDecodeError, IndexError) as error:
         raise CorpusError(_damage(column, start, where, error)) from None
@@ -95,7 +95,7 @@ def documents(column: pa.Array, start: int, where: str = "") -> tuple[list[Any],
 
 
 def values(column: pa.Array) -> list[Any]:
-    """Return a column as Python values; a text that a dictionary repeats is one object."""
+    """Return a column as Python values; a text that a dictionary repeats is a single object."""
     if isinstance(column, pa.ExtensionArray):
         return values(column.storage)
     if pa.types.is_dictionary(column.type):
@@ -174,11 +174,11 @@ def read_parquet(path: Path, request: Request) -> Iterator[Part]:
                 done += len(batch)
                 yield request.part([texts, *map(values, columns[1:])], size * done // file.metadata.num_rows)
     except (pa.ArrowException, OSError, UnicodeError, KeyError) as error:
-        raise CorpusError(f"{where}: not a sound Parquet file, perhaps truncated ({error})") from None
+        raise CorpusError(f"{where}: not a valid Parquet file, perhaps truncated ({error})") from None
 
 
 def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch]:
-    """Yield batches of about a block.
+    """Yield batches of about the size of a block.
 
     A dictionary may hold one long text for a million rows. Texts are read as dictionaries, so that each is in memory
     once.
@@ -188,7 +188,7 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
     asked = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
     leaves = [fields[i].path for i in asked if fields[i].physical_type == "BYTE_ARRAY"]
     if pa.types.is_struct(file.schema_arrow.field(request.text).type):
-        leaves = []  # it will be refused, with the type that it has in the file
+        leaves = []  # it is refused later, by a message with its type in the file
     with pq.ParquetFile(path, read_dictionary=leaves) as folded:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
@@ -197,13 +197,14 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
             rows = min(max(request.block_bytes * group.num_rows // size, 1), SLICE)
             source = folded
             if any("DELTA" in encoding for chunk in chunks for encoding in chunk.encodings):
-                # Arrow makes no dictionaries of these. A text may repeat the one before it, and so be as long as all.
+                # Arrow does not read these as dictionaries. In this encoding a text may repeat the one before it, so
+                # that each row of a group may be as long as all of them.
                 source, rows = file, min(rows, max(plain.LONGEST // size, 1))
             yield from source.iter_batches(rows, row_groups=[number], columns=names)
 
 
 def _without_nulls(columns: list[pa.Array], null: str) -> list[pa.Array]:
-    """Return columns, texts first, without the rows whose text is null, or with an empty text in them."""
+    """Return columns, texts first, without the rows whose text is null, or with empty texts in place of nulls."""
     texts = columns[0]
     if null == "skip":
         kept = texts.is_valid()

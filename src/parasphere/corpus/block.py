@@ -1,4 +1,4 @@
-"""Blocks: consecutive documents of a corpus, of one kind and of about one size."""
+"""Blocks: consecutive documents of a corpus, all texts or all token lists, of similar size in bytes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from .plain import is_tokenised, mixture
 
-ROWS = 1 << 17  # documents of a block at most: a small file may hold millions of empty ones
+ROWS = 1 << 17  # most documents of a block: a small file may hold millions of empty ones
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Block:
     texts : list of str, or list of list of str
         The text of each document, or the list of its tokens.
     labels, ids : list or None
-        One entry per document, if there are any.
+        One entry per document; None if there are none.
     start : int
         Position of the first document in the corpus.
     carried : dict of lists, or None
-        The other columns that were asked for, by name.
+        The other requested columns, by name.
     """
 
     texts: list[Any]
@@ -50,7 +50,7 @@ class Block:
 
 
 class Part(NamedTuple):
-    """Some consecutive documents, as many as are read at a time; see :class:`Block`."""
+    """Consecutive documents that are read together; see :class:`Block`."""
 
     texts: list[Any]
     labels: list[Any] | None
@@ -60,7 +60,7 @@ class Part(NamedTuple):
 
 
 def numbered(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Block]:
-    """Yield the parts as blocks, which know where they begin in the corpus."""
+    """Yield the parts as blocks, with their start positions in the corpus."""
     start = 0
     for part in parts:
         if progress is not None:
@@ -83,7 +83,7 @@ def of_one_kind(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def resized(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
-    """Yield parts of about `block_bytes`, and of at most `ROWS` documents: small ones joined, large ones cut."""
+    """Join small parts and cut large ones; yield parts of about `block_bytes`, and of at most `ROWS` documents."""
     waiting: list[Part] = []
     size = rows = 0
     for part in parts:
@@ -116,7 +116,7 @@ def _concatenated(parts: list[Part]) -> Part:
 def _cut(part: Part, block_bytes: int) -> Iterator[Part]:
     """Yield pieces of at most `block_bytes`, or of one document."""
     count = len(part.texts)
-    # 8 for each reference: empty texts take room too
+    # 8 for each reference: empty texts take memory too
     ends = np.cumsum(np.fromiter(_sizes(part.texts), np.int64, count) + 8)
     if ends[-1] <= 2 * block_bytes and count <= ROWS:
         yield part

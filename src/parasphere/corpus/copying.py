@@ -1,4 +1,4 @@
-"""Some documents of a file, copied to another file as they are."""
+"""Copying selected documents of a file to another file, unchanged."""
 
 import csv
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def copy_documents(source: Path, target: Path, kept: list[bool], *, encoding: str = "utf-8") -> None:
-    """Write some documents of a file to another one of the same format, each with all of its columns.
+    """Write selected documents of a file to another one of the same format, each with all of its columns.
 
     Parameters
     ----------
     source : path
         .txt, .jsonl, .ndjson, .csv or .tsv, perhaps compressed.
     target : path
-        A file of the same format, not compressed; it appears when it is complete.
+        A file of the same format, not compressed; it is created only when it is complete.
     kept : (n_docs,) list of bool
         Which documents are written.
     encoding : str, default="utf-8"
-        That of the source; the target is UTF-8.
+        Encoding of the source; the target is UTF-8.
     """
     packing = PACKINGS.get(source.suffix.lower())
     suffix = (source if packing is None else source.with_suffix("")).suffix.lower()

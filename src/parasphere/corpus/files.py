@@ -1,7 +1,7 @@
 """Documents on disk: text, JSON lines, CSV, Parquet, compressed or not, folders, pipes, and standard input.
 
-Every reader is a generator of parts that holds about one block in memory. A new format is one more function and one
-more row in `FORMATS`.
+Every reader is a generator of parts that holds about one block in memory. To add a format, write such a function and
+add a row to `FORMATS`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .lines import check_encoding, csv_rows, json_columns, json_items, json_obje
 from .plain import sound_strings
 from .request import Request
 
-MOST_ROWS = 1 << 14  # of a table that are converted at a time
+MOST_ROWS = 1 << 14  # rows of a table that are converted at a time
 
 
 class SkippedFilesWarning(ParasphereWarning):
-    """Something in a folder of documents is not a file, and was skipped."""
+    """Entries of a folder of documents that are not files were skipped."""
 
 
 def read(request: Request, format: str | None) -> Iterator[Part]:
-    """Read the documents of a file or folder, part by part; a format of None goes by the extension."""
+    """Read the documents of a file or folder, part by part; None is the format of the extension."""
     check_encoding(request.encoding)
     path, request = request.path, replace(request, block_bytes=min(request.block_bytes, plain.LONGEST // 2))
     if path is not None:
@@ -53,7 +53,7 @@ def read(request: Request, format: str | None) -> Iterator[Part]:
                 f'{path}: the extension "{suffix}" is not known; known are {known}, each also with '
                 f"{', '.join(PACKINGS)} after it, and folders of text files; or name the format, as in format='txt'"
             )
-    format = format or "txt"  # a pipe, as <(command) makes one, has no extension
+    format = format or "txt"  # a pipe, as made by <(command), has no extension
     if format not in FORMATS:
         raise CorpusError(f'the format "{format}" is not known; known are {", ".join(FORMATS)}')
     return _sound(FORMATS[format](request), request.where)
@@ -80,7 +80,7 @@ def _sound(parts: Iterator[Part], where: str) -> Iterator[Part]:
 
 @contextmanager
 def _on_disk(request: Request) -> Iterator[Path]:
-    """Copy a source that cannot be sought to a temporary file."""
+    """Copy a source that is not seekable to a temporary file."""
     if request.path is not None and request.packing is None and request.path.is_file():
         yield request.path
         return
@@ -119,7 +119,7 @@ def _json(request: Request) -> Iterator[Part]:
 
 
 def _json_array(request: Request) -> Iterator[Part]:
-    """Read an array of objects, or of texts, which is held in memory."""
+    """Read an array of objects or of texts, which is held in memory."""
     with request.open() as reader:
         items, consumed = json_items(whole_text(reader, request.encoding), request.where), reader.consumed
     if items:
@@ -173,7 +173,7 @@ def _check_only_column(names: list[str], request: Request) -> None:
         hint = (
             f"its columns seem to be separated by {signs[0]!r}"
             if signs
-            else "if that is a name, give it as the column of texts"
+            else "if that is a name, pass it as the column of texts"
         )
         raise CorpusError(
             f'{request.where} has no column "{request.text}": the first row must name the columns, and names one, '
@@ -223,8 +223,8 @@ def _warn_of_tables(names: list[str], root: Path) -> None:
     tables = [name for name in names if {".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"} & set(Path(name).suffixes)]
     if tables:
         warnings.warn(
-            f"{root}: a folder is read as one text per file, but {tables[0]} is a table; give it by its own name to "
-            "read its rows",
+            f"{root}: a folder is read as one text per file, but {tables[0]} is a table; pass its own path to read "
+            "its rows",
             ParasphereWarning,
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""The text of files, a piece at a time: decoded, and divided into lines, rows of CSV and JSON objects."""
+"""The text of files, piece by piece: decoding, and division into lines, rows of CSV and JSON objects."""
 
 import codecs
 import csv
@@ -15,8 +15,9 @@ from ..storage import ByteReader
 from . import plain
 from .plain import Null, too_long, without_surrogates
 
-PIECE = 1 << 20  # bytes that are decoded at a time, at most
-# Letters with a zero byte each: UTF-16, though it is valid UTF-8 too. At the beginning a few are enough.
+PIECE = 1 << 20  # most bytes that are decoded at a time
+# Letters each followed or preceded by a zero byte are taken for UTF-16, although they are valid UTF-8 too. At the
+# beginning of a file a few are enough.
 _WIDE = re.compile(rb"\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
 
 
@@ -43,7 +44,7 @@ def decoded(reader: ByteReader, encoding: str, size: int = PIECE) -> Iterator[st
             held = len(error.object) - len(data)  # bytes of a letter that the piece before began
             byte = error.start - before.rfind(b"\n") + (0 if b"\n" in before else column - held)
             raise _undecodable(error, f"{reader.where}, line {line}, byte {byte}", encoding) from None
-        except UnicodeError as error:  # before Python 3.13, of a missing byte order mark
+        except UnicodeError as error:  # before Python 3.13, raised for a missing byte order mark
             raise _without_order(str(error), reader.where, encoding) from None
         if text:
             yield text if utf8 else without_surrogates(text)
@@ -131,7 +132,7 @@ def _split(text: str) -> list[str]:
 
 def csv_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is not blank, with the number of its first line, from 1."""
-    # The limit of Python's csv, 128 KiB, is one of the process.
+    # The field limit of Python's csv, 128 KiB, is global to the process.
     csv.field_size_limit(max(csv.field_size_limit(), plain.LONGEST))
     held: list[str] = []  # the lines of a row
     begin, waiting = 1, 0
@@ -160,7 +161,7 @@ def csv_rows(reader: ByteReader, encoding: str, size: int, delimiter: str) -> It
 
 
 def _lines_with_ends(reader: ByteReader, encoding: str, size: int) -> Iterator[str]:
-    r"""Yield lines with their ends, ``\n``, ``\r\n`` or ``\r``, and what is longer than a document in pieces."""
+    r"""Yield lines with their ends, ``\n``, ``\r\n`` or ``\r``; a line longer than a document is yielded in pieces."""
     pieces: list[str] = []
     waiting = 0
     for text in decoded(reader, encoding, size):
@@ -168,7 +169,7 @@ def _lines_with_ends(reader: ByteReader, encoding: str, size: int) -> Iterator[s
         waiting += len(text)
         if "\n" in text or "\r" in text or waiting > plain.LONGEST:
             lines = list(io.StringIO("".join(pieces), newline=""))
-            # After "\r" a "\n" may follow.
+            # A "\n" may follow "\r".
             pieces = [] if lines[-1].endswith("\n") or waiting > plain.LONGEST else [lines.pop()]
             waiting = sum(map(len, pieces))
             yield from lines
@@ -176,7 +177,7 @@ def _lines_with_ends(reader: ByteReader, encoding: str, size: int) -> Iterator[s
 
 
 def _quotation_error(error: csv.Error, text: str, delimiter: str, line: int, where: str) -> CorpusError:
-    """Return the error for the quoted field of a row that is not closed, or that more text follows."""
+    """Return the error for a quoted field that is never closed, or is followed by more text."""
     quoted = re.compile(rf'(?:\A|(?<=[{re.escape(delimiter)}\r\n]))"(?:[^"]++|"")*+("?)')
     for field in quoted.finditer(text):
         rest = text[field.end() : field.end() + 1]
@@ -210,7 +211,7 @@ def json_objects(lines: list[str], first: int, where: str) -> Iterator[tuple[int
 
 
 def _json_value(text: str, place: str) -> Any:
-    """Return what Python's json reads: also lone surrogates and NaN; its messages locate faults."""
+    """Parse JSON by Python's json, which accepts lone surrogates and NaN, and whose messages locate faults."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -220,7 +221,7 @@ def _json_value(text: str, place: str) -> Any:
 
 
 def json_items(text: str, where: str) -> list[dict[str, Any]]:
-    """Return the items of an array; a text stands for an object with that text."""
+    """Return the items of an array as objects; a text becomes an object with that text."""
     try:
         items = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -246,7 +247,7 @@ def json_columns(
     null: Null,
     where: str,
 ) -> list[list[Any]]:
-    """Return the documents of numbered objects, and other columns: labels as strings, other values as they are."""
+    """Return the documents of numbered objects, and other columns: labels as strings, other values unchanged."""
     documents: list[Any] = []
     columns: list[list[Any]] = [[] for _ in others]
     for number, record in records:

@@ -1,4 +1,4 @@
-"""What every kind of corpus shares: limits, messages, and strings that have no UTF-8 form."""
+"""Shared by all kinds of corpora: limits, messages, and the treatment of strings that have no UTF-8 form."""
 
 import re
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ import numpy as np
 
 from ..errors import CorpusError
 
-Null: TypeAlias = Literal["error", "skip", "empty"]  # what becomes of a text that is null
+Null: TypeAlias = Literal["error", "skip", "empty"]  # what to do with a text that is null
 TOKEN_LIST = (list, tuple, np.ndarray)  # the Python types that hold a document's tokens
 LONGEST = 1 << 30  # bytes of a document; longer ones are refused
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def without_surrogates(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates, which have no UTF-8 form."""
+    """Return a text with U+FFFD in place of lone surrogates, which have no UTF-8 form."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def sound_strings(texts: list[str]) -> tuple[list[str], int]:
-    r"""Return strings without lone surrogates, and the bytes that they have in UTF-8.
+    r"""Return strings without lone surrogates, and their total number of bytes in UTF-8.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def describe(value: object) -> str:
         return "None"
     if isinstance(value, float) and value != value:
         return "NaN (a missing value)"
-    if type(value).__name__ in ("NAType", "NaTType"):  # those of pandas
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
         return "null (a missing value)"
     if isinstance(value, (bytes, bytearray)):
         return f"{type(value).__name__} (decode it first, as in document.decode('utf-8'))"
@@ -90,7 +90,7 @@ def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
     if count > 1:
         raise CorpusError(f'{where} has {count} columns named "{asked}"; rename them so that one is left')
     if asked == "text" and len(names) == 1:
-        only: str = names[0]  # unchanged: pandas names an only column by the number 0
+        only: str = names[0]  # unchanged: pandas names an unnamed column by the number 0
         return only
     there = ", ".join(f'"{name}"' for name in names) or "none"
     raise CorpusError(f'{where} has no column "{asked}"; its columns are {there}')
@@ -110,5 +110,5 @@ def mixture(position: int, tokenised: bool, where: str = "") -> CorpusError:
 
 
 def ordinal(position: int) -> str:
-    """Return how messages name a document."""
+    """Return the name of a document in messages."""
     return f"document {position} (counting from 0)"

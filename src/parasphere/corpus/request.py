@@ -1,4 +1,4 @@
-"""What is asked of a corpus: the same for every kind of source."""
+"""The parameters of reading a corpus, the same for every kind of source."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,22 +11,22 @@ from .plain import Null, choose_column
 
 @dataclass(frozen=True)
 class Request:
-    """What to read, and how."""
+    """What to read from a source, and how."""
 
-    path: Path | None  # None is standard input, or what `name` says
+    path: Path | None  # None is standard input, or the source in memory called `name`
     text: str
     label: str | None
     id: str | None
     encoding: str
     block_bytes: int
-    packing: str | None = None  # how it is compressed, if it is
+    packing: str | None = None  # how the file is compressed; None if it is not
     null: Null = "error"
     carry: tuple[str, ...] = ()
     name: str = "standard input"
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The name of the source in messages."""
         return self.name if self.path is None else str(self.path)
 
     @property
@@ -45,7 +45,7 @@ class Request:
         return replace(self, text=choose_column(names, self.text, self.where))
 
     def part(self, columns: list[list[Any]], consumed: int) -> Part:
-        """Make a part of columns in the order of `self.columns`; the first holds texts."""
+        """Make a part from columns in the order of `self.columns`; the first holds texts."""
         texts, *others = columns
         labels, ids = (None if name is None else others.pop(0) for name in (self.label, self.id))
         return Part(texts, labels, ids, consumed, dict(zip(self.carry, others, strict=True)) if self.carry else None)

@@ -57,8 +57,8 @@ def blocks(
           of objects or of texts, which is held in memory), ``.csv`` or ``.tsv`` (the first row names the columns),
           ``.parquet`` (extra ``arrow``), or any of these followed by ``.gz``, ``.bz2``, ``.xz``, ``.zst`` or ``.zip``
           (of one file). Named pipes, such as a shell makes of ``<(command)``, are read like standard input.
-        - A `pathlib.Path` of a folder: one document per file, in the order of their names, without hidden files. What
-          is not a file (pipes, devices, links to folders) is skipped with a warning. Ids are the paths within the
+        - A `pathlib.Path` of a folder: one document per file, in the order of their names, without hidden files.
+          Anything else (pipes, devices, links to folders) is skipped with a warning. Ids are the paths within the
           folder, and labels the names of the folders that the files are in (null for files at the top).
         - ``corpus.STANDARD_INPUT``.
         - Blocks, which are passed on unchanged.
@@ -71,15 +71,16 @@ def blocks(
     encoding : str, default="utf-8"
         The encoding of text files. A UTF-8 byte order mark is ignored.
     format : {"txt", "jsonl", "json", "csv", "tsv", "parquet"}, default=None
-        The format of a file; None goes by its extension. Standard input and pipes are "txt" by default.
+        The format of a file; None infers it from the extension. Standard input and pipes are "txt" by default.
     null : {"error", "skip", "empty"}, default="error"
-        What becomes of a row of a file whose text is null: it is refused, left out, or an empty text. Only Parquet and
-        JSON have nulls.
+        What to do with a row of a file whose text is null: raise an error, leave it out, or read an empty text. Only
+        Parquet and JSON have nulls.
     carry : sequence of str, default=()
         Names of further columns that blocks keep in ``carried``.
     block_bytes : int, default=16777216
-        Approximate size of the text of a block, and of a file in memory at a time, however well it is compressed. One
-        document may be longer, up to 1 GiB; longer documents are refused. A block has at most 131,072 documents.
+        Approximate size of the text of a block, and of the part of a file in memory at a time, however well it is
+        compressed. A document may be longer, up to 1 GiB; longer documents are refused. A block has at most 131,072
+        documents.
     progress : callable, default=None
         Called before each block with the bytes consumed so far: of the file on disk, or of text if the source is in
         memory.
@@ -178,7 +179,7 @@ def _imported(source: Any) -> Any:
 
 
 def _is_arrow(source: Any) -> bool:
-    """Return whether something hands over Arrow data."""
+    """Return whether an object exports Arrow data."""
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
 
 
@@ -232,7 +233,7 @@ def _documents(column: Any) -> Iterator[Part]:
 def _lists(column: Any) -> Iterator[list[Any]]:
     """Yield the items of any iterable in batches."""
     if isinstance(column, np.ndarray) or _is_a(column, "Series"):
-        rows = getattr(column, "iloc", column)  # of pandas: others are sliced by position
+        rows = getattr(column, "iloc", column)  # pandas needs it; others are sliced by position
         for at in range(0, len(column), _BATCH):
             yield rows[at : at + _BATCH].tolist() if hasattr(column, "tolist") else rows[at : at + _BATCH].to_list()
         return
@@ -242,7 +243,7 @@ def _lists(column: Any) -> Iterator[list[Any]]:
 
 
 def from_python(documents: list[Any], start: int) -> tuple[list[Any], int]:
-    """Return strings, or lists, tuples or arrays of tokens, as strings or lists of these, and their bytes of text.
+    """Return documents as strings or as lists of tokens, and their total number of bytes of text.
 
     Examples
     --------
@@ -263,7 +264,7 @@ def from_python(documents: list[Any], start: int) -> tuple[list[Any], int]:
             )
         if isinstance(document, TOKEN_LIST) != tokenised:
             raise mixture(position, not tokenised)
-    raise AssertionError("unreachable: a type was at fault, but no document of it")
+    raise AssertionError("unreachable: a document of the wrong type was not found")
 
 
 def _token_lists(documents: list[Any], start: int) -> tuple[list[Any], int]:
@@ -286,7 +287,7 @@ def _token_lists(documents: list[Any], start: int) -> tuple[list[Any], int]:
 
 
 def _values(values: Any) -> list[Any]:
-    """Return a column of any library as a list; what is missing in pandas is None."""
+    """Return a column of any library as a list; missing values of pandas become None."""
     if _is_a(values, "Series") or _is_a(values, "Index"):
         if hasattr(values, "notna"):
             values = values.astype(object)

@@ -1,4 +1,4 @@
-"""Arguments of the functions on the sphere: converted to float64, checked, and results converted back."""
+"""Converting and checking the arguments of functions on the sphere, and converting results back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import bessel
 from .bessel import Array
 
 _LARGEST: Final = 1e150  # its square is still finite
-_UNIT_TOLERANCE: Final = 1e-3  # of a vector's length: catches unnormalised input, forgives half precision
+_UNIT_TOLERANCE: Final = 1e-3  # of a vector's length: rejects unnormalised input, accepts half precision
 
 
 def float64(x: Array, name: str) -> Array:
@@ -36,7 +36,7 @@ def like(result: Array, *arguments: Array) -> Array:
 
 
 def require(x: Array, low: float, high: float, what: str) -> None:
-    """Raise if a value is NaN or lies outside [low, high], naming the first one at fault."""
+    """Raise if a value is NaN or lies outside [low, high], naming the first such value."""
     if isinstance(x, float):
         if low <= x <= high:
             return

@@ -17,7 +17,7 @@ uniform expansion of Debye (DLMF 10.41) is taken in logarithms. With ``h = sqrt(
 No term cancels another, neither at ``kappa = 0`` nor at ``kappa = 1e8``. ``L`` and ``G`` are polynomials in ``p``
 whose coefficients depend on the order ``v`` alone: `order_of` computes them once for a dimension.
 
-Below dimension 50 the order is too low for the series. It is raised by 24, and the results are brought down again one
+Below dimension 50 the order is too low for the series. It is raised by 24, and the results are brought back down one
 order at a time. With ``q = A/kappa`` the recurrence ``I_{v-1} = (2 v/kappa) I_v + I_{v+1}`` reads::
 
     q_{v-1}     = 1/(2 v + kappa**2 q_v)
@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from .._kernels import apply_formula
 
 Array: TypeAlias = Any
-"""A Python scalar or an array; what comes back is of the same kind."""
+"""A Python scalar or an array; the result is of the same kind."""
 
 Order: TypeAlias = NDArray[np.float64]
 """The constants of a dimension: see `order_of`."""
@@ -57,11 +57,11 @@ Formula: TypeAlias = Literal[
     "log_excess",  # Phi - kappa, which stays small where both are large
     "log_partition",  # Phi
     "entropy",  # Phi - kappa A
-    "banerjee",  # of a mean length: the inverse of A but for a few percent, after Banerjee and others (2005)
+    "banerjee",  # of a mean length: the inverse of A to within a few percent, by Banerjee and others (2005)
     "concentration",  # of a mean length: the inverse of A
 ]
 
-_LIFT: Final = 24  # orders that low dimensions are raised by, in two flights of 12
+_LIFT: Final = 24  # orders that low dimensions are raised by, in two steps of 12
 _TERMS: Final = 16  # of the Debye series: the rest is below 1e-16 from order 24 on
 _DEGREE: Final = 18  # of the polynomials that stand in for the series on 0 <= p <= 1
 
@@ -97,7 +97,7 @@ def _debye_terms() -> list[list[int]]:
 
 @functools.cache
 def _chebyshev() -> tuple[_Matrix, _Matrix]:
-    """Return two matrices: powers of p to Chebyshev's T_n(2 p - 1), n <= degree, and from these back.
+    """Return two matrices: from powers of p to Chebyshev's T_n(2 p - 1), n <= degree, and back.
 
     The first, (degree + 1, 3 terms + 1), interpolates on [0, 1] at Chebyshev's points; the second,
     (degree + 1, degree + 1), holds integers.

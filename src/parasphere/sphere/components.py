@@ -32,7 +32,7 @@ class Components:
 
 
 def responsibilities(joint: Floats) -> tuple[Floats, Floats]:
-    """Overwrite log-densities (n, k) by responsibilities; return these and the log-likelihood of each row, (n,)."""
+    """Overwrite log-densities (n, k) with responsibilities; return these and the log-likelihood of each row, (n,)."""
     top = joint.max(axis=1)
     joint -= top[:, None]
     np.exp(joint, out=joint)

@@ -14,11 +14,11 @@ Floats = NDArray[np.float64]
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray[np.bool_]]:
-    """Check a matrix as scikit-learn does and scale its rows to unit length; rows of zeros stay as they are.
+    """Check a matrix as scikit-learn does and scale its rows to unit length; rows of zeros are unchanged.
 
-    Returns the rows, (n, dim) float64 or CSR if the matrix is sparse, and which of them are not zero, (n,).
+    Returns the rows, (n, dim) float64, or CSR if the matrix is sparse, and a mask of those that are not zero, (n,).
     """
-    least = 2 if reset else 1  # later, the number of columns is compared with that of the fit
+    least = 2 if reset else 1  # after the fit, the number of columns is compared with that of the fit
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_features=least)
     # Scale the largest entry to 1 first: squares of very large or small numbers overflow or underflow.
     if not sparse.issparse(X):
@@ -47,7 +47,7 @@ def cosines(rows: Any, directions: Floats) -> Floats:
 
 
 def weighted_sums(rows: Any, weights: Floats) -> Floats:
-    """Return the sums of the rows by each column of weights, (n, dim), (n, k) -> (dim, k), C-contiguous."""
+    """Return the sums of the rows weighted by each column, (n, dim), (n, k) -> (dim, k), C-contiguous."""
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows.T @ weights)
     sums = np.zeros((rows.shape[1], weights.shape[1]))
@@ -69,8 +69,8 @@ def unit_columns(columns: Floats) -> tuple[Floats, Floats]:
 def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[np.int64]:
     """Choose rows far from each other: greedy k-means++ (Arthur and Vassilvitskii, 2007) with ``1 - cosine``.
 
-    That is half the squared distance between unit vectors. Of several rows, drawn with probabilities proportional to
-    their distance from those chosen before, the one that leaves the smallest total distance is kept.
+    The distance is half the squared distance between unit vectors. Of several rows, drawn with probabilities
+    proportional to their distance from those already chosen, the one that leaves the smallest total distance is kept.
     """
     n = rows.shape[0]
     chosen = np.empty(count, np.int64)
@@ -90,7 +90,7 @@ def spread_seeds(rows: Any, count: int, rng: np.random.RandomState) -> NDArray[n
 
 
 def dense_columns(rows: Any, indices: NDArray[np.int64]) -> Floats:
-    """Return some rows as the columns of a dense matrix, (dim, k)."""
+    """Return the selected rows as the columns of a dense matrix, (dim, k)."""
     some = rows[indices]
     return np.ascontiguousarray((some.toarray() if sparse.issparse(some) else some).T)
 

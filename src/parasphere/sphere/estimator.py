@@ -1,4 +1,4 @@
-"""What the estimators of unit vectors share."""
+"""The base class of estimators of unit vectors."""
 
 import warnings
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     }  # fmt: skip
 
     def _fit_rows(self, X: Any, least: str) -> tuple[Any, NDArray[np.bool_]]:
-        """Check the parameters, of which ``least`` is the number of rows needed; return :func:`validated_rows`."""
+        """Check the parameters and return :func:`validated_rows`; ``least`` names the minimum number of rows."""
         check_parameters(self)
         rows, present = validated_rows(self, X, reset=True)
         if present.sum() < getattr(self, least):
@@ -38,7 +38,7 @@ class RowEstimator(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return rows, present
 
     def _warn_unless_converged(self, objective: str) -> None:
-        """Warn the caller of ``fit``, which calls this."""
+        """Warn if the fit has not converged; call it from ``fit``, so that the warning points at its caller."""
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations, before the {objective} rose "

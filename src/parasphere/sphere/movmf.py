@@ -33,9 +33,9 @@ class MovMF(ClusterMixin, RowEstimator):
     kappa : {"free", "shared"}, default="free"
         One concentration per component, or one for all.
     init : {"k-means++", "random"} or (n_components, dim) array, default="k-means++"
-        Initial mean directions: rows far from each other, rows drawn at random, or those given (of any length).
+        Initial mean directions: rows far from each other, rows drawn at random, or the array (of any lengths).
     n_init : int, default=1
-        Number of starts; the one with the highest likelihood is kept. Given directions are used once.
+        Number of starts; the one with the highest likelihood is kept. There is one start if ``init`` is an array.
     max_iter : int, default=200
         Maximum number of iterations per start.
     tol : float, default=1e-4
@@ -67,7 +67,7 @@ class MovMF(ClusterMixin, RowEstimator):
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
-        Whether it stopped by ``tol``.
+        Whether the best start stopped by ``tol``.
     n_features_in_ : int
         Number of columns of the training rows.
 
@@ -242,7 +242,7 @@ class MovMF(ClusterMixin, RowEstimator):
         return Components(np.full(k, 1.0 / k), directions, np.full(k, shared))
 
     def _climb(self, rows: Any, mixture: Components, advance: Any) -> tuple[Components, list[float], bool]:
-        """Return the mixture after EM, the log-likelihoods on the way, and whether it converged."""
+        """Return the mixture after EM, the log-likelihoods of all iterations, and whether it converged."""
         resp, evidence = self._e_step(rows, mixture)
         trace = [float(evidence.mean())]
         for _ in range(self.max_iter):

@@ -17,7 +17,7 @@ MoreScores = Callable[[slice, int], Block]
 
 QUERY_BATCH = 512  # queries that are multiplied with a block at once
 BLOCK = 8192  # rows in a block
-SPARE_CANDIDATES = 8  # beyond k: rounding to float32 may have put them in the wrong place
+SPARE_CANDIDATES = 8  # beyond k: rounding to float32 may have ranked them too low
 
 
 def nearest(queries: NDArray[Any], rows: NDArray[Any], k: int) -> tuple[Ints, Floats]:
@@ -56,9 +56,9 @@ def largest_products(
     k : int
     threads : int, default=1
     more_scores : callable, default=None
-        ``more_scores(batch, first)``, of a slice of the queries and the first row of a range, returns a function
-        ``(begin, end, scores)``, which adds to the scores of the rows from ``begin`` to ``end``, (n_batch, any). It is
-        called block by block.
+        ``more_scores(batch, first)`` takes a slice of the queries and the first row of a range. It returns a function
+        ``(begin, end, scores)`` that is called block by block, and adds to the scores of the rows from ``begin`` to
+        ``end``, which are the first columns of ``scores``.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def largest_products(
 
 
 def exact_cosines(queries: NDArray[Any], rows: NDArray[Any], positions: Ints) -> Floats:
-    """Return the products of queries and some rows each, (n_queries, k), whose bits depend on nothing else."""
+    """Return the products of each query and its rows, (n_queries, k); their bits do not depend on other queries."""
     cosines = np.empty(positions.shape)
     for query, chosen, own in zip(queries.astype(np.float64), positions, cosines, strict=True):
         own[:] = np.einsum("d,kd->k", query, rows[chosen].astype(np.float64))

@@ -17,7 +17,7 @@ def unit_rows(rows: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any
     ----------
     rows : (n, dim) array
     dtype : {float32, float64}, default=None
-        Of the result; None is that of the rows, or float32 for float16 and float64 for integers.
+        Type of the result; None is that of the rows, or float32 for float16 and float64 for integers.
 
     Examples
     --------

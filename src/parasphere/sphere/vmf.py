@@ -8,9 +8,9 @@ Everything else follows from the log-partition ``Phi``: its derivative ``A`` is 
 derivative ``A'`` the variance of the cosine. They are ratios of Bessel functions, where other implementations
 underflow, overflow or lose digits by cancellation; :mod:`parasphere.sphere.bessel` avoids all three.
 
-The functions take Python scalars or arrays, compute in float64 and return what they were given: the same shape, and
-float32 for float32. Scalars, and arrays of any length and layout, give the same bits: a document has the same
-concentration alone and in a batch.
+The functions take Python scalars or arrays, compute in float64, and return the shape and precision of their arguments.
+Scalars, and arrays of any length and layout, give the same bits: a document has the same concentration alone and in a
+batch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ radians of their mean, closer than float32 vectors can resolve, and in dimension
 alone moves the concentration by 1e-8 of its value.
 """
 
-_ROUNDING: Final = 1e-12  # by which a mean length may exceed 1 and is still taken for 1
+_ROUNDING: Final = 1e-12  # mean lengths that exceed 1 by at most this count as 1
 
 
 def _of_kappa(formula: bessel.Formula, kappa: Array, dim: int) -> Array:
@@ -206,7 +206,7 @@ def entropy(kappa: Array, dim: int) -> Array:
 def kl_divergence(mean_direction_p: Array, kappa_p: Array, mean_direction_q: Array, kappa_q: Array) -> Array:
     """Kullback-Leibler divergence of q from p, ``E_p[log p - log q]``, in nats.
 
-    Exactly 0 for equal arguments, never negative, and right to within the rounding of the two log-partitions.
+    Exactly 0 for equal arguments, never negative, and accurate to within the rounding of the two log-partitions.
 
     Parameters
     ----------

@@ -354,7 +354,7 @@ def test_bad_partitions_are_named_or_skipped(client: Client, files: Path, tmp_pa
     pq.write_table(pa.table({"text": ["fine", None]}), files / "7.parquet")
     (files / "8.jsonl").write_text('{"text": "fine"}\n{"body": "lost"}\n')
     (files / "9.parquet").write_bytes(b"PAR1 and no more")
-    for name, what in (("7.parquet", "document 1 .*null"), ("8.jsonl", "2"), ("9.parquet", "not a sound Parquet")):
+    for name, what in (("7.parquet", "document 1 .*null"), ("8.jsonl", "2"), ("9.parquet", "not a valid Parquet")):
         with pytest.raises(CorpusError, match=rf"{name}.*{what}"):
             cluster.fit(make(), files / name, work=tmp_path / "work")
         with pytest.raises(CorpusError, match=rf"{name}.*{what}"):
