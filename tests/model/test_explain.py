@@ -39,7 +39,7 @@ def test_one_text_is_one_str(model: SphericalParagraphModel, wrong: Any) -> None
         ("the first text is", lambda: model.explain_match(wrong, "north")),
         ("the second text is", lambda: model.explain_match("north", wrong)),
         ("the text to explain is", lambda: model.explain(wrong)),
-        ("what a Tokenizer splits is", lambda: Tokenizer()(wrong)),
+        ("the text to split is", lambda: Tokenizer()(wrong)),
         ("the word is", lambda: model.vectors_[wrong]),
         ("the word is", lambda: model.vectors_.vocabulary.get(wrong)),
     ]

@@ -67,7 +67,7 @@ def test_the_language_follows_the_tokenizer() -> None:
     assert default_language(Tokenizer(stop_words=["der", "die"])) is None
     assert default_language(str.split) is None
     assert stems(["Häuser"], None) == ["Häuser"]
-    with pytest.raises(ValueError, match="there are no stems of the language 'klingon'; there are arabic, "):
+    with pytest.raises(ValueError, match="there is no stemmer for the language 'klingon'; choose arabic, "):
         BM25.from_texts(["a"], Tokenizer(), "klingon")
 
 

@@ -24,7 +24,7 @@ def count_words(
     Parameters
     ----------
     source : iterable, table or Path
-        Anything :func:`parasphere.corpus.blocks` takes.
+        Anything that :func:`parasphere.corpus.blocks` accepts.
     tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
         Splits texts into words; None is ``Tokenizer()``.
     **columns
@@ -55,7 +55,7 @@ def count_matrix(
     Parameters
     ----------
     source : iterable, table or Path
-        Anything :func:`parasphere.corpus.blocks` takes.
+        Anything that :func:`parasphere.corpus.blocks` accepts.
     vocabulary : Vocabulary
         The words to count; one per column.
     tokenizer : Tokenizer, callable or Hugging Face tokenizer, default=None
@@ -89,7 +89,7 @@ def count_rows(words: WordIds, n_words: int) -> sparse.csr_array:
     known = words.ids >= 0
     ends = np.concatenate([[0], np.cumsum(known)])[np.concatenate([[0], words.ends])]
     ids = words.ids[known]
-    if len(ids) < 2**31:  # liblinear and others take no wider indices
+    if len(ids) < 2**31:  # liblinear and others accept no wider indices
         ends = ends.astype(np.int32)
     counts = sparse.csr_array((np.ones(len(ids), np.int32), ids, ends), shape=(len(words.ends), n_words))
     counts.sum_duplicates()

@@ -13,7 +13,7 @@ from .word_table import MAX_WORD_BYTES
 
 
 def distinct_words(texts: list[Any], tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
-    """Return the distinct words of some texts, perhaps with stop words, and the texts as rows of these."""
+    """Return the distinct words of texts (stop words may be among them), and the texts as rows of these words."""
     if is_tokenised(texts):
         return _tokens(texts, tokenizer)
     if not isinstance(tokenizer, Tokenizer):
@@ -29,7 +29,7 @@ def _without_stop_words(words: WordIds) -> WordIds:
 
 
 def _tokens(lists: list[list[str]], tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:
-    """Return the distinct tokens of lists, and the lists as rows of these; -1 for a token that cannot be a word."""
+    """Return the distinct tokens of lists, and the lists as rows of these tokens; -1 for one that cannot be a word."""
     stop = tokenizer.stop_words if isinstance(tokenizer, Tokenizer) else frozenset()
     rows: dict[str, int] = {}
     words: list[str] = []

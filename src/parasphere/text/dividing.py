@@ -1,4 +1,4 @@
-"""Words of texts, and pieces of words that a vocabulary lacks."""
+"""A tokenizer that divides words missing from a vocabulary into pieces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from ..errors import ParasphereError, import_extra
 from ..storage import storable
 from .tokens import Tokenizer
 
-PIECE = "\ue001"  # begins the name of a piece in a vocabulary: a character for private use, which no word has
+PIECE = "\ue001"  # begins the name of a piece in a vocabulary: a private-use character, which no word has
 
 
 @storable("dividing-tokenizer")
 @dataclass(frozen=True)
 class DividingTokenizer:
-    """Splits texts into words by a :class:`Tokenizer`; a :class:`Lookup` divides those that it lacks into pieces.
+    """Splits texts into words by a :class:`Tokenizer`; a :class:`Lookup` divides its unknown words into pieces.
 
     The names of the pieces in the vocabulary begin with ``PIECE``. Texts whose words are all known are read by the
     compiled loops alone.
@@ -28,18 +28,18 @@ class DividingTokenizer:
     words : Tokenizer
         Splits texts into words.
     pieces : str
-        The tokenizer of Hugging Face that divides words, as its tokenizer.json (extra ``static``).
+        The tokenizer.json of the Hugging Face tokenizer that divides words (extra ``static``).
     """
 
     words: Tokenizer
     pieces: str = field(repr=False)
 
     def __call__(self, text: str) -> list[str]:
-        """Return the words of one text, undivided."""
+        """Return the words of one text, not divided into pieces."""
         return self.words(text)
 
     def split_column(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the words of each text, undivided, as :meth:`Tokenizer.split` does."""
+        """Return the words of each text, not divided into pieces, as :meth:`Tokenizer.split` does."""
         return self.words.split(texts)
 
     def divided(self, words: list[str]) -> list[list[str]]:
@@ -48,16 +48,16 @@ class DividingTokenizer:
         return [[PIECE + piece for piece in one.tokens] for one in found]
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters, as a saved estimator keeps them."""
+        """Return the parameters in the form that a saved estimator keeps."""
         return {"words": self.words}, {"pieces": np.frombuffer(self.pieces.encode(), np.uint8)}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Any:
-        """Return a tokenizer of these parameters, or the one that was given to ``load``."""
+        """Return a tokenizer with these parameters, or the one passed to ``load``."""
         if given.get("tokenizer") is not None:
             return given["tokenizer"]
         if not isinstance(facts["words"], Tokenizer):
-            raise ParasphereError("a tokenizer that divides words needs a Tokenizer that finds them")
+            raise ParasphereError("a DividingTokenizer needs a Tokenizer that finds the words to divide")
         return cls(facts["words"], np.asarray(arrays["pieces"], np.uint8).tobytes().decode())
 
 
@@ -67,4 +67,4 @@ def _divider(pieces: str) -> Any:
     try:
         return tokenizers.Tokenizer.from_str(pieces)
     except Exception as error:  # the library raises Exception itself
-        raise ParasphereError(f"these pieces are not a tokenizer of Hugging Face ({error}).") from None
+        raise ParasphereError(f"the pieces are not a Hugging Face tokenizer ({error}).") from None

@@ -1,4 +1,4 @@
-"""Texts to ids of a given vocabulary."""
+"""Looking up the words of texts in a vocabulary."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -25,7 +25,7 @@ class Lookup:
         A :class:`Tokenizer` runs compiled, as does a :class:`DividingTokenizer` where no word is divided. Any other
         callable is called with each text and returns its words. None is ``Tokenizer()``.
     hashing : bool, default=False
-        Give each word that the vocabulary lacks an id below -2, by a hash, rather than -1.
+        Give each word that the vocabulary lacks an id below -2, computed by a hash, rather than -1.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Lookup:
         Parameters
         ----------
         texts : list of str, or list of list of str
-            Texts, or token lists, which are looked up as they are.
+            Texts, or token lists, whose tokens are looked up unchanged.
         """
         if is_tokenised(texts):
             return self._with_pieces(texts, self._ids_of_lists(texts))
@@ -115,7 +115,7 @@ class Lookup:
     def _ids_of_lists(self, lists: list[list[str]]) -> WordIds:
         tokens, ends = list(chain.from_iterable(lists)), np.cumsum(list(map(len, lists)), dtype=np.int64)
         ids = np.empty(len(tokens), np.int32)
-        # Tokens are taken as they are: a stop word among them stays.
+        # Tokens are looked up unchanged: stop words among them are kept.
         ids_of_words(tokens, self.vocabulary.table, self.hashing, ids)
         return WordIds(ids, ends)
 

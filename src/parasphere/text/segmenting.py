@@ -1,7 +1,7 @@
-"""Words of texts in scripts without spaces between words: Chinese, Japanese, Thai and others.
+"""A tokenizer for scripts without spaces between words: Chinese, Japanese, Thai and others.
 
-Stretches of such scripts are divided by a library for the language, if one is installed, and into pairs of characters
-otherwise. The pieces are put between spaces, and :class:`Tokenizer` does the rest.
+Runs of such scripts are divided by a library for the language, if one is installed, and into pairs of characters
+otherwise. Spaces are inserted between the parts, and a :class:`Tokenizer` splits the result.
 """
 
 import re
@@ -23,7 +23,7 @@ from ..storage import check_types, storable
 from .tokens import Tokenizer
 
 Language = Literal["chinese", "japanese", "thai"]
-PAIRS = "pairs"  # of characters, with no library at all
+PAIRS = "pairs"  # of characters, without a library
 LIBRARIES: dict[Language, str] = {"chinese": "jieba", "japanese": "fugashi", "thai": "pythainlp"}
 
 _KANA = "\u3040-\u30ff\u31f0-\u31ff"
@@ -32,7 +32,7 @@ _THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
 _OTHERS = "\u0e80-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3"  # Lao, Burmese, Khmer
 _STRETCH = re.compile(f"[{_KANA}{_HAN}]+|[{_THAI}]+|[{_OTHERS}]+")
 _IS_KANA, _IS_THAI, _IS_CJK = (re.compile(f"[{letters}]") for letters in (_KANA, _THAI, _KANA + _HAN))
-_one_at_a_time = Lock()  # the libraries do not say that threads may share them
+_one_at_a_time = Lock()  # the libraries do not promise to be thread-safe
 
 
 @storable("segmenting-tokenizer")
@@ -40,16 +40,16 @@ _one_at_a_time = Lock()  # the libraries do not say that threads may share them
 class SegmentingTokenizer:
     """Splits texts of any script into words: Chinese, Japanese and Thai by libraries for these languages.
 
-    Chinese characters are taken for Japanese in a text that has kana. Lao, Burmese and Khmer are divided into pairs of
-    characters. Words of other scripts are those of ``words``.
+    In a text that has kana, Chinese characters are treated as Japanese. Lao, Burmese and Khmer are divided into pairs
+    of characters. Other scripts are split by ``words``.
 
     Parameters
     ----------
     words : Tokenizer, default=Tokenizer(digits=True)
-        Splits everything else, and decides about case and stop words.
+        Splits other scripts, and defines the treatment of case and stop words.
     chinese : {"jieba", "pairs"}, default=None
         The library that finds words, or "pairs" for pairs of characters. None is the library if it is installed (extra
-        ``segmenting``), and "pairs" otherwise; the choice is saved with a model.
+        ``segmenting``), and "pairs" otherwise; the resulting choice is saved with a model.
     japanese : {"fugashi", "pairs"}, default=None
     thai : {"pythainlp", "pairs"}, default=None
 
@@ -76,14 +76,14 @@ class SegmentingTokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        return self.words(self.spaced(one_text(text, "what a SegmentingTokenizer splits")))
+        return self.words(self.spaced(one_text(text, "the text to split")))
 
     def split_column(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the words of each text, as :meth:`Tokenizer.split` does."""
         return self.words.split([self.spaced(text) for text in texts])
 
     def spaced(self, text: str) -> str:
-        """Return a text with spaces between the words of scripts that have none."""
+        """Return a text with spaces between the words of scripts that do not separate them."""
         if _STRETCH.search(text) is None:
             return text
         of_han = self.japanese if _IS_KANA.search(text) else self.chinese
@@ -96,12 +96,12 @@ class SegmentingTokenizer:
         return _STRETCH.sub(with_spaces, text)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters, as a saved estimator keeps them."""
+        """Return the parameters in the form that a saved estimator keeps."""
         return {name: getattr(self, name) for name in ("words", *LIBRARIES)}, {}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
-        """Return a tokenizer of these parameters, or the one that was given to ``load``."""
+        """Return a tokenizer with these parameters, or the one passed to ``load``."""
         if given.get("tokenizer") is not None:
             return given["tokenizer"]
         if not isinstance(facts["words"], Tokenizer):
@@ -126,11 +126,11 @@ def share_without_spaces(texts: Iterable[str]) -> float:
 
 @lru_cache
 def _segmenter(name: str) -> Callable[[str], list[str]]:
-    """Return the function that divides a stretch of letters."""
+    """Return the function that divides a run of letters."""
     if name == PAIRS:
         return _pairs
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the libraries about themselves
+        warnings.simplefilter("ignore")  # issued by the libraries about themselves
         divide = {"jieba": _jieba, "fugashi": _fugashi, "pythainlp": _pythainlp}[name]()
 
     def segment(letters: str) -> list[str]:
@@ -142,7 +142,7 @@ def _segmenter(name: str) -> Callable[[str], list[str]]:
 
 def _jieba() -> Callable[[str], list[str]]:
     jieba = import_extra("jieba", "segmenting", "Dividing Chinese into words by jieba")
-    jieba.setLogLevel("ERROR")  # it would tell that it reads its dictionary
+    jieba.setLogLevel("ERROR")  # otherwise it logs that it reads its dictionary
     divide: Callable[[str], list[str]] = jieba.lcut
     return divide
 

@@ -6,18 +6,16 @@ from functools import cache
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages of which there are stems."""
+    """Return the languages that have a stemmer."""
     import Stemmer
 
     return tuple(Stemmer.algorithms())
 
 
 def check_language(language: str | None) -> None:
-    """Raise unless there are stems of a language; None stands for exact words."""
+    """Raise unless a language has a stemmer; None, for exact words, is valid too."""
     if language is not None and language not in languages():
-        raise ValueError(
-            f"there are no stems of the language {language!r}; there are {', '.join(languages())} and None"
-        )
+        raise ValueError(f"there is no stemmer for the language {language!r}; choose {', '.join(languages())} or None")
 
 
 def stems(words: Sequence[str], language: str | None) -> list[str]:
@@ -32,5 +30,5 @@ def stems(words: Sequence[str], language: str | None) -> list[str]:
         return list(words)
     import Stemmer
 
-    # Of its own: a stemmer must not be used by two threads at once.
+    # A new one per call: a stemmer must not be used by two threads at once.
     return list(Stemmer.Stemmer(language, 0).stemWords(words))

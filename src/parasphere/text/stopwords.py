@@ -1,4 +1,4 @@
-"""A list of English stop words: the closed classes of the language, and the pieces contractions fall into."""
+"""A list of English stop words: the closed word classes, and the pieces that contractions are split into."""
 
 ENGLISH = frozenset(
     """

@@ -1,4 +1,4 @@
-"""Columns of strings: many strings in one buffer, which may be mapped from a file."""
+"""Columns of strings: many strings in one buffer, which may be memory-mapped from a file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ from ..storage import check_layouts
 
 
 class Strings(Sequence[str]):
-    """Strings as their UTF-8 bytes, end to end, and the offsets at which they begin.
+    """Strings as their concatenated UTF-8 bytes, and the offsets at which they begin.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
-        """Make a column of strings; lone surrogates become U+FFFD."""
+        """Make a column from strings; lone surrogates become U+FFFD."""
         texts, _ = sound_strings(list(texts))
         joined = "".join(texts)
         encoded = joined.encode()
@@ -63,7 +63,7 @@ class Strings(Sequence[str]):
             if step == 1:
                 return Strings(self.data, self.offsets[begin : max(begin, end) + 1])
             return self.take(range(begin, end, step))
-        at = range(len(self))[at]  # raises if it is outside, and counts from the end if negative
+        at = range(len(self))[at]  # raises if out of range, and counts from the end if negative
         return bytes(self.data[self.offsets[at] : self.offsets[at + 1]]).decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
@@ -73,13 +73,13 @@ class Strings(Sequence[str]):
         return f"Strings of {len(self):,}"
 
     def take(self, rows: Any) -> "Strings":
-        """Return the strings at some positions, or of a mask."""
+        """Return the strings at some positions, or those selected by a mask."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
         return Strings(*gather(self.data, self.offsets[:-1][rows], self.offsets[1:][rows]))
 
     def tolist(self) -> list[str]:
-        """Return all strings."""
+        """Return all strings as a list."""
         data, bounds = self._bytes().tobytes(), pairwise((self.offsets - self.offsets[0]).tolist())
         if data.isascii():
             text = data.decode()
@@ -87,7 +87,7 @@ class Strings(Sequence[str]):
         return [data[begin:end].decode("utf-8", "replace") for begin, end in bounds]
 
     def check_ranges(self) -> None:
-        """Raise unless the offsets lie within the bytes: they may come from a file."""
+        """Raise unless the offsets lie within the bytes; they may come from a file."""
         offsets = self.offsets
         check_layouts({"data": self.data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[strings+1]"})
         if offsets[0] < 0 or offsets[-1] > len(self.data) or (offsets[1:] < offsets[:-1]).any():
@@ -108,13 +108,13 @@ class Strings(Sequence[str]):
 
     @classmethod
     def from_saved(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """Make a column of the arrays of a file, whose offsets are checked."""
+        """Make a column from the arrays of a file, and check its offsets."""
         strings = cls(arrays[f"{name}.bytes"], arrays[f"{name}.ends"])
         strings.check_ranges()
         return strings
 
     def to_saved(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a file."""
+        """Return the arrays to save in a file."""
         return {f"{name}.bytes": self._bytes(), f"{name}.ends": self.offsets - self.offsets[0]}
 
     def _bytes(self) -> NDArray[np.uint8]:
@@ -124,7 +124,7 @@ class Strings(Sequence[str]):
 def gather(
     data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Concatenate stretches of bytes; return them and the (n + 1,) offsets at which they begin.
+    """Concatenate ranges of bytes; return them and the (n + 1,) offsets at which they begin.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def gather(
     """
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins, dtype=np.int64)])
     view = np.ascontiguousarray(data).data
-    apart = np.flatnonzero(begins[1:] != ends[:-1])  # neighbours are copied together
+    apart = np.flatnonzero(begins[1:] != ends[:-1])  # adjacent ranges are copied together
     firsts, lasts = np.append(begins[:1], begins[1:][apart]), np.append(ends[:-1][apart], ends[-1:])
     pieces = [view[begin:end] for begin, end in zip(firsts.tolist(), lasts.tolist(), strict=True)]
     return np.frombuffer(b"".join(pieces), np.uint8), offsets

@@ -1,8 +1,8 @@
-"""Tokenizers: what counts as a word, compiled, over the UTF-8 bytes of Python strings.
+"""Tokenizers: what counts as a word. Compiled code scans the UTF-8 bytes of Python strings.
 
-A word is a run of letters (Unicode's, with the combining marks that continue them), lower-cased one code point at a
-time. Everything else separates words. The loop itself is :func:`parasphere.text.scanning.ids_of_texts`; this module
-prepares its tables.
+A word is a run of Unicode letters, with the combining marks that continue them, lower-cased one code point at a time.
+Everything else separates words. The loop itself is :func:`parasphere.text.scanning.ids_of_texts`; this module prepares
+its tables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Tokenizer:
     lowercase : bool, default=True
         Lower-case the text first.
     digits : bool, default=False
-        Let decimal digits be part of words ("b2b", "1984"). Otherwise they separate words.
+        Treat decimal digits as parts of words ("b2b", "1984"). Otherwise they separate words.
     min_length : int, default=1
         Drop words of fewer characters.
     stop_words : "english", iterable of str or None, default=None
@@ -70,7 +70,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of one text."""
-        return self.split([one_text(text, "what a Tokenizer splits")])[0]
+        return self.split([one_text(text, "the text to split")])[0]
 
     def split(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the words of each text."""
@@ -83,12 +83,12 @@ class Tokenizer:
         return [words[begin:end] for begin, end in pairwise(offsets.tolist())]
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters, as a saved estimator keeps them."""
+        """Return the parameters in the form that a saved estimator keeps."""
         return asdict(self) | {"stop_words": sorted(self.stop_words) or None}, {}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
-        """Return a tokenizer of these parameters, or the one that was given to ``load``."""
+        """Return a tokenizer with these parameters, or the one passed to ``load``."""
         if given.get("tokenizer") is not None:
             return given["tokenizer"]
         check_types(cls, facts)
@@ -110,7 +110,7 @@ class Tokenizer:
             given = ENGLISH
         words = frozenset(map(str, given))
         simple = frozenset(word for word in words if word.isascii() and word.isalpha() and word.islower())
-        if simple == words:  # each is one word to every tokenizer: nothing needs to be compiled
+        if simple == words:  # every tokenizer takes each as one word, so none is needed
             return words
         plain = Tokenizer(self.lowercase, self.digits, 1, None, self.english)
         return frozenset(plain(" ".join(sorted(words))))
@@ -120,14 +120,14 @@ AnyTokenizer = Tokenizer | Callable[[str], Sequence[str]]
 
 
 class WordIds(NamedTuple):
-    """The word ids of some texts, end to end."""
+    """The concatenated word ids of texts."""
 
     ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for a word it lacks
     ends: NDArray[np.int64]  # (n_texts,): where the ids of each text end; those of the first text begin at 0
 
 
 class WordCounter:
-    """Counts words, text after text, in a table that grows.
+    """Counts the words of texts in a growing table.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ class WordCounter:
     def add(self, texts: Any) -> WordIds:
         """Count the words of texts, or token lists; return their ids in the counter's vocabulary.
 
-        The id of a stop word is ``STOP`` (-2), that of a run of over 1,024 bytes -1. The ids of token lists are not
-        returned: there the result is empty.
+        The id of a stop word is ``STOP`` (-2), and that of a run of more than 1,024 bytes -1. For token lists the
+        result is empty.
         """
         if is_tokenised(texts) or not isinstance(self.tokenizer, Tokenizer):
             lists = texts if is_tokenised(texts) else split_texts(texts, self.tokenizer)
@@ -194,10 +194,10 @@ class WordCounter:
 
 
 def split_texts(texts: Sequence[str], tokenizer: Any) -> list[list[str]]:
-    """Split texts by any tokenizer: ours, a Hugging Face one, or a function from a text to its words."""
+    """Split texts by any tokenizer: one of this library, of Hugging Face, or a function from a text to its words."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer.split(texts)
-    if hasattr(tokenizer, "split_column"):  # ours too: a SegmentingTokenizer
+    if hasattr(tokenizer, "split_column"):  # the other tokenizers of this library
         lists: list[list[str]] = tokenizer.split_column(texts)
         return lists
     plain = list(map(without_surrogates, texts))
@@ -221,21 +221,19 @@ def _words_by(tokenizer: Callable[[str], Sequence[str]], text: str) -> list[str]
     try:
         return list(words)
     except TypeError:
-        raise TypeError(
-            f"the tokenizer must return a list of words, not {words!r}, as it does for {text[:40]!r}"
-        ) from None
+        raise TypeError(f"the tokenizer must return a list of words; it returned {words!r} for {text[:40]!r}") from None
 
 
 def most_words(texts: Sequence[str]) -> int:
-    """Return how many words some texts can have at most: every other character may be a word."""
+    """Return the largest number of words that texts can have: every other character may be a word."""
     return (sum(map(len, texts)) + len(texts)) // 2 + 1
 
 
 def composed(texts: Sequence[str]) -> Sequence[str]:
     r"""Return texts in Unicode's composed form (NFC), in which vocabularies are written.
 
-    "é" may also be written as "e" and an accent, as in files of macOS or text from PDF. Only texts with a letter or
-    mark that may differ are rewritten.
+    "é" may also be written as "e" and an accent, as in file names on macOS or text from PDF. Only texts with a letter
+    or mark that NFC may change are rewritten.
 
     Examples
     --------
@@ -252,7 +250,7 @@ def composed(texts: Sequence[str]) -> Sequence[str]:
 
 @lru_cache
 def _may_change() -> NDArray[np.uint8]:
-    """Return the pairs of bytes that a letter or mark which may change under NFC begins with, for the scanner."""
+    """Return a mask of the first two bytes of letters and marks that NFC may change, for the scanner."""
     table = np.zeros((256, 256), np.uint8)
     table[[0xCC, 0xCD, 0xE0]] = 1  # combining marks; the scripts of South Asia
     table[0xD9, 0x93:0x96] = 1  # marks of Arabic
@@ -266,7 +264,7 @@ def _may_change() -> NDArray[np.uint8]:
 
 @lru_cache
 def _fold_table(lowercase: bool, digits: bool, english: bool) -> NDArray[np.uint32]:
-    """Return what each code point is folded to, as :class:`Folding` describes it."""
+    """Return the folded form of each code point, as described in :class:`Folding`."""
     codes, lowered, major, minor = _code_points()
     folded = lowered if lowercase else codes
     table = np.where(major == ord("L"), folded, np.uint32(0))

@@ -51,14 +51,14 @@ class Vocabulary:
 
     @classmethod
     def from_buffers(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, trusted: bool = False) -> Self:
-        """Make a vocabulary of words that are concatenated in one buffer.
+        """Make a vocabulary from words that are concatenated in one buffer.
 
         Parameters
         ----------
         data : (n_bytes,) uint8
             The UTF-8 bytes of the words.
         offsets : (n_words + 1,) int64
-            Where words begin. They are checked, since compiled code relies on them.
+            The offsets at which words begin. They are checked, since compiled code relies on them.
         trusted : bool, default=False
             Whether the words are known to be distinct. The table is then built only when a word is first looked up.
         """
@@ -118,12 +118,12 @@ class Vocabulary:
         return {"words": len(self)}
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the words, as a saved estimator keeps them."""
+        """Return the words in the form that a saved estimator keeps."""
         return {}, {"data": self.data, "offsets": self.offsets}
 
     @classmethod
     def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Return a vocabulary of saved words."""
+        """Make a vocabulary from saved words."""
         vocabulary = cls.from_buffers(np.array(arrays["data"]), np.array(arrays["offsets"]))
         vocabulary.check_utf8()
         return vocabulary
@@ -132,7 +132,7 @@ class Vocabulary:
         """Raise unless every word is UTF-8."""
         if not len(self):
             return
-        # All bytes at once, and no word may begin within a character: much faster than word by word.
+        # Decode all bytes at once, and check that no word begins within a character: faster than word by word.
         begins_within = (self.data[self.offsets[:-1]] & 0xC0) == 0x80
         try:
             bytes(self.data[: self.offsets[-1]]).decode()
@@ -160,7 +160,7 @@ def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordT
 
 
 def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return bytes and offsets that fit each other, read-only; raise otherwise."""
+    """Return bytes and offsets as read-only arrays; raise unless they fit each other."""
     check_layouts({"data": data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[words+1]"})
     if offsets[0] != 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
         raise VectorsError(f"the offsets of words must begin at 0, rise, and end within their {len(data):,} bytes")
