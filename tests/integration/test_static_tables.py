@@ -183,5 +183,5 @@ def test_what_is_wrong_with_a_folder_is_told(model2vec_folder: Path, tmp_path: P
     with pytest.raises(VectorsError, match=r"need one row of finite numbers each, not an array of shape \(3, 2\)"):
         WordVectors.load(tmp_path)
     (tmp_path / "tokenizer.json").write_text(json.dumps({"version": "1.0"}))
-    with pytest.raises(VectorsError, match="is not a tokenizer of Hugging Face"):
+    with pytest.raises(VectorsError, match="is not a Hugging Face tokenizer"):
         WordVectors.load(tmp_path)

@@ -162,7 +162,7 @@ def test_vectors_are_written_or_referred_to(
     again = saved_and_loaded(Scaler.load("../named"), Path("second"))
     assert again.vectors_.fingerprint == named.fingerprint
     (tmp_path / "vectors").rename(tmp_path / "moved")
-    with pytest.raises(StoreError, match=r"second: the word vectors .* cannot be loaded .* Name them: load"):
+    with pytest.raises(StoreError, match=r"second: the word vectors .* cannot be loaded .* Pass them: load"):
         Scaler.load("second")
     moved = Scaler.load("second", vectors=tmp_path / "moved")
     assert moved.vectors == tmp_path / "moved"

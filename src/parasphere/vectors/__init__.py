@@ -1,4 +1,4 @@
-"""Word vectors: formats, cache and export, and the learners that make them from texts."""
+"""Word vectors: file formats, cache and export, and the learners that learn them from texts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

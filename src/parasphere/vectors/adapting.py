@@ -1,4 +1,4 @@
-"""Word vectors adapted to texts: joint learning in a bounded time, with the weights of the words kept."""
+"""Adapting word vectors to texts: joint learning in bounded time, without changing the weights of words."""
 
 from dataclasses import replace
 from itertools import compress
@@ -15,10 +15,10 @@ from .learning_texts import read_texts
 from .wordvectors import WordVectors
 
 SETTINGS = LearningSettings(epochs=7, start_strength=1000.0, weigh=False)  # chosen by benchmarks/adapting.py
-LENGTH = 10  # words of a text for which the prior has its strength; it falls with the square of the mean length
-WORDS = 15_000_000  # of many texts about so many words are read, all passes together,
-TEXT = 100 << 20  # from so many bytes of text, which are drawn at random
-FEWEST = 200  # documents: the held-out part of fewer is too small to tell whether anything was gained
+LENGTH = 10  # mean words per text at which the prior has the strength of the settings; it falls with their square
+WORDS = 15_000_000  # words to learn from, all passes together, but there is at least one pass
+TEXT = 100 << 20  # most bytes of text that are held; texts are drawn at random if there are more
+FEWEST = 200  # documents: the held-out part of fewer is too small to measure a gain
 
 
 def adapted(
@@ -34,21 +34,22 @@ def adapted(
     """Return a copy of word vectors that is adapted to texts, or the vectors themselves if that gains nothing.
 
     The vectors of the words of the texts follow the gradient of the leave-out likelihood, as in
-    :class:`parasphere.JointVectors`; words without a vector get one if they occur twice. All weights stay, and a new
-    word has the weight of unknown words. Nothing is gained if the words of held-out texts are predicted no better than
-    before, or if there are fewer than 200 texts to tell it by.
+    :class:`parasphere.JointVectors`; words without a vector get one if they occur twice. Weights do not change, and a
+    new word has the weight of unknown words. The vectors themselves are returned if the words of held-out texts are
+    predicted no better than before, or if there are fewer than 200 texts.
 
     Parameters
     ----------
     start : WordVectors
     texts : iterable, table or Path
-        Anything :func:`parasphere.corpus.blocks` takes. Up to 100 MB of it are held, drawn at random if there is more.
+        Anything that :func:`parasphere.corpus.blocks` accepts. Up to 100 MB are held in memory, drawn at random if
+        there is more.
     tokenizer : Tokenizer or callable
         Splits texts into words.
     settings : LearningSettings, default=SETTINGS
-        How to learn; there are fewer epochs if the texts have many words.
+        The settings of learning; there are fewer epochs if the texts have many words.
     seed : int, default=0
-        Of all random numbers.
+        Seed of all random numbers.
     n_jobs : int, default=1
         Number of threads; the result does not depend on it.
     verbose : bool, default=False
@@ -59,9 +60,9 @@ def adapted(
         return start
     try:
         learning = _learned(start, some, tokenizer, replace(settings, seed=seed), n_jobs, verbose)
-    except VectorsError:  # hardly a word occurs twice, or none is known
+    except VectorsError:  # too few words occur twice, or none is known
         return start
-    gained = learning.gained and np.isfinite(learning.losses[-1][1])  # no text with words may have been held out
+    gained = learning.gained and np.isfinite(learning.losses[-1][1])  # NaN if no held-out text has words
     return _with_learned(start, learning.vectors("")) if gained else start
 
 
@@ -86,7 +87,7 @@ def _learned(
 
 
 def drawn_texts(texts: Any, seed: int) -> list[Block]:
-    """Return the texts, or some of them that have at most :data:`TEXT` bytes, each drawn with the same probability."""
+    """Return the texts, or a uniform random sample of at most :data:`TEXT` bytes if they have more."""
     rng, share, size = np.random.default_rng([seed, 2]), 1.0, 0
     held: list[tuple[Block, NDArray[np.float64]]] = []
     for block in blocks(texts):
@@ -100,7 +101,7 @@ def drawn_texts(texts: Any, seed: int) -> list[Block]:
 
 
 def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
-    """Return the texts of a block whose numbers are below a share, and their numbers."""
+    """Return the texts of a block whose random numbers are below a share, and these numbers."""
     kept = numbers < share
     if kept.all():
         return block, numbers
@@ -108,12 +109,12 @@ def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Bl
 
 
 def _size(block: Block) -> int:
-    """Return about how many bytes the texts of a block are."""
+    """Return the approximate number of bytes of the texts of a block."""
     return sum(sum(map(len, text)) if block.tokenised else len(text) for text in block.texts)
 
 
 def _with_learned(start: WordVectors, learned: WordVectors) -> WordVectors:
-    """Return vectors with learned ones in place of those of the same words; new words come last."""
+    """Return vectors in which learned ones replace those of the same words; new words come last."""
     rows = start.vocabulary.get_many(learned.words)
     new = np.flatnonzero(rows < 0)
     matrix = np.concatenate([start.matrix, learned.matrix[new]])

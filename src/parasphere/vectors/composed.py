@@ -1,4 +1,4 @@
-"""Word vectors composed of the pieces of a static table, for the words of given texts."""
+"""Word vectors composed of the pieces of a static table, for the words of a corpus."""
 
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,9 +16,9 @@ from .wordvectors import WordVectors
 class ComposedVectors(Saved, BaseEstimator):
     """Word vectors that are sums of the rows of their pieces, for every word of the texts (extra ``static``).
 
-    A learner, though nothing is learned: the texts determine which words are composed in advance. Other words are
-    divided into pieces when they are read. ``WordVectors.load(source)`` composes the words of English and of the table
-    alone.
+    It has the interface of a learner, although nothing is learned: the texts determine which words are composed in
+    advance. Other words are divided into pieces when they are read. ``WordVectors.load(source)`` composes only the
+    words of ``english-128`` and of the table.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class ComposedVectors(Saved, BaseEstimator):
         A folder of model2vec, or of sentence-transformers with a StaticEmbedding; or "wordllama".
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is ``Tokenizer(digits=True)``: runs of letters and digits, lower-cased. With a
-        tokenizer that is not a :class:`Tokenizer`, words that are met later are unknown.
+        tokenizer that is not a :class:`Tokenizer`, words that did not occur in ``fit`` are unknown.
 
     Attributes
     ----------
     vectors_ : WordVectors
-        The weights are the lengths of the sums, with a mean of about 1 over English text. The pieces follow the words.
+        The words, then the pieces. Weights are the lengths of the sums, scaled to a mean of about 1 over English text.
     tokenizer_ : DividingTokenizer or callable
-        The tokenizer that texts are to be read with.
+        The tokenizer to read texts with.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ComposedVectors(Saved, BaseEstimator):
         Parameters
         ----------
         X : iterable, table or Path
-            Anything :func:`parasphere.corpus.blocks` takes.
+            Anything that :func:`parasphere.corpus.blocks` accepts.
         y : None
             Ignored.
         """

@@ -1,6 +1,6 @@
-"""Word vectors from a sentence encoder and no texts: each word alone through the encoder, main axes, weights by rank.
+"""Word vectors from a sentence encoder without texts: encode each word, reduce to the main axes, weight words by rank.
 
-This is where :class:`parasphere.TaughtVectors` starts from, without its steps.
+:class:`parasphere.TaughtVectors` starts in the same way, and then learns from texts.
 """
 
 from collections.abc import Iterable
@@ -17,17 +17,17 @@ from .wordvectors import WordVectors
 
 
 def distil(encoder: Any, dim: int = 256, *, words: Iterable[str] | None = None, verbose: bool = False) -> WordVectors:
-    """Return word vectors of a sentence encoder, which reads each word once.
+    """Return word vectors made by a sentence encoder, which encodes each word once.
 
     Parameters
     ----------
     encoder : object with ``encode``, or callable
         Takes a list of strings and returns one row of numbers per text, such as a model of sentence-transformers.
     dim : int, default=256
-        Dimension of the word vectors, at most that of the encoder's.
+        Dimension of the word vectors, at most that of the encoder.
     words : iterable of str, default=None
-        The words, most frequent first: by Zipf's law, the weight of a word is that of smooth inverse frequency at its
-        rank. None is the 131,000 words of ``english-128``.
+        The words, most frequent first: their weights are those of smooth inverse frequency, with frequencies estimated
+        from ranks by Zipf's law. None is the 131,000 words of ``english-128``.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -53,7 +53,7 @@ def distil(encoder: Any, dim: int = 256, *, words: Iterable[str] | None = None, 
     share = 1.0 / np.arange(2, len(rows) + 2)
     share /= share.sum()
     weights = Course.rarity / (Course.rarity + share)
-    weights *= rows.any(axis=1)  # a word like the mean of all has no direction
+    weights *= rows.any(axis=1)  # a word whose row equals the mean has no direction
     rows[weights == 0, 0] = 1.0
     weights /= share @ weights
     return WordVectors(vocabulary, rows, weights=weights, name=f"distilled from {encoding.name}")

@@ -1,4 +1,4 @@
-"""The vectors of texts by a sentence encoder, computed in chunks, which can be kept in a folder."""
+"""The vectors of texts by a sentence encoder, computed in chunks that can be kept in a folder."""
 
 import hashlib
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Encoding:
     teacher : object with ``encode``, or callable
         Takes a list of strings and returns one row of numbers per text.
     folder : Path or None
-        Keeps each chunk of vectors; those that are there already are not computed again.
+        Keeps each chunk of vectors; chunks that it holds already are not computed again.
     verbose : bool
         Show a progress bar.
 
@@ -45,7 +45,7 @@ class Encoding:
         self.dim = 0  # of the vectors so far
 
     def of(self, texts: Sequence[str], what: str) -> NDArray[np.float16]:
-        """Return the vectors of some texts, (n_texts, n_features); rows of zeros stay zero."""
+        """Return the vectors of texts, (n_texts, n_features); rows of zeros stay zero."""
         chunks: list[NDArray[np.float16]] = []
         with progress(f"encoding {what}", len(texts), unit=what, shown=self.verbose) as advance:
             for begin in range(0, len(texts), CHUNK):
@@ -76,7 +76,7 @@ class Encoding:
         return vectors
 
     def remove(self) -> None:
-        """Remove what the folder keeps."""
+        """Remove the folder's chunks."""
         for checkpoint in self.kept:
             checkpoint.remove()
 
@@ -97,7 +97,7 @@ def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> 
         row = begin + int(finite.argmin())
         raise VectorsError(f"the teacher's vector {row} of the {what} holds a number that is not finite.")
     largest = np.abs(numbers).max(axis=1, keepdims=True)
-    numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
+    numbers = numbers / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor underflow
     halves: NDArray[np.float16] = unit_rows(numbers).astype(np.float16)
     return halves
 

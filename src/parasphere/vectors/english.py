@@ -1,10 +1,10 @@
 """The word vectors that come with the library: ``english-128``.
 
-They lie in a folder beside this file, which ``scripts/embed_english.py`` writes: ``parasphere.json`` with a few facts,
-and the file that it names with the arrays, in the safetensors format. A row is kept as integers, whose
-direction is the vector of the word: dividing them by their length needs no scale. The first words, which are most of
-any text, have integers from -127 to 127, a byte each. The others, more numerous and seldom seen, have integers from -7
-to 7, and two of them share a byte. The weights are kept apart, with mean 1 over the text that words were counted in.
+They are in a folder beside this file, written by ``scripts/embed_english.py``: ``parasphere.json`` has a few facts, and
+names the file with the arrays, in the safetensors format. A row is stored as integers, whose direction is the vector of
+the word: as they are divided by their length, no scale is needed. The first words, which are most of any text, have
+integers from -127 to 127, one byte each. The others, more numerous but rare, have integers from -7 to 7, and two of
+them share a byte. The weights are stored separately, with mean 1 over the text that words were counted in.
 ``provenance.json`` and ``LICENCE.txt`` in the folder describe their origin.
 """
 
@@ -48,8 +48,8 @@ def read_quantised(folder: Path) -> tuple[Arrays, dict[str, Any]]:
 def load_english(cls: type[V], folder: Path | None = None) -> V:
     """Load the word vectors that come with the library, or others in their format.
 
-    The file is not compared with its checksum, which would take longer than reading it: like the code beside it, it is
-    as the installer left it.
+    The file is not compared with its checksum, which would take longer than reading it: it is trusted like the code
+    that was installed with it.
     """
     folder = english_folder() if folder is None else folder
     try:
@@ -68,14 +68,14 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
 
 
 def decode_rows(rows: NDArray[np.int8], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return rows of bytes, (n, dim), and then those of half bytes, (m, dim / 2), as unit rows (n + m, dim).
+    """Return rows of bytes, (n, dim), followed by rows of half bytes, (m, dim / 2), as unit rows (n + m, dim).
 
     The bits are the same on every machine: a sum of squares is a whole number, which float32 holds exactly in any order
     of the terms for up to 1,040 columns.
     """
     half = halves.shape[1]
     if rows.shape[1] != 2 * half:
-        raise VectorsError(f"rows of {rows.shape[1]} and of {2 * half} numbers cannot be of one space.")
+        raise VectorsError(f"some rows have {rows.shape[1]} numbers and others {2 * half}; all must have the same.")
     unit = np.empty((len(rows) + len(halves), 2 * half), np.float32)
 
     def fill(begin: int, end: int) -> None:

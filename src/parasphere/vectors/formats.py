@@ -20,16 +20,16 @@ from ..text import DuplicateWordError, Vocabulary
 from .parsing import RowError, gather, is_row, most_rows, not_utf8, scan_binary, scan_text, text_row, usable
 from .table import KNOWN, Errors, Faults, VectorTable, Words, chosen, distinct, first_of_each, report
 
-VERSION = 2  # part of every cache key: raise it when the same file would be read otherwise
+VERSION = 2  # part of every cache key: raise it when the same file would be read differently
 BLOCK = 1 << 22  # bytes read at a time
 _SAMPLE = 1 << 20  # bytes by which a file is recognised
 _LONGEST_ROW = 1 << 26
-_LINES = 1 << 16  # of text, parsed at a time
+_LINES = 1 << 16  # lines of text that are parsed at a time
 _UNCHECKED = 1 << 18  # rows after which words are first checked for repeats
 
 _STRANGERS = (
-    (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle (gensim's .kv?), and those can run any code when opened. If you "
-        "trust where it comes from, let gensim open it: WordVectors.load(gensim.models.KeyedVectors.load(path))"),
+    (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle (gensim's .kv?), which can run any code when opened. If you "
+        "trust its source, let gensim open it: WordVectors.load(gensim.models.KeyedVectors.load(path))"),
     (re.compile(rb"\xba\x16\x4f\x2f"), "a fastText .bin model. Give the .vec file that fastText writes beside it"),
 )  # fmt: skip
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,7})[ \t\r]*")
@@ -39,7 +39,7 @@ SomeRows = tuple[Words, NDArray[np.float32], NDArray[np.int64]]  # good rows, an
 
 @dataclass(frozen=True)
 class FileLayout:
-    """The layout of a file: binary or text, the dimension, the rows that the header promises, its length."""
+    """The layout of a file: binary or text, the dimension, the header's number of rows, and the header's length."""
 
     binary: bool
     dim: int
@@ -52,8 +52,8 @@ def read(
 ) -> VectorTable:
     r"""Read a word-vector file of any known format.
 
-    The parameters are those of :meth:`parasphere.WordVectors.load`. The result does not depend on ``block``, the bytes
-    that are read at a time. A fault of the file as a whole is always raised.
+    The parameters are those of :meth:`parasphere.WordVectors.load`. The result does not depend on ``block``, the number
+    of bytes read at a time. A fault of the file as a whole is always raised.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def read(
 
 
 def check_regular(path: Path) -> None:
-    """Raise unless a path is that of a regular file, since reading a pipe or device could block for ever."""
+    """Raise unless a path is a regular file, since reading a pipe or device could block forever."""
     if not path.is_file():
         what = "is a pipe, a device or a socket" if path.exists() else "does not exist"
         raise VectorsError(f"{path} {what}; word vectors are read from a file. Copy them to one.")
@@ -125,7 +125,7 @@ def sniff(sample: bytes, name: str) -> FileLayout:
     for magic, what in _STRANGERS:
         if magic.match(sample):
             raise VectorsError(f"{name} is {what}.")
-    mark = len(BOM_UTF8) if sample.startswith(BOM_UTF8) else 0  # not part of the first word
+    mark = len(BOM_UTF8) if sample.startswith(BOM_UTF8) else 0  # the mark is not part of the first word
     first, *lines = sample[mark:_SAMPLE].split(b"\n", 100)[:100]
     header = _HEADER.fullmatch(first)
     if header is None:
@@ -149,7 +149,7 @@ def sniff(sample: bytes, name: str) -> FileLayout:
 
 
 def _is_framed(body: bytes, rows: int, dim: int) -> bool:
-    """Return whether bytes are exactly so many binary rows: a few numbers may consist of printable bytes alone."""
+    """Return whether bytes are exactly these binary rows: a few numbers may happen to be printable bytes."""
     raw = np.empty((len(body) // (4 * dim + 1), 4 * dim), np.uint8)
     n, used = scan_binary(np.frombuffer(body, np.uint8), raw, np.empty((len(raw), 2), np.int64))
     return bool(n == rows and not body[used:].strip(b"\n"))
@@ -158,7 +158,7 @@ def _is_framed(body: bytes, rows: int, dim: int) -> bool:
 def _text_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name: str) -> Iterator[SomeRows]:
     line = 1 if layout.rows is None else 2
     for text, n in _whole_lines(blocks, name):
-        # Not one row per line: millions of empty lines after a wide row would need terabytes.
+        # Not one row of the matrix per line: millions of empty lines after a wide row would need terabytes.
         matrix = np.empty((most_rows(len(text), layout.dim), layout.dim), np.float32)
         spans = np.empty((n, 3), np.int64)  # where each row's word begins and ends, and where the row ends
         slots = np.empty(n, np.int64)  # each row's index in the matrix; -1 for a blank line
@@ -234,9 +234,9 @@ def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, na
 
 
 def _collected(parts: Iterable[SomeRows], faults: Faults, name: str, unit: str) -> deque[SomeRows]:
-    """Collect parts, removing repeated words now and then: a billion copies of one row would fill the memory.
+    """Collect parts, removing repeated words from time to time: many copies of one row could fill the memory.
 
-    Each check covers twice the rows of the one before, so that all checks together take about as long as the last.
+    Each check covers at least twice the rows of the one before, so that all of them take about as long as the last.
     """
     waiting: deque[SomeRows] = deque()
     rows, limit = 0, _UNCHECKED

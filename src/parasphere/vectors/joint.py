@@ -30,39 +30,38 @@ from .learning_texts import read_texts, seed_of
 from .wordvectors import WordVectors
 
 CHECKPOINT = "joint-learning-checkpoint"
-UPDATING = 300.0  # concentration of the prior around vectors that further texts update
+UPDATING = 300.0  # least concentration of the prior around vectors that partial_fit updates
 
 
 class JointVectors(Saved, BaseEstimator):
     """Word vectors and word weights, learned from texts without labels.
 
     Words are held out of each text and predicted from the SPM posterior of the other words. Vectors, weights and
-    concentrations follow the gradient of that likelihood. Models take a learner in place of vectors:
+    concentrations follow the gradient of that likelihood. Models accept a learner in place of vectors:
     ``SphericalParagraphModel(JointVectors(dim=300))`` learns the vectors inside ``fit``.
 
     Parameters
     ----------
     dim : int, default=None
         Dimension of the vectors; None is that of ``start``, or 100. It cannot be smaller than that of ``start``. If it
-        is larger, the further coordinates of known words are initialised at random.
+        is larger, the additional coordinates of known words are initialised at random.
     start : str, path, WordVectors or None, default="english-128"
-        Initial vectors, and weights if they have any. Words without one are initialised near the mean of the others;
-        None initialises all words at random. Words of ``start`` that are not learned keep their vectors.
+        Initial vectors, and weights if they have any. Words without a vector are initialised near the mean of the
+        others; None initialises all words at random. Words of ``start`` that are not learned keep their vectors.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
-        ``Tokenizer(digits=True)``: runs of Unicode letters and digits, lower-cased, with stop words (which get small
-        weights).
+        Splits texts into words. None is the tokenizer of the model that the learner is part of, and otherwise
+        ``Tokenizer(digits=True)``: lower-cased runs of Unicode letters and digits, including stop words (which get
+        small weights).
     start_strength : float, default=0.0
-        Concentration of a vMF prior of each word around its vector in ``start``. Where sentences are compared rather
-        than classified, 1,000,000 together with ``weigh=False`` keeps what vectors made for that know, and learns words
-        that they lack.
+        Concentration of a vMF prior of each word around its vector in ``start``. To compare sentences by vectors made
+        for that, 1,000,000 together with ``weigh=False`` hardly changes the vectors, and learns the words they lack.
     epochs : int, default=None
         Passes over the texts. None learns from about 45 million words, in 4 to 18 passes (40 if ``start`` is None), and
-        ends earlier once the held-out texts are predicted no better.
+        stops earlier once the held-out texts are predicted no better.
     rate : float, default=0.8
-        Length of the first steps; it decreases linearly to zero.
+        Initial length of the steps; it decreases linearly to zero.
     min_count : int, default=2
-        Rarer words are not learned.
+        Words with fewer occurrences are not learned.
     weigh : bool, default=True
         Learn a weight per word; otherwise words keep the weights of ``start``, or 1 if it has none.
     random_state : int, RandomState or None, default=0
@@ -70,8 +69,8 @@ class JointVectors(Saved, BaseEstimator):
     n_jobs : int, default=None
         Number of threads; None is 1, -1 is one per core. Results do not depend on it.
     checkpoint : path, default=None
-        A folder that keeps the state after each epoch: learning that was interrupted continues from it and ends with
-        the same result. It is removed at the end.
+        A folder that keeps the state after each epoch: interrupted learning resumes from it with the same result. It is
+        removed at the end.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -81,18 +80,18 @@ class JointVectors(Saved, BaseEstimator):
         Unit rows; ``vectors_.weights`` are the weights of the words, with mean 1 over the texts. The words of the texts
         come first, then the other words of ``start``.
     gained_ : bool
-        Whether the held-out texts are predicted better than with the vectors of ``start``; if not, these are kept.
+        Whether the held-out texts are predicted better than with the vectors of ``start``, which are kept if not.
     tokenizer_ : Tokenizer or callable
         The tokenizer that was used.
     concentration_, prior_concentration_ : float
-        The concentrations kappa and kappa0, as learned with the vectors and, if there are enough held-out texts, fitted
-        to these in the end.
+        The concentrations kappa and kappa0, learned with the vectors; finally fitted to the held-out texts, if there
+        are enough.
     mean_direction_ : (dim,) float32
-        The mean direction mu0, as learned with the vectors.
+        The mean direction mu0, learned with the vectors.
     losses_, held_out_losses_ : (n_epochs,) float64
-        Loss per held-out word after each epoch, on the texts learned from and on those that were not (5 % of them, and
-        at most 5,000): minus the log of the word's share among itself and the drawn words. More words are drawn for
-        the second, so the two cannot be compared with each other.
+        Loss per held-out word after each epoch, on the texts that are learned from and on the held-out texts (5 % of
+        all, at most 5,000): minus the log of the word's share among itself and randomly drawn words. More words are
+        drawn for the held-out texts, so the two cannot be compared with each other.
 
     Examples
     --------
@@ -156,7 +155,7 @@ class JointVectors(Saved, BaseEstimator):
         Parameters
         ----------
         X : iterable, table or Path
-            Anything :func:`parasphere.corpus.blocks` takes. Word ids are held in memory.
+            Anything that :func:`parasphere.corpus.blocks` accepts. Word ids are held in memory.
         y : None
             Ignored.
         """
@@ -169,15 +168,15 @@ class JointVectors(Saved, BaseEstimator):
         return self._learn(X, start, self._dim(start), self.start_strength, name)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn from further texts: new words enter the vocabulary, and words that are known move little.
+        """Learn from more texts: new words are added to the vocabulary, and the vectors of known words change little.
 
-        Learning starts from the vectors and weights that were learned before, each held by a prior of a concentration
-        of at least 300. The first call is :meth:`fit`.
+        Learning starts from the vectors and weights learned so far; each vector has a prior of concentration 300 or
+        more around it. The first call is :meth:`fit`.
 
         Parameters
         ----------
         X : iterable, table or Path
-            The new texts alone; anything :func:`parasphere.corpus.blocks` takes.
+            The new texts only; anything that :func:`parasphere.corpus.blocks` accepts.
         y : None
             Ignored.
         """
@@ -194,7 +193,7 @@ class JointVectors(Saved, BaseEstimator):
         )  # fmt: skip
         texts = read_texts(X, self.tokenizer_, settings.min_count, known=True)
         if not (np.diff(texts.ends) > 1).any():
-            raise VectorsError("no text has two words to learn from; lower min_count or give longer texts.")
+            raise VectorsError("no text has two words to learn from; lower min_count or pass longer texts.")
         learning = Learning(texts, start, dim, settings, effective_n_jobs(self.n_jobs))
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
         learning.run(checkpoint, bool(self.verbose))

@@ -19,17 +19,18 @@ def is_learner(vectors: Any) -> bool:
 
 
 def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighted: bool = True) -> Resolved:
-    """Return word vectors, which are loaded from a source or learned from texts by a clone of a learner.
+    """Return word vectors that are loaded from a source, or learned from texts by a clone of a learner.
 
     Parameters
     ----------
     vectors : str, path, WordVectors or learner
         A name or path is loaded; a learner is cloned and fitted.
     tokenizer : Tokenizer, callable or None
-        Splits texts into words. A learner without a tokenizer uses this one. None is the tokenizer of the learner, or
-        else ``Tokenizer(digits=True)`` if the weights of the vectors are used, and :func:`default_tokenizer` if not.
+        Splits texts into words. A learner without a tokenizer uses this one. None is the tokenizer of the learner, if
+        there is one; otherwise ``Tokenizer(digits=True)`` if the weights of the vectors are used, and
+        :func:`default_tokenizer` if not.
     texts : iterable, table or Path
-        The texts that a learner learns from; the caller must be able to read them again.
+        The texts that a learner learns from; they must be readable more than once.
     weighted : bool, default=True
         Whether the caller uses the weights of the vectors, if they have any.
     """
@@ -46,7 +47,7 @@ def resolve(vectors: Any, tokenizer: AnyTokenizer | None, texts: Any, *, weighte
             tokenizer = getattr(learner, "tokenizer_", tokenizer)
     else:
         resolved = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
-    if tokenizer is None:  # small weights make stop words harmless; numbers have vectors where words have weights
+    if tokenizer is None:  # small weights make stop words harmless; vectors with weights include numbers
         tokenizer = Tokenizer(digits=True) if weighted and resolved.weights is not None else default_tokenizer()
     return Resolved(resolved, tokenizer)
 

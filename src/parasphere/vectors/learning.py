@@ -26,29 +26,29 @@ TABLE = 1 << 21  # entries of the table that words are drawn from
 JUDGES = 512  # words drawn per group when held-out texts are predicted
 MOST_HELD_OUT = 5000  # texts
 BATCH = 256  # pieces
-CONCENTRATION = 10.0  # kappa and kappa0 to begin with
+CONCENTRATION = 10.0  # initial kappa and kappa0
 FEWEST_BATCHES = 100  # per epoch: smaller corpora are learned in smaller batches
 SHARD = 1 << 22  # words of the texts that are cut into pieces at a time
-SETTLING = 40  # batches that fit the concentrations alone, to the initial vectors and to those that were learned
-SETTLED_BY = 100  # held-out pieces that it takes to fit them in the end
-SEEN = 45e6  # words to learn from, all epochs together,
-EPOCHS = 4, 18  # within these bounds; if all words start at random,
+SETTLING = 40  # batches that fit only the concentrations, before learning and after it
+SETTLED_BY = 100  # least number of held-out pieces to fit them to after learning
+SEEN = 45e6  # words to learn from, all epochs together
+EPOCHS = 4, 18  # bounds of the number of epochs, and those if all words start at random
 EPOCHS_AT_RANDOM = 4, 40
 COOLING = 2  # epochs in which the rate falls to zero once the held-out likelihood gains nothing
 SPREAD = 0.5, 0.6  # random part of the initial vector of a new word, and of a known word in further dimensions
-SMALLEST = 0.01  # weight to start with: the logarithm of none can be moved
-# The sums of squares of Adagrad begin as if some occurrences of each word had been seen: without them the first steps,
-# of one noisy gradient each, would be the longest. Known words begin as if READ words of text had been read, but at
-# most MOST epochs; others as if a quarter of an epoch had.
+SMALLEST = 0.01  # least initial weight: weights are learned as logarithms
+# The sums of squares of Adagrad start as if each word had been seen some times: otherwise the first steps, of one noisy
+# gradient each, would be the longest. Known words start as if READ words of text had been read, but at most MOST
+# epochs; other words as if a quarter of an epoch had.
 KNOWN, READ, MOST = 10.0, 6e5, 4.0
 NEW, EPOCH = 1.0, 0.25
-SQUARE = 100.0  # per occurrence; of weights:
+SQUARE = 100.0  # per occurrence of a word, for vectors; for weights:
 KNOWN_WEIGHT, NEW_WEIGHT = 10.0, 2.0
 
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """The settings of learning; those of :class:`parasphere.JointVectors` mean the same there."""
+    """The settings of learning; some are parameters of :class:`parasphere.JointVectors`, with the same meaning."""
 
     epochs: int | None = None
     rate: float = 0.8
@@ -60,9 +60,9 @@ class LearningSettings:
     negatives: int = 128  # words drawn per group of pieces,
     power: float = 0.75  # with probabilities proportional to this power of their counts
     weigh: bool = True
-    pull: float = 0.01  # how strongly weights are regularised towards those of the start
-    start_strength: float = 0.0  # concentration of the prior of each word around its vector in the start
-    held_out: float = 0.05  # the share of the texts that only serves to measure the loss of every epoch
+    pull: float = 0.01  # how strongly weights are regularised towards the initial ones
+    start_strength: float = 0.0  # concentration of the prior of each word around its initial vector
+    held_out: float = 0.05  # the share of the texts used only to measure the loss after every epoch
     seed: int = 0  # of all random numbers
 
 
@@ -85,7 +85,7 @@ class Learning:
         self.start = first_state(texts, self.keep, start, dim, settings.seed, settings.start_strength)
         self.matrix, self.squares, self.weights, self.weight_squares = self.start.copies()
         mean = share @ self.matrix
-        length = np.linalg.norm(mean)  # 0 if they cancel out: then any direction will do
+        length = np.linalg.norm(mean)  # 0 if the rows cancel out: then any direction will do
         self.mean = (mean / length if length > 0 else self.matrix[0]).astype(np.float32)
         self.numbers = np.array([CONCENTRATION, CONCENTRATION, 0.0, 0.0, 0.0, 0.0])
         self.state = np.array([settings.seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -104,7 +104,7 @@ class Learning:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What the result depends on; a checkpoint with another key is not resumed."""
+        """Everything that the result depends on; a checkpoint with another key is not resumed."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.texts.ids, self.texts.ends, self.start.matrix, self.start.weights):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
@@ -144,7 +144,7 @@ class Learning:
             self.matrix[:], self.weights[:] = self.start.matrix, self.start.weights
 
     def settle(self) -> None:
-        """Fit the concentrations to the held-out texts; those of the texts learned from are too high for others."""
+        """Fit the concentrations to the held-out texts; those fitted to the texts learned from are too high."""
         judged = self._judged()
         if len(judged.middles) >= SETTLED_BY:
             self._settle(self._stepper(), judged, (BATCH, 4 * JUDGES), 0.05, np.array([97], np.uint64))
@@ -161,33 +161,33 @@ class Learning:
         return Stepper(parameters, prior, self.log_q, self.threads)
 
     def _cooling(self) -> int | None:
-        """Return after how many epochs the rate began to fall to zero before its time, or None.
+        """Return the epoch after which the rate falls to zero early, or None.
 
-        It does once the held-out loss of two epochs in succession was above that of an earlier one, if the number of
-        epochs was not chosen.
+        That is when the held-out losses of two successive epochs were above that of an earlier one, unless the user
+        chose the number of epochs.
         """
         judged = [loss for _, loss in self.losses]
         risen = (n for n in range(3, len(judged) + 1) if min(judged[n - 2 : n]) > min(judged[: n - 2]))
         return next(risen, None) if self.settings.epochs is None else None
 
     def _last(self) -> int:
-        """Return the number of epochs, as far as it is known."""
+        """Return the number of the last epoch, as expected so far."""
         cooling = self._cooling()
         return self.epochs if cooling is None else min(self.epochs, cooling + COOLING)
 
     def rate_at(self, epoch: float) -> float:
-        """Return the length of steps after a number of epochs: it decreases linearly to zero."""
+        """Return the length of the steps after a number of epochs; it decreases linearly to zero."""
         rate, cooling, last = self.settings.rate * (1 - epoch / self.epochs), self._cooling(), self._last()
         if cooling is not None and last > cooling:
             rate = self.settings.rate * (1 - cooling / self.epochs) * (last - epoch) / (last - cooling)
         return max(0.0, rate)
 
     def size_of(self, n_pieces: int) -> float:
-        """Return the length of the steps of the concentrations that a batch makes."""
+        """Return the length of the steps of the concentrations for a batch of pieces."""
         return 0.02 * float(np.sqrt(n_pieces / BATCH))
 
     def _epoch(self, stepper: Stepper, epoch: int, advance: Callable[[int], None]) -> float:
-        """Make one pass over the texts, and report how many are done; return the mean loss per held-out word."""
+        """Make one pass over the texts, reporting progress; return the mean loss per held-out word."""
         order = np.random.default_rng([self.settings.seed, epoch + 1]).permutation(self.learned_from)
         loss, count = 0.0, 0
         for done, texts in self.shards(order):
@@ -202,7 +202,7 @@ class Learning:
         return loss / max(count, 1)
 
     def shards(self, order: NDArray[np.int64]) -> Iterator[tuple[tuple[float, float], NDArray[np.int64]]]:
-        """Yield texts that are cut into pieces together, and between which shares of all words they lie."""
+        """Yield the texts of a shard, and the shares of all words that lie before its begin and its end."""
         words = np.concatenate([[0], np.cumsum(np.diff(self.texts.ends)[order])])
         cuts = [*np.searchsorted(words, np.arange(0, words[-1], SHARD)).tolist(), len(order)]
         for lo, hi in pairwise(cuts):
@@ -221,9 +221,9 @@ class Learning:
     def _settle(
         self, stepper: Stepper, pieces: TextPieces, many: tuple[int, int], size: float, state: NDArray[np.uint64]
     ) -> None:
-        """Fit the concentrations to pieces, so many at a time with so many drawn words.
+        """Fit the concentrations to pieces; ``many`` is the numbers of pieces and of drawn words per step.
 
-        The steps of their logarithms fall from ``size`` to zero.
+        The steps of the logarithms of the concentrations decrease from ``size`` to zero.
         """
         n_pieces, n_drawn = many
         self.numbers[SLOPE:] = 0.0
@@ -234,7 +234,7 @@ class Learning:
                 stepper.learn(pieces, some, drawn, 0.0, size * (1 - i / SETTLING), weigh=False)
 
     def _judge(self, stepper: Stepper, pieces: TextPieces) -> float:
-        """Return the mean loss per held-out word of the texts that are not learned from."""
+        """Return the mean loss per held-out word of the held-out texts."""
         state, loss, count = np.array([99], np.uint64), 0.0, 0
         for begin in range(0, len(pieces.middles), BATCH):
             some = np.arange(begin, min(begin + BATCH, len(pieces.middles)))
@@ -244,7 +244,7 @@ class Learning:
 
     @property
     def scale(self) -> float:
-        """The mean weight over all texts, which is made part of kappa."""
+        """The mean weight over all texts, which becomes a factor of kappa."""
         return float(self.texts.counts @ self.weights / self.texts.counts.sum())
 
     @property
@@ -267,7 +267,7 @@ class Start(NamedTuple):
     weights: NDArray[np.float32]  # (n_words,), of mean 1 over the texts
     weight_squares: NDArray[np.float32]  # (n_words,)
     strengths: NDArray[np.float32]  # (n_words,), concentrations of the prior, per occurrence in an epoch
-    known: NDArray[np.bool_]  # (n_words,), which words have a vector in what is given
+    known: NDArray[np.bool_]  # (n_words,), which words have an initial vector
 
     def copies(self) -> tuple[NDArray[np.float32], ...]:
         """Return copies of the arrays that learning changes."""
@@ -285,11 +285,11 @@ def first_state(
     keep : (n_words,) float32
         The probability that an occurrence of a word is used.
     start : WordVectors or None
-        The given vectors.
+        The initial vectors.
     dim, seed : int
-        Dimension of the vectors, and seed of what is random in them.
+        Dimension of the vectors, and seed of their random parts.
     strength : float
-        Concentration of the prior around the given vectors.
+        Concentration of the prior around the initial vectors.
     """
     places = np.full(len(texts.words), -1) if start is None else start.vocabulary.get_many(texts.words)
     known, seen = places >= 0, texts.counts * keep
@@ -314,8 +314,8 @@ def first_state(
 def with_others(learned: WordVectors, start: WordVectors) -> WordVectors:
     """Return learned vectors followed by the words of ``start`` that were not learned.
 
-    These keep their vectors, with zeros in further dimensions. Their weights are scaled as those of the common words
-    were changed, by the median; if the start has no weights, they get the median weight of the common words.
+    The latter keep their vectors, with zeros in additional dimensions. Their weights are scaled by the median change of
+    the weights of common words; if ``start`` has no weights, they get the median weight of the common words.
     """
     places = start.vocabulary.get_many(learned.words)
     common = places >= 0

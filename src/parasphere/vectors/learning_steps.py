@@ -1,4 +1,4 @@
-"""Steps of joint learning: words of a text are predicted from the direction of the others, a batch of pieces at a time.
+"""Steps of joint learning: held-out words of texts are predicted from the direction of the other words, in batches.
 
 For a piece of a text, cut at random into context words and target words, the SPM posterior of the context has the
 direction d of ``eta = kappa0 mu0 + kappa sum a_c w_c``, and a word v follows with the probability
@@ -6,16 +6,16 @@ direction d of ``eta = kappa0 mu0 + kappa sum a_c w_c``, and a word v follows wi
     p(v | d) = exp(kappa a_v d.w_v) / sum over u of exp(kappa a_u d.w_u).
 
 The sum over the vocabulary is estimated from words drawn with probability q, each term divided by its q. A weight and
-its row enter only as their product ``a w``: of the gradient with respect to it, the part along w moves the logarithm of
-a, and the rest moves w along the sphere. Each row moves once per batch of pieces, with a step length of its own, as in
-Adagrad.
+its row enter only as their product ``a w``: the part along w of its gradient moves the logarithm of a, and the rest
+moves w along the sphere. Each row moves once per batch of pieces, with its own step length, as in Adagrad.
 
 A batch is divided into groups of 16 pieces, which share the words drawn to estimate the sum over the vocabulary: the
-work of a group is three products of matrices. Groups draw words of their own, since the noise of the gradient is set by
+work of a group is three products of matrices. Each group draws its own words, since the noise of the gradient is set by
 how many words are drawn per piece, not by how many are drawn per group.
 
-Threads share the groups of a batch, and then the rows that it moves: each row is moved by one thread, its terms in a
-fixed order. So the same seed gives the same bits with any number of threads. The loops are in src/kernels/learning.cpp.
+Threads share the groups of a batch, and then the rows that it moves: each row is moved by one thread, adding its terms
+in a fixed order. So the same seed gives the same bits with any number of threads. The loops are in
+src/kernels/learning.cpp.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class Cutting(NamedTuple):
 
 
 class TextPieces(NamedTuple):
-    """Pieces of texts, one after the other; the held-out words of each come last."""
+    """Concatenated pieces of texts; the held-out words of each piece come last."""
 
     words: Any  # (n_words,) int32
     begins: Any  # (n_pieces + 1,) int64, where each piece begins and ends
@@ -60,7 +60,7 @@ class Parameters(NamedTuple):
 
 
 class WordPrior(NamedTuple):
-    """The vMF prior of each row around its start, and that of the logarithm of its weight."""
+    """The vMF prior of each row around its initial vector, and the prior of the logarithm of its weight."""
 
     rows: Any  # (n_vocabulary, dim) float32, the mean directions
     strengths: Any  # (n_vocabulary,) float32, the concentrations, divided by how often the word is seen per epoch
@@ -74,7 +74,7 @@ class Stepper:
     Parameters
     ----------
     parameters, prior : Parameters and WordPrior
-        The parameters change when something is learned.
+        The parameters are changed in place by :meth:`learn`.
     log_q : (n_vocabulary,) float32
         The logarithms of the probabilities with which words are drawn.
     threads : int, default=1
@@ -99,19 +99,19 @@ class Stepper:
         Parameters
         ----------
         pieces, some : TextPieces and (n,) int64
-            Pieces, and which of them.
+            Pieces, and the indices of those to learn from.
         drawn : (n_groups, n_drawn) int32
-            The words drawn for each group; there are as many groups of pieces as rows.
+            The words drawn for each group, one row per group of pieces.
         rate, size : float
-            The length of the steps of vectors and weights, and of those of the concentrations; a rate of 0 moves the
-            concentrations only.
+            The lengths of the steps of vectors and weights, and of the steps of the concentrations; a rate of 0 moves
+            the concentrations only.
         weigh : bool
             Whether weights are learned.
 
         Returns
         -------
         loss, count : float and int
-            Minus the log-probability of the held-out words, summed, and their number.
+            Minus the summed log-probability of the held-out words, and their number.
         """
         loss, count, *slopes = _kernels.learn(
             pieces, some, drawn, self.log_q, self.parameters, self.prior, rate, weigh, self.threads
@@ -120,7 +120,7 @@ class Stepper:
         return loss, count
 
     def judge(self, pieces: TextPieces, some: NDArray[np.int64], drawn: NDArray[np.int32]) -> tuple[float, int]:
-        """Return the loss of some of the pieces, and how many words were held out."""
+        """Return the loss of some of the pieces, and their number of held-out words."""
         return _kernels.judge(pieces, some, drawn, self.log_q, self.parameters, self.threads)
 
 
@@ -140,7 +140,7 @@ def cut(
     how: Cutting,
     state: NDArray[np.uint64],
 ) -> TextPieces:
-    """Leave out words of each text at random, shuffle the others, and cut them into pieces of at least two words.
+    """Drop words of each text at random, shuffle the others, and cut them into pieces of at least two words.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The texts of joint learning, as ids of words."""
+"""The texts of joint learning, as word ids."""
 
 import tempfile
 from contextlib import closing
@@ -14,11 +14,11 @@ from ..corpus import Block, blocks
 from ..errors import VectorsError
 from ..text import WordIds
 
-MOST_HELD = 1 << 28  # bytes of ids that are held in memory; more are in a file
+MOST_HELD = 1 << 28  # bytes of ids that are held in memory; more are written to a temporary file
 
 
 class Texts(NamedTuple):
-    """Texts as ids of the words that are learned."""
+    """Texts as ids of the learned words."""
 
     words: list[str]
     counts: NDArray[np.int64]  # (n_words,), how often each occurs
@@ -29,8 +29,9 @@ class Texts(NamedTuple):
 def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, known: bool = False) -> Texts:
     """Read a corpus once, and return its frequent words as ids; other words are -1, or left out if ``known``.
 
-    Ids beyond :data:`MOST_HELD` are in a temporary file, which is mapped into memory: of texts in our tokenizer's words
-    nothing else is held. Token lists, and texts for another tokenizer, are held until their words are counted.
+    Ids beyond :data:`MOST_HELD` are written to a temporary file, which is mapped into memory. With a
+    :class:`parasphere.Tokenizer` nothing else of the texts is held; token lists, and texts for another tokenizer, are
+    held until their words are counted.
     """
     counter = text.WordCounter(tokenizer)
     parts: list[Block | WordIds] = []
@@ -45,7 +46,7 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
         n_words = int(np.searchsorted(-counts, -min_count, side="right"))
         if n_words < 2:
             raise VectorsError(
-                f"only {n_words} words occur {min_count} times in this corpus; lower min_count or give more texts"
+                f"only {n_words} words occur {min_count} times in this corpus; lower min_count or pass more texts"
             )
         vocabulary = text.Vocabulary(words[:n_words])
         lookup = text.Lookup(vocabulary, tokenizer)
@@ -60,7 +61,7 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
 
 
 class _Spool:
-    """Arrays of ids one after another: in memory, or, once they are many, in a temporary file."""
+    """Concatenated arrays of ids, in memory or, once they are large, in a temporary file."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -68,7 +69,7 @@ class _Spool:
         self._file: Any = None
 
     def keep(self, words: WordIds) -> WordIds:
-        """Take ids, and return the same, which are now in the file if ids are kept there."""
+        """Append ids; return them, mapped from the file if they are kept there."""
         ids = words.ids
         if self._file is None and 4 * (self.total + len(ids)) > MOST_HELD:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115  (close closes it)
@@ -90,7 +91,7 @@ class _Spool:
         return self._mapped(0, self.total)
 
     def close(self) -> None:
-        """Close the file; what is mapped of it stays."""
+        """Close the file; arrays mapped from it remain valid."""
         if self._file is not None:
             self._file.close()
 

@@ -53,7 +53,7 @@ def load(cls: type[V], source: Any, errors: Errors, cache: bool, member: str | N
     else:
         formats.check_regular(path)
         vectors = _from_file(cls, path, errors, cache, member, verbose)
-        if errors == "skip" or member is not None:  # the path alone does not give the same vectors
+        if errors == "skip" or member is not None:  # the path alone would not load the same vectors
             return vectors
     vectors.source = str(path.resolve())
     return vectors
@@ -101,7 +101,7 @@ def _from_file(cls: type[V], path: Path, errors: Errors, cache: bool, member: st
 
 
 def _from_pieces(cls: type[V], source: str | Path, cache: bool) -> V:
-    """Compose words of a table of pieces; this takes seconds, so the result is cached by the content of the files."""
+    """Compose words from a table of pieces; this takes seconds, so the result is cached by the content of the files."""
     from .pieces import files_of, load_composed
 
     if not cache:
@@ -121,7 +121,7 @@ def _digest(path: Path) -> str:
 
 
 def _kept(vectors: V, key: str) -> V:
-    """Put vectors in the cache and return them mapped from there, as every later load does."""
+    """Save vectors in the cache and return them mapped from there, like every later load."""
     try:
         return keep(key, vectors.save, partial(type(vectors).open, name=vectors.name))
     except (OSError, StoreError) as error:

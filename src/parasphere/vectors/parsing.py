@@ -1,7 +1,7 @@
 """Parsing the rows of word-vector files: compiled loops over many rows, and a slow parser of single rows.
 
-The loops mark the rows that are not plainly good. :func:`text_row` parses such a row again and either accepts it or
-says what is wrong with it; :func:`check` does the same for a row whose numbers are known.
+The loops mark the rows that are not clearly valid. :func:`text_row` parses such a row again, and either accepts it or
+reports what is wrong with it; :func:`check` does the same for a row whose numbers are parsed already.
 """
 
 import re
@@ -20,7 +20,7 @@ _NUMBER = re.compile(_DECIMAL.pattern + rb"|[+-]?(nan|inf|infinity)", re.IGNOREC
 
 
 class RowError(Exception):
-    """A faulty row: a reason, by which faults are counted, and a sentence."""
+    """A faulty row: the reason, by which faults are counted, and a sentence for the message."""
 
     def __init__(self, reason: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -49,7 +49,7 @@ def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
 
 
 def is_row(line: bytes, dim: int) -> bool:
-    """Return whether a line could be a row: something, and then ``dim`` numbers."""
+    """Return whether a line could be a row: any word, and then ``dim`` numbers."""
     fields = line.split()
     return dim > 0 and len(fields) > dim and all(_NUMBER.fullmatch(number) for number in fields[-dim:])
 
@@ -73,14 +73,14 @@ def _shown(field: bytes) -> str:
 
 def usable(codes: NDArray[np.uint8], spans: NDArray[np.int64], matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Return a mask, (n,), of the rows that :func:`check` accepts."""
-    with np.errstate(invalid="ignore"):  # a signalling NaN would warn
+    with np.errstate(invalid="ignore"):  # a signalling NaN would issue a warning
         good: NDArray[np.bool_] = np.isfinite(matrix).all(axis=1) & matrix.any(axis=1) & (spans[:, 0] < spans[:, 1])
     good[not_utf8(codes, spans)] = False
     return good
 
 
 def not_utf8(codes: NDArray[np.uint8], spans: NDArray[np.int64]) -> list[int]:
-    """Return the rows whose word is not UTF-8; all are checked at once, and only if that fails each is."""
+    """Return the rows whose word is not UTF-8; words are checked one by one only if a check of all at once fails."""
     data, offsets = gather(codes, spans)
     begins = offsets[:-1][offsets[:-1] < offsets[1:]]
     if _is_utf8(data.data) and not ((data[begins] & 0xC0) == 0x80).any():  # no word begins within a character

@@ -1,8 +1,8 @@
 """Static tables of word pieces: folders of model2vec and of sentence-transformers' StaticEmbedding, and WordLlama's.
 
-In all of them a text is the mean of the rows of its pieces. A word is the sum of the rows of its pieces, and a text the
-sum of its words: word vectors made in this way, with the lengths of the sums as weights, give a text the same direction
-as the library that the table was made for, if both divide it into the same words. See docs/ecosystem.md.
+These libraries represent a text by the mean of the rows of its pieces. Here a word is the sum of the rows of its
+pieces, with the length of the sum as its weight, and a text is the weighted sum of its words: it has the same direction
+as in the library that the table was made for, if both divide it into the same words. See docs/ecosystem.md.
 """
 
 import json
@@ -25,7 +25,7 @@ from .stored import StoredVectors
 
 TOKENIZER, TENSORS, CONFIG = "tokenizer.json", "model.safetensors", "config.json"
 NESTED = "0_StaticEmbedding"  # the folder of the table in a model of sentence-transformers
-WORDS = Tokenizer(digits=True)  # what is a word here; resolve() chooses it for weighted vectors too
+WORDS = Tokenizer(digits=True)  # finds words; resolve() uses the same tokenizer for weighted vectors
 _FREQUENT = 10_000  # words that the scale of a table is computed from
 _CHUNK = 16_384  # texts that are divided into pieces at a time
 _MARKS = ("##", "\u2581", "\u0120")  # of WordPiece, SentencePiece and byte-level BPE: whether a piece begins a word
@@ -39,7 +39,7 @@ class Pieces:
     Attributes
     ----------
     table : (n_pieces, dim) float32
-        The rows, weights included; a row of zeros for a piece that does not count.
+        The rows, times their weights; a row of zeros for a piece that is ignored.
     tokenizer : tokenizers.Tokenizer
         Divides texts into pieces; it neither pads nor truncates.
     name : str
@@ -62,7 +62,7 @@ class Pieces:
         tensors, tokenizer, config = _paths(source)
         divides = _tokenizer(tokenizer)
         arrays = _tensors(tensors)
-        own = "embeddings" in arrays  # model2vec's; it drops the unknown piece, as sentence-transformers does not
+        own = "embeddings" in arrays  # model2vec, which drops the unknown piece; sentence-transformers does not
         table = arrays["embeddings"] if own else arrays.get("embedding.weight", next(iter(arrays.values())))
         n_pieces = divides.get_vocab_size()
         mapping, weights = (arrays.get(name) if own else None for name in ("mapping", "weights"))
@@ -89,22 +89,22 @@ class Pieces:
 
     @cached_property
     def words(self) -> list[str]:
-        """The words that the spellings of the pieces contain, lower-cased, each once."""
+        """The distinct words in the spellings of the pieces, lower-cased."""
         spelled = sorted(self.tokenizer.get_vocab(), key=self.tokenizer.get_vocab().get)
         plain = [_unmarked(piece) for piece in spelled]
         return list(dict.fromkeys(word for word in WORDS(" ".join(plain)) if word))
 
     @cached_property
     def scale(self) -> float:
-        """The mean length of a word in English text, guessed by Zipf's law: ``english-128`` lists words by frequency.
+        """The mean length of a word in English text, estimated by Zipf's law: ``english-128`` lists words by frequency.
 
-        Tables may be of any scale (integers, say); weights are lengths divided by this, and so have a mean of about 1.
+        Tables may have any scale (such as integers); weights are lengths divided by this, so their mean is about 1.
         """
         lengths = np.linalg.norm(self.sums(load_english(StoredVectors).vocabulary.words[:_FREQUENT])[0], axis=1)
         return float(np.average(lengths, weights=1 / np.arange(2, len(lengths) + 2))) or 1.0
 
     def sums(self, texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the sum of the rows of the pieces of each text, and how many pieces it has: (n, dim), (n,)."""
+        """Return the sum of the rows of the pieces of each text, (n, dim), and its number of pieces, (n,)."""
         from scipy import sparse
 
         sums, lengths = [np.empty((0, self.dim))], [np.empty(0, np.int64)]
@@ -126,7 +126,7 @@ class Pieces:
         return self._weighted(cls, words, sums, f"{self.name}, words composed of pieces")
 
     def of_words_and_pieces(self, cls: type[V], words: list[str]) -> V:
-        """Return the vectors of :meth:`of_words`, and of the pieces, for a reader that divides unseen words."""
+        """Return the vectors of :meth:`of_words` and those of the pieces, for a reader that divides unknown words."""
         spelled, rows = self._rows()
         counted: NDArray[np.bool_] = np.any(rows != 0, axis=1)
         names = [PIECE + piece for piece, counts in zip(spelled, counted, strict=True) if counts]
@@ -144,7 +144,7 @@ class Pieces:
         return [piece for piece, _ in spelled], self.table[[row for _, row in spelled]].astype(np.float64)
 
     def _weighted(self, cls: type[V], words: list[str], rows: NDArray[np.float64], name: str) -> V:
-        """Return word vectors of rows of any length; a row of zeros has the weight 0 and may point anywhere."""
+        """Make word vectors from rows of any length; a row of zeros gets the weight 0 and an arbitrary direction."""
         lengths = np.linalg.norm(rows, axis=1)
         matrix = unit_rows(rows, np.float32)
         matrix[lengths == 0, 0] = 1.0
@@ -157,7 +157,7 @@ def is_static_table(folder: Path) -> bool:
 
 
 def load_composed(cls: type[V], source: str | Path) -> V:
-    """Load a table of pieces as word vectors: of the words among its pieces, and of those of ``english-128``."""
+    """Load a table of pieces as word vectors, for the words among its pieces and those of ``english-128``."""
     pieces = Pieces.read(source)
     words = dict.fromkeys([*pieces.words, *load_english(cls).vocabulary.words])
     return pieces.of_words(cls, list(words))
@@ -173,7 +173,7 @@ def _paths(source: str | Path) -> tuple[Path, Path, Path | None]:
     if source == WORDLLAMA:
         spec = find_spec("wordllama")
         if spec is None or not spec.submodule_search_locations:
-            raise VectorsError(f"the table of {WORDLLAMA!r} is not here: pip install --no-deps wordllama")
+            raise VectorsError(f"the table of {WORDLLAMA!r} is not installed: pip install --no-deps wordllama")
         package = Path(spec.submodule_search_locations[0])
         tokenizer = package / "tokenizers" / "l2_supercat_tokenizer_config.json"
         return package / "weights" / "l2_supercat_256.safetensors", tokenizer, None
@@ -198,14 +198,14 @@ def _tokenizer(path: Path) -> Any:
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises Exception itself
-        raise VectorsError(f"{path} is not a tokenizer of Hugging Face ({error}).") from None
+        raise VectorsError(f"{path} is not a Hugging Face tokenizer ({error}).") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
 
 
 def _unknown(path: Path, tokenizer: Any) -> int | None:
-    """Return the piece that stands for what is unknown, if there is one."""
+    """Return the id of the piece for unknown text, if there is one."""
     model = json.loads(path.read_text("utf-8")).get("model", {})
     if model.get("unk_id") is not None:
         return int(model["unk_id"])

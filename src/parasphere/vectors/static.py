@@ -1,8 +1,8 @@
 """Writing words and rows as a static model: one folder that model2vec and sentence-transformers load.
 
 The folder has the format of model2vec: a table of rows, a tokenizer of whole words in the format of Hugging Face, and
-the list of modules by which sentence-transformers reads it. A text is the mean of the rows of its words, divided by its
-length. Neither library is needed for writing.
+the list of modules that sentence-transformers needs. Both compute a text vector as the mean of the rows of its words,
+scaled to unit length. Neither library is needed for writing.
 """
 
 import json
@@ -18,7 +18,7 @@ from ..text import PIECE, AnyTokenizer, DividingTokenizer, Tokenizer
 from .pieces import CONFIG, TENSORS, TOKENIZER
 
 UNKNOWN = "[UNK]"  # has a row of zeros; no word is spelled like it
-PRIOR = "\ue000"  # the pseudo-word before every text: a character for private use, which is no letter
+PRIOR = "\ue000"  # the pseudo-word before every text: a private-use character, which is not a letter
 _MODULES = [
     {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"},
     {"idx": 1, "name": "1", "path": "1_Normalize", "type": "sentence_transformers.models.Normalize"},
@@ -37,11 +37,11 @@ def write_static(
     Parameters
     ----------
     folder : path
-        Made if necessary. Files of the same names are replaced, others are not changed.
+        Created if necessary. Files of the same names are replaced, others are not changed.
     words : list of str
-        One word per row. Those that the tokenizer never returns (such as stop words) are left out.
+        One word per row. Words that the tokenizer never returns (such as stop words) are left out.
     rows : (n_words, dim) array
-        The rows, weights included.
+        The rows, times their weights.
     tokenizer : Tokenizer
         Splits texts into words.
     prior : (dim,) array, default=None
@@ -66,7 +66,7 @@ def write_static(
 
 
 def writable(tokenizer: AnyTokenizer) -> Tokenizer:
-    """Return a tokenizer that can be written as a tokenizer.json, without pieces of unseen words; refuse others."""
+    """Return the part of a tokenizer that can be written as a tokenizer.json, without pieces; raise for others."""
     if isinstance(tokenizer, DividingTokenizer):
         tokenizer = tokenizer.words
     if not isinstance(tokenizer, Tokenizer):
@@ -85,7 +85,7 @@ def _is_word(word: str, tokenizer: Tokenizer) -> bool:
 
 
 def _tokenizer_json(vocabulary: dict[str, int], tokenizer: Tokenizer, prior: bool) -> dict[str, Any]:
-    """Return the file of a tokenizer that splits texts as ours does."""
+    """Return the tokenizer.json of a tokenizer that splits texts as :class:`parasphere.Tokenizer` does."""
     steps: list[dict[str, Any]] = []
     if tokenizer.lowercase:
         steps.append({"type": "Lowercase"})

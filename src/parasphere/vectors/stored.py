@@ -1,4 +1,4 @@
-"""Words with unit rows: their arrays, which are checked, and the folder that keeps them."""
+"""Words with unit rows: their checked arrays, and the folder that keeps them."""
 
 import hashlib
 from dataclasses import asdict
@@ -49,7 +49,7 @@ class StoredVectors:
 
     @classmethod
     def from_table(cls, table: VectorTable, name: str) -> Self:
-        """Make word vectors of a table, whose rows are normalised in place."""
+        """Make word vectors from a table, whose rows are normalised in place."""
         norms = np.empty(len(table.matrix))
         _kernels.normalise(table.matrix, norms)
         return cls(table.vocabulary, table.matrix, norms, name=name, skipped=table.skipped)
@@ -81,7 +81,7 @@ class StoredVectors:
 
     @classmethod
     def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> Self:
-        """Map a folder that :meth:`save` wrote into memory; unlike with ``load``, ``source`` is None."""
+        """Map a folder written by :meth:`save` into memory; unlike with ``load``, ``source`` is None."""
         try:
             arrays, facts = storage.load(folder, KIND, verify=verify)
             skipped = {reason: Skipped(**entry) for reason, entry in facts["skipped"].items()}
@@ -108,7 +108,7 @@ class StoredVectors:
     def _of_arrays(
         cls, arrays: dict[str, NDArray[Any]], saved: dict[str, Any], skipped: dict[str, Skipped] | None = None
     ) -> Self:
-        """Make vectors of arrays that were read from a folder, which are checked."""
+        """Make vectors from arrays that were read from a folder, and check them."""
         data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
         if matrix.dtype != np.float32 or norms.dtype != np.float64:
             raise VectorsError("the rows or norms have the wrong types")

@@ -1,4 +1,4 @@
-"""Tables of word vectors: rows in memory, checked, with what was left out."""
+"""Tables of word vectors: checked rows in memory, and a record of the rows that were left out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class Faults:
 
 @dataclass
 class VectorTable:
-    """Words, their rows as they were given, (n_words, dim) float32, and what was left out."""
+    """Words, their rows before normalisation, (n_words, dim) float32, and the rows that were left out."""
 
     vocabulary: Vocabulary
     matrix: NDArray[np.float32]
@@ -57,7 +57,7 @@ class VectorTable:
 def table_of(
     words: Sequence[str], matrix: ArrayLike, *, errors: Errors = "raise", name: str = "vectors"
 ) -> VectorTable:
-    """Check words and a matrix (n_words, dim) in the way in which the rows of a file are checked."""
+    """Check words and a matrix (n_words, dim) in the same way as the rows of a file."""
     faults = Faults(errors == "skip")
     with np.errstate(over="ignore"):  # numbers too large for float32 become inf, which is reported below
         values = np.array(matrix, np.float32, order="C")
@@ -75,7 +75,7 @@ def table_of(
 
 
 def checked(words: Words, matrix: Rows, faults: Faults, name: str) -> VectorTable:
-    """Make a table of words and rows (n_words, dim); the matrix is not copied if all rows are good."""
+    """Make a table from words and rows (n_words, dim); the matrix is not copied if all rows are valid."""
     codes, offsets = words
     spans = np.stack([offsets[:-1], offsets[1:]], axis=1)
     good = usable(codes, spans, matrix)
@@ -88,7 +88,7 @@ def checked(words: Words, matrix: Rows, faults: Faults, name: str) -> VectorTabl
 
 
 def distinct(words: Words, matrix: Rows, faults: Faults, name: str, location: Callable[[int], str]) -> VectorTable:
-    """Make a table of checked rows; a second row for the same word is a fault."""
+    """Make a table from checked rows; a second row for the same word is a fault."""
     try:
         vocabulary = Vocabulary.from_buffers(*words)
     except DuplicateWordError as twice:
@@ -110,7 +110,7 @@ def first_of_each(
     data, offsets = words
     for row in np.flatnonzero(~keep):
         word = bytes(data[offsets[row] : offsets[row + 1]]).decode()
-        faults.add("duplicate word", f"{name}, {location(int(row))}: the word {word!r} has a row already.")
+        faults.add("duplicate word", f"{name}, {location(int(row))}: the word {word!r} already has a row.")
     return keep
 
 

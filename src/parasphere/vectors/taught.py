@@ -34,9 +34,10 @@ CHECKPOINT = "teaching-checkpoint"
 class TaughtVectors(Saved, BaseEstimator):
     """Word vectors and word weights, taught by a sentence encoder on any texts (extra ``torch``).
 
-    The weighted sum of the word vectors of a text learns to point where a linear map of the teacher's vector of the
-    text does. The result is a static model: a text is read by looking up its words. A learner like
-    :class:`JointVectors`: ``SphericalParagraphModel(TaughtVectors(teacher))`` learns the vectors inside ``fit``.
+    Vectors and weights are learned so that a linear map of the weighted sum of the word vectors of a text points in the
+    direction of the teacher's vector of the text. The result is a static model: texts are encoded by looking up their
+    words. Like :class:`JointVectors` it is a learner: ``SphericalParagraphModel(TaughtVectors(teacher))`` learns the
+    vectors inside ``fit``.
 
     Parameters
     ----------
@@ -44,34 +45,35 @@ class TaughtVectors(Saved, BaseEstimator):
         - An object with ``encode(texts)``, such as a model of sentence-transformers, or a callable: either takes a
           list of strings and returns one row of numbers per text.
         - Vectors that were computed before: an array (n_texts, n_features), or the path of a ``.npy`` file with one,
-          whose rows belong to the texts that are given to ``fit``. Words then start from the vectors of their texts.
+          with one row per text passed to ``fit``. Words then start from the vectors of their texts.
 
-        Rows may have any length; only their directions are learned from. A teacher that is not a path is not saved
-        with the estimator.
+        Rows may have any length; only their directions matter. A teacher that is not a path is not saved with the
+        estimator.
     dim : int, default=128
-        Dimension of the word vectors, at most that of the teacher's.
+        Dimension of the word vectors, at most that of the teacher's vectors.
     tokenizer : Tokenizer or callable, default=None
-        Splits texts into words. None is the tokenizer of the model that the learner is part of, or else
-        ``Tokenizer(digits=True)``: runs of Unicode letters and digits, lower-cased, with stop words (which get small
-        weights).
+        Splits texts into words. None is the tokenizer of the model that the learner is part of, and otherwise
+        ``Tokenizer(digits=True)``: lower-cased runs of Unicode letters and digits, including stop words (which get
+        small weights).
     min_count : int, default=2
-        Rarer words are not learned.
+        Words with fewer occurrences are not learned.
     max_words : int, default=None
         The number of most frequent words that are learned; None is all.
     steps : int, default=None
-        Number of steps, each from one batch of texts. None is 50 passes over the texts, but from 200 to 3,000 steps.
+        Number of steps, each on one batch of texts. None is 50 passes over the texts, within 200 to 3,000 steps.
     batch : int, default=None
-        Texts per step, which are compared with each other. None is 4,096, or 1,024 on the CPU, and at most a quarter
-        of the texts.
+        Number of texts per step, which are compared with each other. None is 4,096, or 1,024 on the CPU, and at most a
+        quarter of the texts.
     rate : float, default=0.002
-        Length of the steps, at most 1; it rises over the first steps and then decreases linearly to zero.
+        Largest length of the steps, at most 1; the length rises over the first steps and then decreases linearly to
+        zero.
     random_state : int, RandomState or None, default=0
         Seed of sampling; the same integer gives the same result on the same device.
     device : str, default=None
-        A torch device such as "cuda"; None is the CPU. The teacher runs where it is.
+        A torch device such as "cuda"; None is the CPU. The teacher runs on its own device.
     checkpoint : path, default=None
         A folder that keeps the teacher's vectors as they are computed, and the state at every twentieth of the steps:
-        learning that was interrupted continues from it and ends with the same result. It is removed at the end.
+        interrupted learning resumes from it with the same result. It is removed at the end.
     verbose : bool, default=False
         Show progress bars.
 
@@ -82,8 +84,8 @@ class TaughtVectors(Saved, BaseEstimator):
     tokenizer_ : Tokenizer or callable
         The tokenizer that was used.
     losses_, held_out_losses_ : (n_reports,) float64
-        Mean loss at every twentieth of the steps, on the texts learned from and on the 5 % that were not. The loss
-        grows with the number of texts that are compared, so the two cannot be compared with each other.
+        Mean loss at every twentieth of the steps, on the texts that are learned from and on the 5 % that are held out.
+        The loss grows with the number of texts that are compared, so the two cannot be compared with each other.
 
     Examples
     --------
@@ -150,14 +152,14 @@ class TaughtVectors(Saved, BaseEstimator):
         Parameters
         ----------
         X : iterable, table or Path
-            Anything :func:`parasphere.corpus.blocks` takes; lists of tokens are joined by spaces for the teacher.
-            Texts and the teacher's vectors, as float16, are held in memory.
+            Anything that :func:`parasphere.corpus.blocks` accepts; lists of tokens are joined by spaces for the
+            teacher. Texts and the teacher's vectors, as float16, are held in memory.
         y : None
             Ignored.
         """
         check_parameters(self)
         device, verbose = self.device or "cpu", bool(self.verbose)
-        torch_on(device)  # raises if torch or the device is missing, before the teacher begins
+        torch_on(device)  # raises if torch or the device is missing, before the teacher runs
         self.tokenizer_ = Tokenizer(digits=True) if self.tokenizer is None else self.tokenizer
         held = list(blocks(X))
         texts = read_texts(held, self.tokenizer_, self.min_count)
@@ -181,7 +183,7 @@ class TaughtVectors(Saved, BaseEstimator):
             checkpoint.remove()
             if encoding is not None:
                 encoding.remove()
-            with suppress(OSError):  # it holds something else
+            with suppress(OSError):  # the folder holds something else
                 checkpoint.folder.parent.rmdir()
         return self
 

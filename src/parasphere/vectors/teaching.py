@@ -1,14 +1,14 @@
-"""Word vectors taught by a sentence encoder: the objective, its first guess, and the steps that minimise it.
+"""Word vectors taught by a sentence encoder: the objective, the initial values, and the steps that minimise it.
 
 Each word has one free row: its direction is the word's vector, its length the word's weight. The sum of the rows of a
-text, scaled to unit length, is the text's direction u. A linear map takes it into the teacher's space, where it is
-compared with the teacher's unit vector t: ``y = (u P + b) / |u P + b|``. Per batch of texts, the loss is
+text, scaled to unit length, is the text's direction u. An affine map takes it to the teacher's space,
+``y = (u P + b) / |u P + b|``, where it is compared with the teacher's unit vector t. Per batch of texts, the loss is
 
 - the cross-entropy of each t among those of the batch, with the logits ``y . t / temperature``,
 - plus ``1 - y . t``,
 - plus ``pairs`` times the mean squared difference between the cosines of all pairs of u and those of all pairs of t.
 
-The third term compares cosines before the map, which is what a user of the vectors sees. See docs/teaching.md.
+The third term compares cosines before the map, which are those that users of the vectors see. See docs/teaching.md.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from .learning_texts import Texts
 from .wordvectors import WordVectors
 
 TINY = 1e-12
-SAME = 0.9999  # a cosine above which two texts mean the same to the teacher, and are not negatives of each other
+SAME = 0.9999  # two texts whose cosine by the teacher is above this are not negatives of each other
 FOR_AXES = 200_000  # texts that the main axes are computed from
 CHUNK = 65_536  # texts whose vectors are converted to float32 at a time
 MOMENTS = 0.9, 0.99  # the decay rates of Adam
@@ -40,24 +40,24 @@ Report = Callable[[int, float, float], None]
 
 @dataclass(frozen=True)
 class Course:
-    """The settings of teaching; those of :class:`parasphere.TaughtVectors` mean the same there."""
+    """The settings of teaching; some are parameters of :class:`parasphere.TaughtVectors`, with the same meaning."""
 
     steps: int = 3000
     batch: int = 4096
     rate: float = 2e-3
     temperature: float = 0.05
     pairs: float = 20.0
-    drop: float = 0.1  # the share of the words of a text that is left out, anew per step
-    block: int = 16  # consecutive texts stay together, so that a batch has related ones
+    drop: float = 0.1  # the share of words that is left out at random in each step
+    block: int = 16  # consecutive texts that stay together, so that a batch has related ones
     warm_up: int = 100  # steps until the rate is reached; then it decreases linearly to zero
-    rarity: float = 1e-4  # the first weight of a word is rarity / (rarity + its share of the text)
-    held_out: float = 0.05  # the share of the texts, at most one batch, that only serves to measure the loss
-    reports: int = 20  # how often the loss is measured and the state is kept
+    rarity: float = 1e-4  # the initial weight of a word is rarity / (rarity + its share of the text)
+    held_out: float = 0.05  # the share of the texts, at most one batch, used only to measure the loss
+    reports: int = 20  # how often the loss is measured and the state is saved
     seed: int = 0
 
 
 def course_for(n_texts: int, device: str, steps: int | None, batch: int | None, rate: float, seed: int) -> Course:
-    """Return settings that suit a number of texts and a device, where none are given.
+    """Return the settings for a number of texts and a device, with defaults for those that are None.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Teaching:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What the result depends on; a checkpoint with another key is not resumed."""
+        """Everything that the result depends on; a checkpoint with another key is not resumed."""
         digest = hashlib.blake2b(digest_size=16)
         first = [self.state[name].cpu().numpy() for name in self.CHANGING]
         for array in (self.texts.ids, self.texts.ends, *first):
@@ -189,7 +189,7 @@ class Teaching:
         return np.asarray(self.learned_from[places.ravel()])
 
     def _loss(self, chosen: Any, generator: Any = None) -> Any:
-        """Return the loss of some texts; words are left out if there is a generator to draw them with."""
+        """Return the loss of some texts; words are dropped at random if there is a generator."""
         torch, course = self.torch, self.course
         normalise = torch.nn.functional.normalize
         begins, lengths = self.ends[chosen], self.ends[chosen + 1] - self.ends[chosen]
@@ -232,12 +232,12 @@ class Teaching:
         """Return the taught vectors: unit rows, and weights of mean 1 over all texts."""
         rows = self.rows.astype(np.float64)
         weights = np.linalg.norm(rows, axis=1)
-        rows[weights == 0, 0] = 1.0  # a word that counts nothing may point anywhere
+        rows[weights == 0, 0] = 1.0  # a word of weight 0 may point anywhere
         return WordVectors(Vocabulary(self.texts.words), unit_rows(rows, np.float32), weights=weights, name=name)
 
 
 def torch_on(device: str) -> tuple[Any, Any]:
-    """Return the module torch, and the device of a name."""
+    """Return the module torch, and the device with this name."""
     torch = import_extra("torch", "torch", "TaughtVectors")
     try:
         return torch, torch.zeros(1, device=device).device
@@ -247,7 +247,7 @@ def torch_on(device: str) -> tuple[Any, Any]:
 
 
 def _split(texts: Texts, taught: NDArray[Any], course: Course) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the texts to learn from, in their order, and those to hold out, in blocks."""
+    """Return the texts to learn from, in their order, and the texts to hold out, chosen in blocks."""
     usable = np.flatnonzero((np.diff(texts.ends) > 0) & _any(taught))
     n_held = min(round(course.held_out * len(usable)), course.batch)
     if len(usable) - n_held < 2:

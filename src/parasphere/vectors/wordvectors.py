@@ -48,7 +48,7 @@ class Coverage:
 class WordVectors(StoredVectors):
     """Words with a point on the unit sphere and, optionally, a weight each.
 
-    They are usually made by :meth:`load` or :meth:`from_arrays`.
+    They are usually created by :meth:`load` or :meth:`from_arrays`.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ class WordVectors(StoredVectors):
     norms : (n_words,) array, default=None
         The lengths of the rows before they were normalised; None is 1 for each.
     weights : (n_words,) array, default=None
-        How much each word counts in a text; None counts all words alike.
+        Weight of each word in a text; None weights all words equally.
     unknown_weight : float, default=0.0
-        How much a word counts that has no vector here. Such a word then has a direction of its own, which is random but
-        always the same for the same word: texts that share a name or a code are found to be alike, whatever it means.
+        Weight of words without a vector. If it is not 0, such a word gets a random direction that is always the same
+        for the same word, so that texts which share a name or a code are more similar.
     name : str, default="vectors"
         A name for messages.
     source : str, default=None
-        The name or path by which :meth:`load` finds the same vectors again. Saved models refer to it; vectors without
+        The name or path from which :meth:`load` loads the same vectors again. Saved models refer to it; vectors without
         a source are saved together with the model.
     skipped : dict of str to Skipped, default=None
         Rows left out by ``errors="skip"``: a count and the first few examples per reason.
@@ -78,11 +78,11 @@ class WordVectors(StoredVectors):
     Attributes
     ----------
     vocabulary, unknown_weight, name, source, skipped
-        As given.
+        The parameters.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
     norms, weights : (n_words,) float64, read-only, and None if there are no weights
-        The lengths of the rows before they were normalised, and how much each word counts in a text.
+        The lengths of the rows before they were normalised, and the weights of the words.
 
     Examples
     --------
@@ -115,19 +115,19 @@ class WordVectors(StoredVectors):
             - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions (extra ``glove``);
             - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or zip,
               recognised by its content;
-            - a folder that :meth:`save` wrote;
+            - a folder written by :meth:`save`;
             - a folder of model2vec, or of sentence-transformers with a ``StaticEmbedding``, or "wordllama" for the
               table of that package (extra ``static``): words are the sums of their pieces (docs/ecosystem.md);
             - a gensim ``KeyedVectors``, or a gensim model that has one as ``wv``.
         errors : {"raise", "skip"}, default="raise"
-            Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.
+            Raise an error for a faulty row, or leave it out with a warning and count it in ``skipped``.
         cache : bool, default=True
             Keep the parsed vectors in the user's cache folder for "parasphere" (or in the folder that the environment
             variable PARASPHERE_CACHE names) and memory-map them next time.
         member : str, default=None
             The file of a zip to read, if there are several.
         verify : bool, default=True
-            Compare the data of a saved folder with its checksum. Numbers are checked in any case.
+            Compare the data of a saved folder with its checksum. Numbers are always checked.
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """
@@ -137,7 +137,7 @@ class WordVectors(StoredVectors):
     def from_arrays(
         cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors", errors: Errors = "raise"
     ) -> "WordVectors":
-        """Make word vectors of words and a matrix.
+        """Make word vectors from words and a matrix.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class WordVectors(StoredVectors):
         name : str, default="vectors"
             A name for messages.
         errors : {"raise", "skip"}, default="raise"
-            Whether a faulty row is raised, or left out with a warning and counted in ``skipped``.
+            Raise an error for a faulty row, or leave it out with a warning and count it in ``skipped``.
         """
         return cls.from_table(table_of(list(words), matrix, errors=errors, name=name), name)._warned()
 
@@ -167,11 +167,11 @@ class WordVectors(StoredVectors):
         return {"rows": len(self), "dim": self.dim}
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "WordVectors":
-        """Return the same object: it does not change, and scikit-learn's ``clone`` copies deeply."""
+        """Return the same object, which is immutable: scikit-learn's ``clone`` makes deep copies."""
         return self
 
     def __reduce__(self) -> Any:
-        """Pickle vectors with a source as a reference to it, others with all their numbers."""
+        """Pickle vectors with a source as a reference to it, and others with all their numbers."""
         facts, arrays = self.to_saved()
         return WordVectors.from_saved, (facts, {name: np.array(array) for name, array in arrays.items()}, {})
 
@@ -199,7 +199,7 @@ class WordVectors(StoredVectors):
         row = self.vocabulary.get(query) if isinstance(query, str) else -1
         try:
             vector = np.asarray(self[query] if isinstance(query, str) else query, np.float64)
-        except (TypeError, ValueError):  # several words, say
+        except (TypeError, ValueError):  # such as several words
             vector = np.empty(0)
         if vector.shape != (self.dim,) or not np.isfinite(vector).all() or not vector.any():
             raise VectorsError(
@@ -219,11 +219,11 @@ class WordVectors(StoredVectors):
         Parameters
         ----------
         texts : iterable, table or Path
-            Anything :func:`parasphere.corpus.blocks` takes.
+            Anything that :func:`parasphere.corpus.blocks` accepts.
         tokenizer : Tokenizer or callable, default=None
             Splits texts into words; None is ``Tokenizer()``.
         top : int, default=10
-            How many of the most frequent unknown words to return.
+            Number of the most frequent unknown words to return.
         **columns
             Passed to :func:`parasphere.corpus.blocks`.
 
@@ -241,20 +241,20 @@ class WordVectors(StoredVectors):
         return Coverage(total, total - lost, [(words[i], int(counts[i])) for i in unknown[:top]])
 
     def subset(self, words: Iterable[str]) -> "WordVectors":
-        """Return the vectors of some words, in the order given."""
+        """Return the vectors of some words, in their order."""
         words = list(words)
         rows = self.vocabulary.get_many(words)
         missing = [words[i] for i in np.flatnonzero(rows < 0)]
         if missing:
             raise VectorsError(f"{self.name} lacks {len(missing):,} of these words, the first being {missing[:5]}.")
         if not words:
-            raise VectorsError("a subset needs at least one word; none was given.")
+            raise VectorsError("a subset needs at least one word, not none.")
         weights = None if self.weights is None else self.weights[rows]
         options: dict[str, Any] = {"unknown_weight": self.unknown_weight, "name": self.name}
         return WordVectors(Vocabulary(words), self.matrix[rows], self.norms[rows], weights=weights, **options)
 
     def with_weights(self, weights: ArrayLike | None, unknown: float = 0.0) -> "WordVectors":
-        """Return the same vectors with other weights, (n_words,), or with none; ``unknown`` is that of other words.
+        """Return the same vectors with other weights, (n_words,), or none; ``unknown`` is the weight of other words.
 
         Examples
         --------
@@ -290,13 +290,13 @@ class WordVectors(StoredVectors):
         write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a saved estimator keeps: the source, or all numbers if there is none."""
+        """Return the saved form: the source, or all numbers if there is none."""
         facts = {**self._facts(), "source": self.source}
         return facts, {} if self.source is not None else self._arrays()
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Self:
-        """Return vectors of saved numbers, or load them from their source or from the argument of ``load``."""
+        """Make vectors from saved numbers, or load them from their source or from the argument of ``load``."""
         check_types({**FACTS, "source": str | None}, facts)
         if arrays and overrides.get("vectors") is None:
             return cls._of_arrays(arrays, facts)
@@ -305,7 +305,7 @@ class WordVectors(StoredVectors):
             vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
         except (ParasphereError, MissingExtraError) as error:
             raise StoreError(
-                f"the word vectors {facts['name']} cannot be loaded ({error}) Name them: load(folder, vectors=...)."
+                f"the word vectors {facts['name']} cannot be loaded ({error}) Pass them: load(folder, vectors=...)."
             ) from error
         if vectors.fingerprint != facts["fingerprint"]:
             raise StoreError(
@@ -315,7 +315,7 @@ class WordVectors(StoredVectors):
         return vectors  # type: ignore[return-value]
 
     def _warned(self) -> Self:
-        """Warn, where a method of this class was called, of rows that were left out."""
+        """Warn of rows that were left out; the warning points at the caller of a method of this class."""
         if self.skipped:
             counts = ", ".join(f"{reason}: {entry.count:,}" for reason, entry in self.skipped.items())
             first = next(iter(self.skipped.values())).examples[0]

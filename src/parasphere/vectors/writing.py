@@ -11,7 +11,7 @@ from ..progress import progress
 from ..storage import replacing
 from ..text import Vocabulary
 
-_NUMBERS = 1 << 20  # formatted at a time
+_NUMBERS = 1 << 20  # numbers formatted at a time
 _LARGEST = np.finfo(np.float32).max
 
 
@@ -45,7 +45,7 @@ def write(
             # Rounding must not make the largest float32 infinite.
             values = np.clip(matrix[rows] * norms[rows, None], -_LARGEST, _LARGEST).astype(np.float32)
             for word, row in zip(words[rows], values, strict=True):
-                file.write(b"%b %b\n" % (word.encode(), formatted(row)))  # binary rows end so too, as in word2vec's
+                file.write(b"%b %b\n" % (word.encode(), formatted(row)))  # in binary files too, as in word2vec
             advance(len(values))
 
 
@@ -56,12 +56,12 @@ def _check_words(vocabulary: Vocabulary, path: Path) -> None:
         row = int(np.searchsorted(vocabulary.offsets, blank[0], "right")) - 1
         raise VectorsError(
             f"{path}: the word {vocabulary.word(row)!r} (row {row:,}) contains white space, which ends a word in "
-            "these formats. Leave it out, or save a folder."
+            "these formats. Leave it out, or use save to write a folder."
         )
 
 
 def _text(row: NDArray[np.float32]) -> bytes:
-    """Format numbers, (dim,), with the fewest digits that give the same float32 again."""
+    """Format numbers, (dim,), with the fewest digits that give the same float32 when read."""
     numbers = orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)
     # Most programs read a double and round it to float32; rounding twice can, very rarely, give another number.
     if (np.array(orjson.loads(numbers), np.float64).astype(np.float32) != row).any():
