@@ -29,7 +29,7 @@ def vectors(rng: np.random.Generator) -> WordVectors:
 
 def test_few_known_words_are_told_with_the_remedy(vectors: WordVectors, tmp_path: Path) -> None:
     model = SphericalParagraphModel(vectors, tol=0.1)
-    told = r"only 50% of 80 words are known; unknown are words, alien, foreign, \.\.\. .*JointVectors.*tokenizer"
+    told = r"only 50% of 80 words are known; frequent unknown words: words, alien, foreign, \.\.\. .*JointVectors"
     (tmp_path / "c.txt").write_text("\n".join(TEXTS))
     for source in (TEXTS, iter(TEXTS), TEXTS * 3, tmp_path / "c.txt"):
         expected = told.replace("80", "240") if source == TEXTS * 3 else told
@@ -54,7 +54,7 @@ def test_another_language_is_told_with_english_vectors() -> None:
         "Sortiert die Zeilen einer Textdatei nach dem Alphabet oder nach Zahlen.",
         "Vergleicht zwei Dateien zeilenweise und meldet alle gefundenen Unterschiede.",
     ] * 3
-    with pytest.warns(CoverageWarning, match=r"unknown are dateien, passwort, .*JointVectors learns them"):
+    with pytest.warns(CoverageWarning, match=r"unknown words: dateien, passwort, .*with JointVectors"):
         SphericalParagraphModel(tol=0.1).fit(german)
 
 
@@ -70,13 +70,13 @@ def test_what_is_known_well_or_is_short_is_not_told(vectors: WordVectors) -> Non
 
 
 def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
-    told = r"only 43% of 105 words are known; unknown are .*我喜欢吃苹果.* without spaces .*SegmentingTokenizer\(\)"
+    told = r"only 43% of 105 words are known; .* unknown words: .*我喜欢吃苹果.* without spaces .*SegmentingTokenizer\(\)"
     with pytest.warns(CoverageWarning, match=told):
         SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=0.1).fit(CHINESE)
     for text in ("ฉันชอบกินแอปเปิ้ล", "ຂ້ອຍມັກກິນ", "ខ្ញុំចូលចិត្ត", "ကျွန်တော်ကြိုက်တယ်", "わたしはりんごがすきです"):
         with pytest.warns(CoverageWarning, match="without spaces"):
             Reader(vectors).read([text] * 60)
-    with pytest.warns(CoverageWarning, match="Other vectors may have them"):
+    with pytest.warns(CoverageWarning, match="Use vectors that have these words"):
         Reader(vectors).read(["나는 사과를 좋아한다", "мне нравятся яблоки"] * 20)
     # a tokenizer that segments, here into characters, makes words of them, which can be learned
     model = SphericalParagraphModel(JointVectors(4, start=None, epochs=2), tokenizer=list, tol=0.1).fit(CHINESE)
@@ -84,7 +84,7 @@ def test_scripts_without_spaces_need_a_tokenizer(vectors: WordVectors) -> None:
 
 
 def test_a_long_unknown_word_is_cut_short(vectors: WordVectors) -> None:
-    with pytest.warns(CoverageWarning, match=rf"unknown are {'x' * 29}…, \.\.\. "):
+    with pytest.warns(CoverageWarning, match=rf"unknown words: {'x' * 29}…, \.\.\. "):
         Reader(vectors).read(["x" * 500] * 60)
 
 
@@ -94,8 +94,8 @@ def test_the_command_line_warns_once_and_names_a_remedy(tmp_path: Path, vectors:
     (tmp_path / "zh.txt").write_text("\n".join(CHINESE))
     fit = ["-v", tmp_path / "vectors", "-o", tmp_path / "m"]
     told = typed("fit", tmp_path / "c.txt", *fit).err
-    assert told.startswith("warning: only 50% of 80 words are known; unknown are words, alien, foreign, ... ")
-    assert "JointVectors learns them from the texts" in told
+    assert told.startswith("warning: only 50% of 80 words are known; frequent unknown words: words, alien, foreign, ")
+    assert "learn vectors from the texts with JointVectors" in told
     assert told.count("words are known") == 1
     told = typed("transform", tmp_path / "m", tmp_path / "zh.txt", "-o", tmp_path / "v.npy").err
     assert told.count("warning: ") == 1

@@ -88,7 +88,7 @@ def test_a_column_that_changes_its_type(model: SphericalParagraphModel, tmp_path
 
 def test_an_unknown_format(tmp_path: Path) -> None:
     with (
-        pytest.raises(ParasphereError, match=r"must end in \.npy, \.jsonl, \.csv, \.parquet"),
+        pytest.raises(ParasphereError, match=r"must end in one of \.npy, \.jsonl, \.csv, \.parquet"),
         writer(tmp_path / "v.xlsx", 5),
     ):
         pass

@@ -1,4 +1,4 @@
-"""The Spherical Paragraph Model: texts to bags, its equations, EM, posteriors, and the encoder that was learned."""
+"""The Spherical Paragraph Model: reading texts into bags, the equations, EM, posteriors, and the fitted encoder."""
 
 from .bags import Bags, Scatter
 from .ecosystem import langchain_embeddings, static_table

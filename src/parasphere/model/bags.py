@@ -1,6 +1,6 @@
 """Bags: the sum of the unit word vectors of each document, and the number of its words.
 
-They are a sufficient statistic of the model: once a corpus has been read, its words are not needed again.
+They are sufficient statistics of the model: once a corpus has been read, its words are not needed again.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from ..storage import check_layouts, storable
 from .exact import Exact, exact_products
 
 Floats = NDArray[np.float64]
-# Share of the mean variance that every axis has at least: axes along which words hardly differ hold mostly noise.
-# Chosen on the development part of the STS benchmark and on Cranfield, where 0.05 to 0.3 differ by about a point; CISI
-# had been seen by then (results/README.md).
+# Weight of the isotropic covariance, so that every axis has at least this share of the mean variance: axes along which
+# words hardly differ are mostly noise. Chosen on the development part of the STS benchmark and on Cranfield, where 0.05
+# to 0.3 differ by about a point; results on CISI were known by then (results/README.md).
 FLOOR = 0.1
 _LAYOUTS = {
     "sums": "f[docs,dim]", "lengths": "f8[docs]", "squared_norms": "f8[docs]", "unknown": "i8[docs]",
@@ -31,22 +31,21 @@ _SUMS = (np.dtype(np.float32), np.dtype(np.float64))
 @storable("scatter")
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter of words within the texts of a corpus. Those of two corpora are added by ``+``.
+    """The scatter of words within the texts of a corpus; ``+`` adds the scatters of two corpora.
 
-    The vMF distribution knows no axes: around the direction of a text, words scatter equally in all directions.
-    Those of real texts do not. A few axes, mostly of frequency and grammar, hold much of their variance, and texts
-    about the same subject differ along these axes by chance. Let C be the covariance of words within texts. The
-    mean of ``l`` words has the covariance ``C / l`` around the direction of its text, so that after ``C^(-1/2)`` it
-    errs equally in all directions, and differences between texts count for as much as they stand out from that
-    error.
+    Under the vMF distribution, words scatter equally in all directions around the direction of their text. The words of
+    real texts do not: a few axes, mostly of frequency and grammar, have much of their variance, and texts about the
+    same subject differ along these axes by chance. Let C be the covariance of words within texts. The mean of ``l``
+    words has the covariance ``C / l`` around the direction of its text. Multiplied by ``C^(-1/2)``, it has the same
+    error in all directions, and differences between texts are measured relative to that error.
 
-    Both sums that the scatter is made of, over words and over texts, are exact (:mod:`parasphere.model.exact`): the
-    scatter of a corpus has the same bits whether it is read at once or in parts.
+    The scatter is computed from two sums, over words and over texts. Both are exact (:mod:`parasphere.model.exact`), so
+    the scatter of a corpus has the same bits whether it is read at once or in parts.
 
     Attributes
     ----------
     within : (dim, dim) float64
-        Sum over all words of the outer product with itself of the word less the mean of its text, times its weight.
+        Sum over all words of ``weight * outer(x, x)``, with ``x`` the word vector minus the mean of its text.
     """
 
     within: Floats
@@ -66,23 +65,23 @@ class Scatter:
         sums, lengths : (n_docs, dim) and (n_docs,) arrays
             Sum of the words of each text, and of their weights.
         unknown : float, default=0.0
-            Total weight of the words whose vectors are drawn by their hashes: their outer products are taken to be
-            the expected ones, equal in all directions.
+            Total weight of the words without a vector, which get random ones: their outer products are replaced by
+            the expectation, equal in all directions.
         """
         return cls.from_means(matrix, weights, cls.means(sums, lengths), unknown)
 
     @staticmethod
     def means(sums: NDArray[Any], lengths: Floats) -> Exact:
-        """Return the part of the texts: the sum of the outer products of their means, times their lengths.
+        """Return the sum over texts: the outer products of their means, times their lengths.
 
-        Those of several corpora are added by ``+``, and then give the scatter of all of them.
+        The sums of several corpora can be added by ``+``; the total gives the scatter of all of them.
         """
         shares = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         return exact_products(sums, shares)
 
     @classmethod
     def from_means(cls, matrix: NDArray[Any], weights: Floats, means: Exact, unknown: float = 0.0) -> "Scatter":
-        """Return the scatter, given the part of the texts (:meth:`means`); the parameters are those of :meth:`of`."""
+        """Return the scatter, given the sum over texts (:meth:`means`); the parameters are those of :meth:`of`."""
         used = np.flatnonzero(weights)
         words = exact_products(matrix[used], weights[used]).value
         words[np.diag_indices_from(words)] += unknown / matrix.shape[1]
@@ -93,7 +92,7 @@ class Scatter:
 
     @cached_property
     def whitening(self) -> Floats:
-        """``(C / v)^(-1/2)``, (dim, dim), where ``v`` is the mean variance of an axis; the identity if all are alike.
+        """``(C / v)^(-1/2)``, (dim, dim), with ``v`` the mean variance of an axis; the identity if words do not vary.
 
         C is the covariance of words within texts, mixed with a tenth of the isotropic covariance ``v I``.
         """
@@ -106,7 +105,7 @@ class Scatter:
         return np.ascontiguousarray((axes * scales) @ axes.T)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed again when it is needed."""
+        """Leave out cached values, which are computed again when needed."""
         return {name: value for name, value in vars(self).items() if name != "whitening"}
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -115,7 +114,7 @@ class Scatter:
 
     @classmethod
     def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a scatter of saved facts and arrays, which are checked."""
+        """Make a scatter from saved facts and arrays, and check it."""
         check_layouts(arrays, {"within": "f8[dim,dim]"})
         if not np.isfinite(arrays["within"]).all():
             raise ParasphereError("the scatter of words must be finite")
@@ -142,8 +141,8 @@ class Bags:
     reader : Reader, default=None
         The reader of the documents, if they were texts. It is not saved.
     scatter : Scatter, default=None
-        The scatter of words within the texts of the corpus, if it is known. Selected documents keep that of the
-        whole corpus.
+        The scatter of words within the texts of the corpus, if it is known. A selection of documents keeps the scatter
+        of the whole corpus.
 
     Notes
     -----
@@ -166,7 +165,7 @@ class Bags:
     lengths: NDArray[np.float64]
     squared_norms: NDArray[np.float64]
     unknown: NDArray[np.int64]
-    squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array once it is made
+    squared_weights: NDArray[np.float64] = None  # type: ignore[assignment]  # an array after __post_init__
     reader: Any = field(default=None, compare=False, repr=False)
     scatter: Scatter | None = field(default=None, compare=False, repr=False)
 
@@ -175,7 +174,7 @@ class Bags:
             value: Any = getattr(self, name)
             array = np.array(self.lengths) if value is None else np.asanyarray(value)
             object.__setattr__(self, name, array if array.flags.c_contiguous else np.ascontiguousarray(array))
-        # Checked by hand, which takes a part of the time of one short text, and again for a message.
+        # Checked by hand, which is faster and matters for a single short text; check_layouts words the message.
         numbers = self.lengths, self.squared_norms, self.squared_weights
         if (
             self.sums.ndim == 2
@@ -193,7 +192,7 @@ class Bags:
         check_layouts(self._columns(), _LAYOUTS)
 
     def check_numbers(self) -> None:
-        """Raise unless the numbers are possible: sums finite and of the given squared norms, nothing negative."""
+        """Raise unless the numbers are valid: finite sums with the given squared norms, and nothing negative."""
         for name in ("lengths", "squared_norms", "squared_weights", "unknown"):
             column = getattr(self, name)
             bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
@@ -213,7 +212,7 @@ class Bags:
 
     @classmethod
     def from_rows(cls, rows: ArrayLike) -> "Bags":
-        """Make bags of (n, dim) numbers: each row is a document of one word, the direction of the row.
+        """Make bags from (n, dim) numbers: each row is a document of one word, the direction of the row.
 
         A row of zeros has no direction and becomes a document without words.
 
@@ -251,9 +250,9 @@ class Bags:
 
     @property
     def possible_norms(self) -> NDArray[np.float64]:
-        """The squared lengths of the sums, where rounding has made some larger than those of so many unit vectors.
+        """The squared lengths of the sums, limited to the largest that a sum of unit vectors can have.
 
-        To these no concentration would be large enough.
+        Rounding may make them larger, and then no concentration would be large enough.
         """
         return np.minimum(self.squared_norms, self.lengths * self.lengths)
 
@@ -267,7 +266,7 @@ class Bags:
 
     def __getitem__(self, documents: Any) -> "Bags":
         """Select documents by a slice (a view), a mask or positions."""
-        if isinstance(documents, tuple) and documents[1:] == (...,):  # as scikit-learn spells it
+        if isinstance(documents, tuple) and documents[1:] == (...,):  # as scikit-learn writes it
             documents = documents[0]
         columns: dict[str, Any] = {name: column[documents] for name, column in self._columns().items()}
         return Bags(**columns, reader=self.reader, scatter=self.scatter)
@@ -280,7 +279,7 @@ class Bags:
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
-        """Make bags of saved arrays, whose numbers are checked."""
+        """Make bags from saved arrays, and check their numbers."""
         columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
         moments = {name: array for name, array in arrays.items() if name not in _COLUMNS}
         bags = cls(**columns, scatter=Scatter.from_saved(facts, moments, given) if moments else None)

@@ -1,4 +1,4 @@
-"""A fitted model among other libraries: folders that they load, and LangChain's interface."""
+"""Fitted models in other libraries: folders that they can load, and LangChain's interface."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from .posterior import Floats, Space, check_space, mapped
 
 
 def static_table(encoder: Encoder, space: Space | None = None) -> tuple[list[str], Floats, AnyTokenizer, Floats | None]:
-    """Return what :func:`parasphere.vectors.write_static` writes of an encoder: words, rows, tokenizer, and a prior.
+    """Return the arguments of :func:`parasphere.vectors.write_static` for an encoder: words, rows, tokenizer, prior.
 
-    ``space`` is that of the vectors that other libraries will compute; None is that of the encoder.
+    ``space`` is the space of the vectors that other libraries will compute; None is that of the encoder.
     """
     space = encoder.space if space is None else space
     check_space(space)
@@ -28,12 +28,12 @@ def static_table(encoder: Encoder, space: Space | None = None) -> tuple[list[str
 
 
 def _linear(rows: Floats, prior: Prior, space: Space, whitening: Floats | None) -> tuple[Floats, Floats | None]:
-    """Return rows, and one to be added to every text, whose sums point where the texts' vectors do, nearly.
+    """Return rows per word, and one to add to every text, whose sums have nearly the directions of the texts' vectors.
 
     With one word concentration for all texts, ``eta = kappa0 mu0 + kappa s`` is such a sum. The offset of a text of
     ``l`` words is ``a kappa s - (A(kappa0) - a kappa0) mu0`` times the metric, with ``a = A(|eta|) / |eta|``. For long
-    texts, ``|eta|`` is about ``kappa l rho`` and ``A(|eta|)`` about 1, so that it points where ``s - l rho A(kappa0)
-    mu0`` does: the sum of words less their mean along mu0.
+    texts, ``|eta|`` is about ``kappa l rho`` and ``A(|eta|)`` about 1, so that the offset has the direction of
+    ``s - l rho A(kappa0) mu0``: the sum of words minus their mean along mu0.
     """
     direction, dim = np.asarray(prior.mean_direction), rows.shape[1]
     if space == "direction":

@@ -1,10 +1,10 @@
-"""Expectation-maximisation: the prior of a corpus, from sums over its documents.
+"""Expectation-maximisation (EM): learning the prior of a corpus from sums over its documents.
 
-The state of EM is the prior. An iteration takes two steps:
+The state of EM is the prior. An iteration has two steps:
 
 * :meth:`Partition.statistics` is the E-step, a function of the bags and the prior alone: it solves for the word
-  concentration of each document and sums its posterior mean and its objective. These sums are exact, so that those of
-  the parts of a corpus can be added in any order and grouping, by any engine of map-reduce, without a different bit.
+  concentration of each document, and sums the posterior means and the objectives. These sums are exact: those of the
+  parts of a corpus can be added in any order and grouping, by any map-reduce engine, and the total has the same bits.
 * :meth:`EMState.after` is the M-step: mu0 and kappa0 from the sums over the whole corpus.
 """
 
@@ -34,17 +34,17 @@ BLOCK = 1024  # documents per step of online EM
 @storable("corpus-statistics")
 @dataclass(frozen=True, eq=False)
 class CorpusStatistics:
-    """Sums over the documents of a part of a corpus; those of two parts are added by ``+``, in any order.
+    """Sums over the documents of a part of a corpus; ``+`` adds those of two parts, in any order.
 
     Attributes
     ----------
     prior : Prior or None
-        The prior of the E-step. None if these are sums of the bags alone, from which EM finds its first prior.
+        The prior of the E-step. None for sums of the bags alone, from which EM computes its initial prior.
     counts : dict of str to int
         Numbers of ``documents`` with known words, of ``empty`` ones without, and of ``unknown`` words.
     sums : dict of str to Exact
-        The sums over documents. Without a prior ``words``, ``agreement``, ``pairs`` and ``directions`` (and ``means``
-        for texts); of an E-step ``objective`` and ``mean``.
+        The sums over documents: without a prior ``words``, ``agreement``, ``pairs`` and ``directions`` (and ``means``
+        for texts), and for an E-step ``objective`` and ``mean``.
     word_counts : (n_words,) int64, or None
         Occurrences of each word of the vectors, if texts were read.
     """
@@ -71,7 +71,7 @@ class CorpusStatistics:
         )
 
     def number(self, name: str) -> float:
-        """Return a sum of numbers."""
+        """Return the value of a sum of numbers."""
         return float(self.sums[name].value)
 
     def scatter(self, reader: Reader | None) -> Scatter | None:
@@ -92,7 +92,7 @@ class CorpusStatistics:
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make statistics of saved facts and arrays, which are checked."""
+        """Make statistics from saved facts and arrays, and check them."""
         names = [name.removeprefix("sum_") for name in arrays if name != "word_counts"]
         kinds = dict.fromkeys(("documents", "empty", "unknown", *(f"unit_{name}" for name in names)), int)
         check_types({"prior": Prior | None, **kinds}, facts)
@@ -107,7 +107,7 @@ class CorpusStatistics:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The documents of a part of a corpus, read once; :meth:`SphericalParagraphModel.accumulate` takes it in each step.
+    """The documents of a part of a corpus, read once and passed to :meth:`SphericalParagraphModel.accumulate` per step.
 
     Attributes
     ----------
@@ -126,14 +126,14 @@ class Partition:
 
     @classmethod
     def of(cls, bags: Bags, word_counts: NDArray[Any] | None = None) -> Self:
-        """Take the documents of bags that have known words."""
+        """Make a partition from the documents of bags that have known words."""
         known = bags.lengths > 0
         some = bags if known.all() else bags[known]
         words = None if word_counts is None else word_counts.astype(np.int64)
         return cls(some, len(bags) - len(some), int(bags.unknown.sum()), words)
 
     def statistics(self, prior: Prior | None) -> CorpusStatistics:
-        """Return the sums of an E-step under a prior; without a prior, those from which EM finds its first one."""
+        """Return the sums of an E-step under a prior, or without a prior those that the initial prior is made from."""
         if prior is None:
             return self._first_statistics()
         return self.expected(prior, *e_step(self.bags, prior))
@@ -141,7 +141,7 @@ class Partition:
     def expected(
         self, prior: Prior, documents: equations.Statistics, kappa: Floats, step: equations.Step
     ) -> CorpusStatistics:
-        """Return the sums of an E-step that has been made with word concentrations ``kappa``, (n_docs,)."""
+        """Return the sums of an E-step that was computed with word concentrations ``kappa``, (n_docs,)."""
         bags = self.bags
         objective = equations.objective(documents, kappa, step.concentration, prior, bags.dim)
         # The sum of all E[d] = ratio * (kappa0 mu0 + kappa s)
@@ -171,10 +171,10 @@ class Partition:
 @storable("em-state")
 @dataclass(frozen=True)
 class EMState:
-    """EM under way: the prior so far, and the objective under each prior that there was.
+    """The state of EM: the current prior, and the objective under each prior so far.
 
-    An iteration depends on ``prior`` alone; the rest is there to know when to stop, and for :meth:`partial_fit`. EM
-    that was interrupted continues from a saved state with the same result.
+    An iteration depends on ``prior`` alone; the rest is for the stopping rule and for :meth:`partial_fit`. Interrupted
+    EM resumes from a saved state with the same result.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class EMState:
     documents : int
         Number of documents that have known words.
     words, agreement, pairs : float
-        Number of words, and the two sums that rho is made of (:func:`parasphere.model.equations.pairs_of_words`).
+        Number of words, and the two sums that give rho (:func:`parasphere.model.equations.pairs_of_words`).
     """
 
     prior: Prior
@@ -196,7 +196,7 @@ class EMState:
 
     @classmethod
     def start(cls, statistics: CorpusStatistics, strength: float, method: Method) -> Self:
-        """Return the state from which EM starts: rho, and the prior of the directions of the sums."""
+        """Return the initial state of EM: rho, and the prior computed from the directions of the sums."""
         if statistics.prior is not None:
             raise ValueError("EM starts from statistics without a prior: accumulate them with a new model")
         count = statistics.counts["documents"]
@@ -207,7 +207,7 @@ class EMState:
             raise CorpusError(f"none of the {empty:,} documents has a word with a vector; at least one must")
         words, agreement, pairs = (statistics.number(name) for name in ("words", "agreement", "pairs"))
         directions = statistics.sums["directions"].value
-        # If the directions cancel each other the concentration is 0, and any direction will do.
+        # If the directions cancel out, the concentration is 0 and any direction will do.
         any_direction = np.eye(len(directions))[0]
         prior = Prior(any_direction, 1.0, equations.cosine_of_pairs(agreement, pairs), strength, method)
         # The directions of the sums scatter more than those of the documents; EM corrects that.
@@ -216,14 +216,14 @@ class EMState:
         return cls(prior, (), count, words, agreement, pairs)
 
     def after(self, statistics: CorpusStatistics, max_iter: int, tol: float) -> Self:
-        """Return the state after an M-step; once EM has finished, the same prior with its objective."""
+        """Return the state after an M-step, or the same prior with its objective once EM has finished."""
         if not equations.same_prior(statistics.prior, self.prior):
             raise ValueError(
                 "these statistics are not those of this step of EM: accumulate them with the model that they update"
             )
         if statistics.counts["documents"] != self.documents:
             raise ValueError(
-                f"these are the statistics of {statistics.counts['documents']:,} documents, and EM began with "
+                f"these are the statistics of {statistics.counts['documents']:,} documents, but EM started with "
                 f"{self.documents:,}: every step needs all parts of the corpus, each once"
             )
         state = replace(self, trace=(*self.trace, statistics.number("objective") / self.words))
@@ -233,7 +233,7 @@ class EMState:
 
     @property
     def gain(self) -> float:
-        """Gain of the last iteration in nats per word; NaN if there was none."""
+        """Gain of the last iteration, in nats per word; NaN before the first."""
         return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
 
     def converged(self, tol: float) -> bool:
@@ -241,7 +241,7 @@ class EMState:
         return abs(self.gain) < tol
 
     def finished(self, max_iter: int, tol: float) -> bool:
-        """Return whether EM has converged or made ``max_iter`` iterations."""
+        """Return whether EM has converged or reached ``max_iter`` iterations."""
         return self.converged(tol) or len(self.trace) > max_iter
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -268,7 +268,7 @@ def run_em(
     state: EMState | None = None,
     report: Callable[[EMState], object] | None = None,
 ) -> EMState:
-    """Run EM to its end.
+    """Run EM until it has converged or reached ``max_iter`` iterations.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def run_em(
     strength, method, max_iter, tol
         As ``prior_strength``, ``kappa_method``, ``max_iter`` and ``tol`` of ``SphericalParagraphModel``.
     state : EMState, default=None
-        Where to continue from; None starts anew.
+        The state to continue from; None starts from the beginning.
     report : callable, default=None
         Called with the state after each iteration.
     """
@@ -315,7 +315,7 @@ def run_paper_em(
 
 
 def e_step(bags: Bags, prior: Prior) -> tuple[equations.Statistics, Floats, equations.Step]:
-    """Return three numbers per document, their solved word concentrations, and their posteriors."""
+    """Return the three numbers per document, the solved word concentrations, and the posteriors."""
     documents = equations.statistics(bags.sums, bags.possible_norms, bags.lengths, prior)
     kappa = equations.solve(documents, prior, bags.dim)
     return documents, kappa, equations.e_step(documents, kappa, prior, bags.dim)
@@ -333,11 +333,11 @@ def moments(bags: Bags, prior: Prior) -> tuple[Floats, float]:
 class Online(NamedTuple):
     """The state of online EM between blocks of documents.
 
-    E[d] depends on the prior that it is computed under. Under a prior fitted to a handful of documents (for a single
-    one, kappa0 is unbounded) every E[d] is close to the mean of that prior, and a running mean would never leave it.
-    Until :data:`BLOCK` documents have been seen, all are therefore held and fitted together by EM: the result is that
-    of one fit. After that the running mean is updated once per block, and an incomplete block is held; meanwhile the
-    prior is what it would be if the block ended there. The way the stream is cut thus hardly matters.
+    E[d] depends on the prior. Under a prior fitted to only a few documents (for a single one, kappa0 is unbounded)
+    every E[d] is close to the mean of that prior, and a running mean would never leave it. Therefore all documents are
+    held and fitted together by EM until :data:`BLOCK` of them have been seen, with the result of a single fit. After
+    that the running mean is updated once per block. An incomplete block is held, and the prior is what it would be if
+    the block ended there. So the way the stream is cut hardly matters.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ class Online(NamedTuple):
     mean : (dim,) array
         Running mean of E[d].
     agreement, pairs : float
-        The two sums that rho is made of (:func:`parasphere.model.equations.pairs_of_words`), over these documents.
+        The two sums that give rho (:func:`parasphere.model.equations.pairs_of_words`), over these documents.
     held : Bags or None
         Documents that are not in the running mean yet, fewer than a block.
     """
@@ -359,9 +359,9 @@ class Online(NamedTuple):
 
     @classmethod
     def after_fit(cls, state: EMState, bags: Bags | None) -> "Online":
-        """Continue from a fit, whose prior has the mean of the posteriors.
+        """Return the state after a fit, whose prior gives the mean of the posteriors.
 
-        Fewer than a block of documents are held, if they are given.
+        The documents are held if there are fewer than a block of them.
         """
         prior, dim = state.prior, len(state.prior.mean_direction)
         if bags is not None and len(bags) < BLOCK:
@@ -370,21 +370,21 @@ class Online(NamedTuple):
         return cls(state.documents, mean, state.agreement, state.pairs)
 
     def with_held(self, bags: Bags) -> "Online":
-        """Hold more documents."""
+        """Return the state with more documents held."""
         return self._replace(held=bags if self.held is None else Bags.concatenate([self.held, bags]))
 
     def step(self, prior: Prior) -> tuple["Online", Prior, float]:
-        """Learn from the held documents; return the new state, the new prior, and their objective per word.
+        """Learn from the held documents; return the new state, the new prior, and the objective per word.
 
-        The running mean moves towards that of the block in proportion to its share of all documents, so that every
-        document has the same weight. The state does not change before the block is complete.
+        The running mean moves towards the mean of the block in proportion to the block's share of all documents, so
+        that every document has the same weight. The state does not change before the block is complete.
         """
         assert self.held is not None
         bags, online = self.held, self._with_words_of(self.held)
         cosine = equations.cosine_of_pairs(online.agreement, online.pairs)
         prior = equations.m_step(self.mean, prior._replace(cosine=cosine))
         share = len(bags) / online.seen
-        # Twice, so that the posteriors of the block are those under the prior that it has changed.
+        # Twice, so that the posteriors of the block are computed under the prior that includes it.
         for _ in range(2):
             mean, objective = moments(bags, prior)
             moved_mean = online.mean + share * (mean - online.mean)
@@ -403,7 +403,7 @@ class Online(NamedTuple):
         online = cls(mean=np.array(arrays["mean"]), **facts)
         held, length = online.held, float(np.linalg.norm(online.mean))
         if online.seen < 0 or not math.isfinite(online.agreement + online.pairs) or not length <= 1 + 1e-6:
-            raise ParasphereError(f"online EM cannot be in the state {facts}")
+            raise ParasphereError(f"{facts} is not a valid state of online EM")
         if (held is None and online.seen == 0) or (held is not None and not (len(held) and (held.lengths > 0).all())):
             raise ParasphereError("the documents held by online EM do not fit its state")
         return online

@@ -1,4 +1,4 @@
-"""The encoder: what was learned from a corpus, and all that it says of texts."""
+"""The encoder: what a model has learned from a corpus, and the methods that apply it to texts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
 @storable(KIND)
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Texts as directions on the unit sphere, by what a :class:`SphericalParagraphModel` has learned.
+    """Texts as directions on the unit sphere, by a fitted :class:`SphericalParagraphModel`.
 
-    An encoder does not change, and can be used from many threads. It needs numpy alone: a process that loads one and
+    An encoder is immutable, and can be used from many threads. It needs only numpy: a process that loads one and
     encodes texts imports neither scikit-learn nor scipy.
 
     Parameters
@@ -47,7 +47,7 @@ class Encoder:
     scatter : Scatter, default=None
         How words scatter within texts: the metric of the offsets. None is the ordinary metric.
     space : {"offset", "direction"}, default="offset"
-        What :meth:`transform` returns unless told otherwise.
+        What :meth:`transform` returns by default.
     n_jobs : int, default=None
         Number of threads that read text; None is 1, -1 is one per core. Results do not depend on it.
 
@@ -87,7 +87,7 @@ class Encoder:
 
     @property
     def text_reader(self) -> Reader:
-        """The reader of texts; raises if the model was fitted to numbers."""
+        """The reader of texts; raises an error if the model was fitted to numbers."""
         if self.reader is None:
             raise ParasphereError("this model was fitted to numbers and cannot read texts; fit it to texts")
         return self.reader
@@ -138,8 +138,9 @@ class Encoder:
         ----------
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
         space : {"offset", "direction"}, default=None
-            The direction of what each text adds to the corpus, whose cosines say how similar texts are; or the
-            posterior direction, the vector of the paper. None is the ``space`` of the encoder.
+            "offset" is the direction of what each text adds to the corpus; the cosines of offsets measure how similar
+            texts are. "direction" is the posterior direction, the vector of the paper. None is the ``space`` of the
+            encoder.
         """
         space = self.space if space is None else space
         check_space(space)
@@ -150,17 +151,17 @@ class Encoder:
 
         Parameters
         ----------
-        sentences : str, or anything that ``transform`` takes
+        sentences : str, or anything that ``transform`` accepts
         **_options
             Options of sentence-transformers, such as ``batch_size`` and ``show_progress_bar``, are ignored: vectors
-            are numpy arrays of unit length in any case.
+            are always numpy arrays of unit length.
         """
         return self.transform([sentences])[0] if isinstance(sentences, str) else self.transform(sentences)
 
     def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m); 0 for a vector of zeros.
 
-        Texts are compared by :meth:`compare`.
+        To compare texts, use :meth:`compare`.
         """
         a, b = (np.atleast_2d(np.asarray(rows)) for rows in (first, second))
         if a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu" or a.shape[-1] != b.shape[-1]:
@@ -171,29 +172,29 @@ class Encoder:
         return np.asarray(unit_rows(a, np.float64) @ unit_rows(b, np.float64).T)
 
     def information(self, X: Any) -> Floats:
-        """Return how much each document says of its direction, (n_docs,), in nats (:attr:`Posterior.information`)."""
+        """Return how much documents tell about their directions, (n_docs,), in nats (:attr:`Posterior.information`)."""
         return self.posterior(X).information
 
     def log_likelihood(self, X: Any) -> Floats:
         """Return the profile log-likelihood of the words of each document, (n_docs,).
 
-        See :attr:`Posterior.log_likelihood`. Those of models with other word vectors or weights are densities
-        of other things and cannot be compared with these.
+        See :attr:`Posterior.log_likelihood`. Log-likelihoods under models with different word vectors or weights cannot
+        be compared.
         """
         return self.posterior(X).log_likelihood
 
     def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
         """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).
 
-        1 for the same text, about 0 for texts that have nothing to do with each other, 0 for a text without known
-        words, and negative if one has what the other lacks.
+        It is 1 for the same text, about 0 for unrelated texts, 0 for a text without known words, and negative for texts
+        that differ from the corpus in opposite directions.
 
         Parameters
         ----------
         a, b : str, or lists of str of the same length
             Lists are compared pair by pair.
         return_std : bool, default=False
-            Also return the standard deviation of each similarity, given the posteriors of the two directions.
+            Also return the standard deviation of each similarity under the posteriors of the two directions.
 
         Returns
         -------
@@ -208,7 +209,7 @@ class Encoder:
         return (similarity, std) if several else (float(similarity[0]), float(std[0]))
 
     def log_bayes_factor(self, a: Any, b: Any) -> Any:
-        """Return the log Bayes factor, in nats, that texts share one direction rather than having one each.
+        """Return the log Bayes factor, in nats, of two texts sharing a direction against each having its own.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class Encoder:
         return explain(text, self.posterior([text]), self.text_reader)
 
     def explain_match(self, a: str, b: str) -> MatchExplanation:
-        """Return the part of each word of two texts in their similarity.
+        """Return the contribution of each word to the similarity of two texts.
 
         Examples
         --------
@@ -272,12 +273,12 @@ class Encoder:
         Returns
         -------
         list of Match, or one such list per query
-            Of several queries, one without a known word has an empty list.
+            With several queries, a query without a known word gets an empty list.
 
         Raises
         ------
         ParasphereError
-            If there is one query, and no word of it has a vector.
+            If there is a single query, and none of its words has a vector.
         """
         texts, several = _texts(queries, "the query", "queries")
         query_offsets = self.posterior(texts).offset
@@ -298,7 +299,7 @@ class Encoder:
         Parameters
         ----------
         folder : path
-            Made if necessary.
+            Created if necessary.
         embed_vectors : bool, default=False
             Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
             referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
@@ -319,7 +320,7 @@ class Encoder:
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
         verify : bool, default=True
-            Compare the data with their checksum. Numbers are checked in any case.
+            Compare the data with their checksum. Numbers are always checked.
         """
         kind = storage.read_manifest(folder)["kind"]
         arrays, facts = storage.load(folder, MODEL if kind == MODEL else KIND, verify=verify)
@@ -357,9 +358,9 @@ class Encoder:
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make an encoder of saved facts, which are checked."""
+        """Make an encoder from saved facts, and check it."""
         check_types(cls, facts)
-        n_threads(facts["n_jobs"])  # raises unless it is possible
+        n_threads(facts["n_jobs"])  # raises unless it is valid
         encoder = cls(**facts)
         scatter = None if encoder.scatter is None else len(encoder.scatter.within)
         reader = None if encoder.reader is None else encoder.reader.dim
@@ -370,7 +371,7 @@ class Encoder:
 
 
 def _texts(value: Any, name: str, plural: str) -> tuple[list[str], bool]:
-    """Return the texts of one string or of a list of strings, and whether there may be several."""
+    """Return a string or a list of strings as a list of texts, and whether it was a list."""
     if isinstance(value, str):
         return [one_text(value, name)], False
     if not isinstance(value, (list, tuple, np.ndarray)) or not len(value):
@@ -381,11 +382,11 @@ def _texts(value: Any, name: str, plural: str) -> tuple[list[str], bool]:
 
 
 def _pairs(a: Any, b: Any) -> tuple[list[str], list[str], bool]:
-    """Return the texts of two strings or two lists of strings, and whether they are lists."""
+    """Return two strings or two lists of strings as lists of texts, and whether they were lists."""
     first, one_is_list = _texts(a, "the first text", "the first texts")
     second, other_is_list = _texts(b, "the second text", "the second texts")
     if one_is_list != other_is_list or len(first) != len(second):
         raise ValueError(
-            f"two texts, or two lists of the same length, can be compared; there are {len(first)} and {len(second)}"
+            f"two texts, or two lists of the same length, can be compared, not {len(first)} and {len(second)} texts"
         )
     return first, second, one_is_list

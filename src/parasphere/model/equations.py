@@ -10,8 +10,8 @@ A document's direction ``d ~ vMF(mu0, kappa0)``, its words ``w_i ~ vMF(d, kappa)
 and the evidence of the words is ``log p(w_1..w_l) = Phi(kappa') - Phi(kappa0) - l Phi(kappa)``.
 
 **M-step.** ``mu0`` and ``A(kappa0)`` are the direction and the length of the mean of all ``E[d]``; and for each
-document ``A(kappa) = (E[d].s + a rho) / (l + a)``: as if ``a`` more words had been seen whose cosine with ``d`` is
-``rho``. That is the maximum under the conjugate prior ``p(kappa) ~ exp(a (rho kappa - Phi(kappa)))``. ``a = 0`` is
+document ``A(kappa) = (E[d].s + a rho) / (l + a)``: as if it had ``a`` more words, whose cosine with ``d`` is ``rho``.
+That is the maximum under the conjugate prior ``p(kappa) ~ exp(a (rho kappa - Phi(kappa)))``. ``a = 0`` is the model of
 the paper; with ``a`` infinite all documents share one concentration.
 
 All of this needs three numbers per document, ``mu0.s``, ``|s|^2`` and ``l``, and two products with the matrix of sums.
@@ -41,7 +41,7 @@ Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inve
 
 @storable("prior")
 class Prior(NamedTuple):
-    """The parameters that documents share: where they lie, and how much their words scatter.
+    """The parameters that all documents share: their mean direction, and how much documents and words scatter.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Prior(NamedTuple):
     cosine : float
         rho, the mean cosine of a word with the direction of its document.
     strength : float
-        a, the number of words that rho counts for in each document.
+        a, the number of words that rho counts as in each document.
     method : {"newton", "banerjee"}, default="newton"
         How the mean length is inverted: exactly, or as in the paper.
     """
@@ -70,15 +70,15 @@ class Prior(NamedTuple):
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a prior of saved facts and arrays, which are checked."""
+        """Make a prior from saved facts and arrays, and check it."""
         check_types(cls, facts)
         check_layouts(arrays, {"mean_direction": "f8[dim]"})
         prior = cls(np.array(arrays["mean_direction"]), **facts)
         length = float(np.linalg.norm(prior.mean_direction))
         if not abs(length - 1) <= 1e-6:
-            raise ParasphereError(f"the mean direction has length {length}")
+            raise ParasphereError(f"the mean direction has length {length}, not 1")
         if not (0 <= prior.concentration <= vmf.MAX_KAPPA and 0 <= prior.cosine <= 1 and prior.strength >= 0):
-            raise ParasphereError(f"a prior cannot have the values {facts}")
+            raise ParasphereError(f"{facts} are not valid values of a prior")
         return prior
 
 
@@ -135,13 +135,13 @@ def update(documents: Statistics, step: Step, prior: Prior, dim: int) -> Array:
 
 
 def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
-    """Return the word concentrations to which EM with this prior converges, (n_docs,).
+    """Return the word concentrations that EM with this prior converges to, (n_docs,).
 
     EM is an increasing map ``kappa -> M(kappa)``. The search starts above its largest fixed point, where the direction
     of the document is that of its words alone, and descends by Newton's method on ``A(M(kappa)) - A(kappa)``, or on
     ``M(kappa) - kappa`` with Banerjee's inverse. ``M(kappa) > kappa`` is a lower bound of a fixed point and
     ``M(kappa) < kappa`` an upper one; a step beyond the bounds, or along a rising tangent, is replaced by a point
-    between them. Each document is solved by itself, so its bits do not depend on the others.
+    between them. Each document is solved separately, so its bits do not depend on the others.
     """
     kappa = np.empty(len(documents.lengths))
     solve_each(*documents, KernelPrior.of(prior, dim), kappa)
@@ -149,9 +149,9 @@ def solve(documents: Statistics, prior: Prior, dim: int) -> Array:
 
 
 def evidence(lengths: Array, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
-    """Return the exact log-evidence of each document, (n_docs,); 0 for one without words.
+    """Return the exact log-evidence of each document, (n_docs,); 0 for a document without words.
 
-    ``lengths``, ``kappa`` and ``concentration`` have l, kappa and kappa' of each document.
+    ``lengths``, ``kappa`` and ``concentration`` are l, kappa and kappa' of each document.
     """
     order = order_of(dim)
     whole = apply("log_partition", concentration, order) - float(vmf.log_partition(prior.concentration, dim))
@@ -159,7 +159,7 @@ def evidence(lengths: Array, kappa: Array, concentration: Array, prior: Prior, d
 
 
 def objective(documents: Statistics, kappa: Array, concentration: Array, prior: Prior, dim: int) -> Array:
-    """Return what EM maximises, (n_docs,): the log-evidence, plus the log-prior of the word concentration.
+    """Return the objective of EM per document, (n_docs,): log-evidence plus log-prior of the word concentration.
 
     The latter is ``a (rho kappa - Phi(kappa))``; it is left out if ``a`` is 0 or infinite.
     """
@@ -176,9 +176,9 @@ def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> A
 
 
 def m_step(mean: Array, prior: Prior) -> Prior:
-    """Return the prior whose mean is that of the posteriors, (dim,)."""
+    """Return the prior with the given mean of the posteriors, (dim,)."""
     length = float(np.sqrt((mean * mean).sum()))
-    if length == 0.0:  # documents that cancel each other have no common direction
+    if length == 0.0:  # documents that cancel out have no common direction
         return prior._replace(concentration=0.0)
     concentration = float(vmf.concentration(min(length, 1.0), mean.shape[0], method=prior.method))
     return prior._replace(mean_direction=mean / length, concentration=concentration)
@@ -210,7 +210,7 @@ def combination(sums: Array, weights: Array) -> Array:
 
 
 def same_prior(one: Prior | None, other: Prior | None) -> bool:
-    """Return whether two priors have the same numbers, or neither is one."""
+    """Return whether two priors have the same numbers, or both are None."""
     if one is None or other is None:
         return one is other
     return one[1:] == other[1:] and np.array_equal(one.mean_direction, other.mean_direction)
@@ -224,7 +224,7 @@ class KernelPrior(NamedTuple):
     cosine: float
     newton: bool  # whether the mean length is inverted exactly
     order: Array  # the constants of the dimension
-    longest: float  # mean length that is inverted
+    longest: float  # largest mean length that is inverted
 
     @classmethod
     def of(cls, prior: Prior, dim: int) -> Self:

@@ -1,18 +1,18 @@
-"""Exact sums: the same bits however the terms are grouped, ordered, and spread over machines.
+"""Exact sums: the same bits for any grouping and order of the terms, and any distribution over machines.
 
 A sum of floating-point numbers depends on the order of its terms, because every addition is rounded. Here terms are
-integers, times a power of two, and sums are kept as wide integers: no addition is rounded, and only the final value is.
-There are three ways in, by what is known of the terms:
+integers times a power of two, and sums are kept as wide integers: no addition is rounded, only the final value is.
+There are three functions, for different kinds of terms:
 
-* :func:`exact_sum`: any finite numbers. Each is cut into pieces of 32 bits (a superaccumulator, as Kulisch proposed).
-* :func:`exact_mean_sum`: rows with entries of at most 1, many of them. Each entry is rounded to a multiple of 2^-76 in
+* :func:`exact_sum`: any finite numbers. Each is cut into pieces of 32 bits (a superaccumulator, proposed by Kulisch).
+* :func:`exact_mean_sum`: many rows with entries of at most 1. Each entry is rounded to a multiple of 2^-76 in
   two steps, by adding and subtracting a large number, so that the sums of 2,048 rows fit into the 53 bits of a float64.
 * :func:`exact_products`: the sum of the outer products of rows with themselves, at the speed of BLAS. Each row is
   rounded to 42 bits below a power of two and cut in two halves of 21 bits. The products of halves, summed over 1,024
-  rows, are integers of at most 53 bits, which BLAS adds without rounding in whichever order it likes (the scheme of
-  Ozaki and others). The product of the two lower halves is left out.
+  rows, are integers of at most 53 bits, which BLAS adds without rounding in any order (the scheme of Ozaki and others).
+  The product of the two lower halves is left out.
 
-In the last two, what is rounded is a single row, by itself, and so the result does not depend on the others.
+In the last two functions each row is rounded separately, so the rounding does not depend on other rows.
 """
 
 import math
@@ -31,25 +31,25 @@ MEANS = -96, 5  # of sums of rows with entries of at most 1
 PRODUCTS = -128, 7  # of sums of outer products
 
 STRETCH = 2048  # rows whose rounded entries a float64 sums exactly
-FINE, FINER = 38, 76  # entries are rounded to multiples of 2^-38, and what is left of them to multiples of 2^-76
-SHORT = 1 - 1e-6  # a bound of the entries of rows that need not be clipped
+FINE, FINER = 38, 76  # entries are rounded to multiples of 2^-38, and the remainders to multiples of 2^-76
+SHORT = 1 - 1e-6  # rows whose entries are below this need not be clipped
 MOST_ROWS = 1 << 24  # rows whose sums an int64 holds
 HALF = 21  # bits of each half of an entry
 PRODUCT_ROWS = 1024  # rows whose products of halves a float64 sums exactly
 MOST_PRODUCTS = 1 << 20  # rows whose products an int64 sums
-NOTHING = -34  # in place of the power of two that bounds a row, for rows of zeros
+NOTHING = -34  # for rows of zeros, in place of the power of two that bounds a row
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """An exact sum of numbers, or of arrays of numbers. ``+`` adds two, in any order, with the same result.
+    """An exact sum of numbers, or of arrays of numbers; ``+`` adds two sums, with the same result in any order.
 
     Attributes
     ----------
     limbs : (n_limbs, ...) int64
-        The digits of the sum in base 2^32, lowest first: not negative, but for the highest.
+        The digits of the sum in base 2^32, lowest first; all but the highest are not negative.
     unit : int
-        The lowest digit counts units of ``2**unit``.
+        The lowest digit has the unit ``2**unit``.
 
     Examples
     --------
@@ -91,9 +91,9 @@ class Exact:
 
     @property
     def value(self) -> NDArray[np.float64]:
-        """The sum in float64, wrong by a few units in the last place at most."""
+        """The sum in float64, accurate to a few units in the last place."""
         total = np.zeros(self.limbs.shape[1:])
-        # From the highest digit down: nothing is rounded before the sum has 53 bits.
+        # From the highest digit down, so that nothing is rounded before the sum has 53 bits.
         for place in range(len(self.limbs) - 1, -1, -1):
             if self.limbs[place].any():
                 total = total + np.ldexp(self.limbs[place].astype(np.float64), BITS * place + self.unit)
@@ -116,9 +116,9 @@ def exact_mean_sum(
     common: NDArray[np.float64],
     lengths: NDArray[np.float64] | None = None,
 ) -> Exact:
-    """Return the exact sum of ``factors[i] * rows[i] + shares[i] * common``, (dim,), each entry within [-1, 1].
+    """Return the exact sum of ``factors[i] * rows[i] + shares[i] * common``, (dim,).
 
-    Entries beyond are taken as 1 or -1.
+    The entries of each term should be within [-1, 1]; others are clipped to it.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def exact_mean_sum(
     factors, shares : (n,) float64
     common : (dim,) float64
     lengths : (n,) float64, default=None
-        Lengths of the rows, if they are known: rows too short to reach 1 are added faster, with the same result.
+        Lengths of the rows, if known: rows too short to need clipping are added faster, with the same result.
     """
     total = Exact.zero(MEANS, (rows.shape[1],))
     within = np.zeros(len(rows), np.bool_)
@@ -147,7 +147,7 @@ def exact_products(rows: NDArray[Any], factors: NDArray[np.float64]) -> Exact:
     ----------
     rows : (n, dim) float32 or float64
     factors : (n,) float64
-        Not negative. A row is multiplied by the root of its factor, in float64, and is then what is summed.
+        Not negative. The outer products are those of the rows times the square roots of their factors, in float64.
     """
     n, dim = rows.shape
     powers = np.empty(n, np.int64)

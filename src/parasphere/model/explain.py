@@ -1,4 +1,4 @@
-"""The contributions of words to the direction of a text, and to the similarity of two."""
+"""The contributions of words to the direction of a text, and to the similarity of two texts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from .reader import Reader
 
 @dataclass(frozen=True)
 class Explanation:
-    """The contributions of words and corpus to the direction of a text.
+    """The contributions of words and of the corpus to the direction of a text.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Explanation:
 
 
 def explain(text: str, posterior: Posterior, reader: Reader) -> Explanation:
-    """Return the contributions to the direction of a text whose posterior is given."""
+    """Return the contributions to the direction of a text with a known posterior."""
     prior, direction = posterior.prior, np.asarray(posterior.direction[0], np.float64)
     kappa, whole = float(posterior.word_concentration[0]), float(posterior.concentration[0])
     scale = 1.0 / whole if whole > 0 else 0.0
@@ -49,17 +49,17 @@ def explain(text: str, posterior: Posterior, reader: Reader) -> Explanation:
 
 
 class MatchExplanation(NamedTuple):
-    """The parts of words in the similarity of two texts.
+    """The contributions of words to the similarity of two texts.
 
     Attributes
     ----------
     similarity : float
         Cosine of the offsets of the two texts.
     words_a, words_b : list of (str, float)
-        The known words of each text in order, with their parts. The parts of the words of one text and its
-        ``common`` part add up to the similarity.
+        The known words of each text in order, with their contributions. The contributions of the words of one text and
+        its ``common`` contribution add up to the similarity.
     common_a, common_b : float
-        Parts of what all texts of the corpus have in common, which is subtracted.
+        Contributions of the subtracted direction that all texts of the corpus have in common.
     """
 
     similarity: float
@@ -70,7 +70,7 @@ class MatchExplanation(NamedTuple):
 
 
 def explain_match(texts: tuple[str, str], posterior: Posterior, reader: Reader) -> MatchExplanation:
-    """Return the part of each word in the similarity of two texts, whose posteriors are given."""
+    """Return the contribution of each word to the similarity of two texts with known posteriors."""
     directions = unit_rows(posterior.offset, np.float64)
     similarity = float(directions[0] @ directions[1])
     parts = [_parts(text, posterior, doc, directions[1 - doc], similarity, reader) for doc, text in enumerate(texts)]
@@ -80,7 +80,7 @@ def explain_match(texts: tuple[str, str], posterior: Posterior, reader: Reader) 
 def _parts(
     text: str, posterior: Posterior, doc: int, other: Floats, similarity: float, reader: Reader
 ) -> tuple[list[tuple[str, float]], float]:
-    """Return the parts of the words of a text, and that of what is subtracted from their sum."""
+    """Return the contributions of the words of a text, and that of the direction subtracted from their sum."""
     length = float(np.linalg.norm(posterior.offset[doc].astype(np.float64)))
     concentration = float(posterior.concentration[doc])
     if length == 0.0 or concentration == 0.0:

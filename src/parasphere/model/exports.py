@@ -1,4 +1,4 @@
-"""Document vectors in files for other programs: .npy, .jsonl, .csv and Parquet, written block by block."""
+"""Writing document vectors to files for other programs: .npy, .jsonl, .csv and Parquet, block by block."""
 
 import csv
 import io
@@ -20,21 +20,21 @@ from .posterior import Posterior, Space
 
 Write = Callable[[Block, Posterior], None]
 _OWN = {"id", "label", "information", "concentration", "length", "unknown", "vector"}  # columns of the files
-_NPY_HEADER = 128  # bytes, enough for any number of rows, which is known only at the end
+_NPY_HEADER = 128  # bytes: enough for any number of rows, which is known only at the end
 
 
 @contextmanager
 def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Write]:
-    """Open a file for document vectors; yields ``write(block, posterior)``. The file appears when it is complete.
+    """Open a file for document vectors; yield ``write(block, posterior)``. The file is created only when complete.
 
     Parameters
     ----------
     path : path
         ``.jsonl``, ``.csv`` and ``.parquet`` (extra ``arrow``) files have one row per document with its id, label and
-        carried columns (if any), ``information`` (how much it says, in nats), ``concentration``, ``length`` and
-        ``unknown``, and its vector: one list, or in CSV columns ``v0``, ``v1``, ... ``.npy`` files have the (n_docs,
-        dim) vectors alone; ids are written beside them as a JSON list, ``v.ids.json`` for ``v.npy``. "-" is CSV to
-        standard output.
+        carried columns (if any), ``information`` (in nats), ``concentration``, ``length`` and ``unknown`` (see
+        :class:`Posterior`), and its vector: one list, or in CSV columns ``v0``, ``v1``, ... ``.npy`` files have only
+        the (n_docs, dim) vectors; ids are written beside them as a JSON list, ``v.ids.json`` for ``v.npy``. "-" writes
+        CSV to standard output.
     dim : int
         Dimension of the vectors.
     space : {"offset", "direction"}, default="offset"
@@ -47,7 +47,7 @@ def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Writ
     kind = path.suffix.lower()
     if kind not in _OPENERS:
         raise ParasphereError(
-            f"{path} must end in {', '.join(_OPENERS)}: these are the formats that vectors are written in."
+            f"{path} must end in one of {', '.join(_OPENERS)}, the formats that vectors are written in."
         )
     if kind == ".parquet":
         import_extra("pyarrow", "arrow", f"Writing {path}")
@@ -56,12 +56,12 @@ def writer(path: str | Path, dim: int, space: Space = "offset") -> Iterator[Writ
 
 
 def ids_beside(path: str | Path) -> Path:
-    """Return the file of the ids of an .npy file."""
+    """Return the path of the ids of an .npy file."""
     return Path(path).with_suffix(".ids.json")
 
 
 def _columns(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Return the columns of a block, as lists and arrays, but for the vectors."""
+    """Return the columns of a block except the vectors, as lists and arrays."""
     columns: dict[str, Any] = {}
     if block.ids is not None:
         columns["id"] = block.ids
@@ -83,7 +83,7 @@ def _check_names(block: Block) -> None:
     taken = (_OWN - absent) & set(names) or {name for name in names if re.fullmatch(r"v\d+", name)}
     if taken:
         raise ParasphereError(
-            f"the column {sorted(taken)[0]!r} cannot be carried along: what is written has one of its own. Rename it."
+            f"the column {sorted(taken)[0]!r} cannot be carried along: the output has a column of this name. Rename it."
         )
 
 
@@ -174,8 +174,8 @@ def _npy(path: Path, dim: int, space: Space) -> Iterator[Write]:
                 nonlocal count, dtype
                 if block.carried is not None or block.labels is not None:
                     raise ParasphereError(
-                        "an .npy file holds vectors, and a list beside it ids: write labels and other columns to "
-                        ".jsonl, .csv or .parquet."
+                        "an .npy file holds only vectors, with the ids in a list beside it: write labels and other "
+                        "columns to .jsonl, .csv or .parquet."
                     )
                 if block.ids is not None:
                     ids.append(orjson.dumps(block.ids, default=str)[1:-1])
@@ -190,7 +190,7 @@ def _npy(path: Path, dim: int, space: Space) -> Iterator[Write]:
             with replacing(ids_beside(path)) as beside:
                 beside.write_bytes(b"[" + b",".join(ids) + b"]\n")
         else:
-            ids_beside(path).unlink(missing_ok=True)  # those of an earlier file
+            ids_beside(path).unlink(missing_ok=True)  # of an earlier file
 
 
 def _write_npy_header(file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Posteriors: the directions of documents, and how certain they are."""
+"""Posteriors: the directions of documents, and their certainty."""
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Space: TypeAlias = Literal["offset", "direction"]
 _SPACES = get_args(Space)
 
-ROWS = 2048  # documents whose vectors are made at a time: what is between sums and vectors stays in the cache
+ROWS = 2048  # documents whose vectors are computed at a time, so that intermediate results stay in the CPU cache
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Posterior:
     def log_likelihood(self) -> Floats:
         """Log-density of the words of each document given ``word_concentration``, (n_docs,).
 
-        As that concentration is fitted to the same words, it is a profile likelihood: it does not integrate to 1 over
-        all texts, except with ``prior_strength=inf``.
+        As that concentration is fitted to the same words, this is a profile likelihood: it does not integrate to 1
+        over all texts, except with ``prior_strength=inf``.
         """
         dim = self.direction.shape[1]
         evidence = equations.evidence(self.length, self.word_concentration, self.concentration, self.prior, dim)
@@ -80,9 +80,10 @@ class Posterior:
 
     @cached_property
     def offset(self) -> NDArray[Any]:
-        """``W (E[d | text] - E[d])``, (n_docs, dim): what each text adds to the corpus; made for comparing texts.
+        """``W (E[d | text] - E[d])``, (n_docs, dim): what each text adds to the corpus, for comparing texts.
 
-        0 for a text without known words, and longer the more a text says (:mod:`parasphere.model.comparing`).
+        It is 0 for a text without known words, and longer for more informative texts
+        (:mod:`parasphere.model.comparing`).
         """
         result = np.empty_like(self.direction)
         common = _mean_length(float(self.prior.concentration), self.direction.shape[1]) * self.prior.mean_direction
@@ -91,7 +92,7 @@ class Posterior:
 
     @cached_property
     def information(self) -> Floats:
-        """How much each text says of its direction, (n_docs,), in nats: 0 for an empty text.
+        """How much each text tells about its direction, (n_docs,), in nats: 0 for an empty text.
 
         It is the Kullback-Leibler divergence of the posterior from the prior.
         """
@@ -102,7 +103,7 @@ class Posterior:
         return np.where(self._says_nothing, 0.0, np.maximum(gained - normalisers, 0.0))
 
     def vectors(self, space: Space) -> NDArray[Any]:
-        """Return unit vectors in a space, (n_docs, dim): directions, or the directions of offsets (0 for offset 0)."""
+        """Return the unit vectors of a space, (n_docs, dim): directions, or directions of offsets (0 for offset 0)."""
         check_space(space)
         return self.direction if space == "direction" else unit_rows(self.offset)
 
@@ -128,7 +129,7 @@ def posterior_of(bags: Bags, prior: Prior, whitening: Floats | None = None) -> P
 
 
 def vectors_of(bags: Bags, prior: Prior, whitening: Floats | None, space: Space) -> NDArray[Any]:
-    """Return the vectors of documents in a space, (n_docs, dim), with little memory beside them."""
+    """Return the vectors of documents in a space, (n_docs, dim), with little additional memory."""
     if len(bags) <= ROWS:
         return posterior_of(bags, prior, whitening).vectors(space)
     vectors = np.empty_like(bags.sums)
@@ -139,14 +140,14 @@ def vectors_of(bags: Bags, prior: Prior, whitening: Floats | None, space: Space)
 
 
 def check_space(space: str) -> None:
-    """Raise unless there is a space of this name."""
+    """Raise unless this is the name of a space."""
     if space not in _SPACES:
         raise ValueError(f"space must be 'offset' or 'direction', not {space!r}")
 
 
 @lru_cache(maxsize=64)
 def _mean_length(concentration: float, dim: int) -> float:
-    """Return the mean length of one concentration: that of a prior is the same at every call."""
+    """Return the mean length of one concentration; cached, as a prior always has the same."""
     return float(vmf.mean_length(concentration, dim))
 
 

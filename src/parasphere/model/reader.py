@@ -1,4 +1,4 @@
-"""The reader of a fitted model: texts in, bags out, by fixed word vectors, tokenizer and weights."""
+"""The reader of a fitted model: texts to bags, by fixed word vectors, tokenizer and weights."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .bags import Bags, Scatter
 if TYPE_CHECKING:
     from ..corpus import Block
 
-# Text is read in steps of about this size, so that word ids are still in the cache when their rows are added up.
+# Text is read in steps of about this size, so that word ids are still in the CPU cache when their rows are added up.
 STEP_BYTES = 1 << 18
 SAMPLE = 200  # texts by which a tokenizer is chosen
-UNSPACED = 0.5  # the share of letters in scripts without spaces from which on texts are segmented
-ENOUGH_KNOWN = 0.7  # smaller shares of known words are warned of: GloVe knows 61 % of the words of German texts
-FEW = 50  # with fewer words a share says little
+UNSPACED = 0.5  # the least share of letters in scripts without spaces for texts to be segmented
+ENOUGH_KNOWN = 0.7  # a smaller share of known words issues a warning: GloVe knows 61 % of the words of German texts
+FEW = 50  # no warning with fewer words
 _SAMPLE = 1000  # number of texts in which unknown words are counted
-_LONGEST = 30  # longer unknown words are cut to so many characters
-# Letters of the scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
+_LONGEST = 30  # longer unknown words are cut to this many characters
+# Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -53,7 +53,7 @@ MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
 
 @storable("reader")
 class Reader:
-    """Turns texts into bags, always in the same way.
+    """Turns texts into bags by fixed word vectors, tokenizer and weights.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class Reader:
     weights : (n_words,) array, default=None
         Weight of each word, not negative; None weights all words equally.
     unknown_weight : float, default=0.0
-        Weight of words that have no vector. Where it is not 0, such a word has a direction of its own, random but the
-        same for the same word everywhere, so that texts which share it are more alike.
+        Weight of words without a vector. If it is not 0, such a word gets a random direction that is always the same
+        for the same word, so that texts which share it are more similar.
     dtype : {float32, float64}, default=float32
         Type of the sums. They are computed in float64, in the order of the words, by one thread per document, so that
         the bits depend on neither ``n_jobs`` nor the way the corpus is split.
@@ -98,7 +98,7 @@ class Reader:
 
     @cached_property
     def lookup(self) -> Lookup:
-        """The index of the words; built when a text is first read."""
+        """The index of the words, built when a text is first read."""
         return Lookup(self.vectors.vocabulary, self.tokenizer, hashing=self.unknown_weight > 0)
 
     @property
@@ -121,7 +121,7 @@ class Reader:
         return self._read(texts, n_jobs, None, **columns)
 
     def read_to_fit(self, texts: Any, n_jobs: int | None = None, **columns: Any) -> Bags:
-        """Read a corpus into bags like :meth:`read`, and find the scatter of its words."""
+        """Read a corpus into bags like :meth:`read`, and compute the scatter of its words."""
         counts = np.zeros(len(self.vectors))
         bags = self._read(texts, n_jobs, counts, **columns)
         weights = counts if self.weights is None else counts * self.weights
@@ -145,8 +145,8 @@ class Reader:
     ) -> Iterator[tuple[Block, Bags]]:
         """Read a corpus block by block; yield each block (with its labels and ids) and its bags.
 
-        The occurrences of each word are added to ``counts``, (n_words,), if it is given. A :class:`CoverageWarning`
-        follows the last block if few of the words are known.
+        The occurrences of each word are added to ``counts``, (n_words,), unless it is None. A :class:`CoverageWarning`
+        is issued after the last block if few of the words are known.
         """
         known = Known(self.lookup)
         step = max(1, MOST_SUMS // self.dim)  # blocks are cut by bytes of text, and short texts have large sums
@@ -197,7 +197,7 @@ class Reader:
         return bags
 
     def parts(self, text: str) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
-        """Yield each word of a text that counts, its weight, and its vector, (dim,): the terms of the sum."""
+        """Yield each word of a text that is not ignored, its weight, and its vector, (dim,): the terms of the sum."""
         for unit, word in self.lookup.units(text):
             if word >= 0:
                 row = self.vectors.matrix[word].astype(np.float64)
@@ -208,7 +208,7 @@ class Reader:
                 yield unit, self.unknown_weight, row
 
     def _add_known(self, known: Known, texts: Any, bags: Bags) -> None:
-        """Count the known words of bags, by their weight, and the unknown ones."""
+        """Count the unknown words of bags, and the known ones by their weights."""
         unknown = int(bags.unknown.sum())
         known.add(texts, float(bags.lengths.sum()) - unknown * self.unknown_weight, unknown)
 
@@ -219,7 +219,7 @@ class Reader:
         return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved model; weights of the vectors are saved with those."""
+        """Return the facts and arrays of a saved model; weights of the vectors are saved with the vectors."""
         shared = self.weights is not None and self.weights is self.vectors.weights
         facts = {
             "vectors": self.vectors, "tokenizer": self.tokenizer, "dtype": self.dtype.name,
@@ -229,7 +229,7 @@ class Reader:
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make a reader of saved facts."""
+        """Make a reader from saved facts."""
         vectors, tokenizer = facts["vectors"], facts["tokenizer"]
         if not (isinstance(vectors, WordVectors) and callable(tokenizer)):
             raise ParasphereError("a reader needs word vectors and a tokenizer")
@@ -238,7 +238,7 @@ class Reader:
         return cls(vectors, tokenizer, weights=weights, **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the index out of pickles; it is built again when it is needed."""
+        """Leave the index out of pickles; it is built again when needed."""
         return {name: value for name, value in vars(self).items() if name != "lookup"}
 
 
@@ -252,7 +252,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _steps(texts: Any) -> list[int]:
-    """Return the boundaries, first and last included, of runs of documents of about a step's bytes."""
+    """Return the boundaries of runs of documents of about ``STEP_BYTES``, including 0 and the number of documents."""
     letters = 8 if corpus.is_tokenised(texts) else 1  # about the bytes of a token
     sizes = [letters * len(text) for text in texts]
     if sum(sizes) <= STEP_BYTES:
@@ -282,14 +282,14 @@ class Known:
         self._sample: Any = None
 
     def add(self, texts: Any, known: float, unknown: int) -> None:
-        """Count the words of some texts; the first texts are kept as the examples of a warning."""
+        """Count the words of some texts; the first texts are kept for the examples of the warning."""
         self.known += known
         self.unknown += unknown
         if unknown and self._sample is None:
             self._sample = texts[:_SAMPLE]
 
     def warn(self) -> None:
-        """Warn if too few words are known, and say what would help."""
+        """Warn if too few words are known, and suggest a remedy."""
         words = self.known + self.unknown
         if self._sample is None or words < FEW or self.known >= ENOUGH_KNOWN * words:
             return
@@ -298,18 +298,18 @@ class Known:
             "They are in scripts without spaces between words, and each run of letters was taken for one word: "
             "put spaces between the words, or pass a tokenizer that finds them, tokenizer=SegmentingTokenizer()."
             if unspaced
-            else "Other vectors may have them, JointVectors learns them from the texts, and a tokenizer of your own "
-            "decides what a word is."
+            else "Use vectors that have these words, learn vectors from the texts with JointVectors, or pass another "
+            "tokenizer."
         )
         # If words are weighted, this is a share of weights, whose mean is 1.
         warn_user(
-            f"only {self.known / words:.0%} of {words:,.0f} words are known; unknown are {', '.join(commonest)}, ... "
-            + remedy,
+            f"only {self.known / words:.0%} of {words:,.0f} words are known; frequent unknown words: "
+            f"{', '.join(commonest)}, ... {remedy}",
             CoverageWarning,
         )
 
     def _unknown_words(self, texts: Any) -> tuple[list[str], bool]:
-        """Return the commonest unknown words of some texts, and whether most are of scripts without spaces."""
+        """Return the most frequent unknown words of texts, and whether most are in scripts without spaces."""
         counter = WordCounter(self.lookup.tokenizer)
         counter.add(texts)
         words, counts = counter.words_and_counts()
@@ -321,18 +321,18 @@ class Known:
 
 
 # ---------------------------------------------------------------------------------------------------
-# The kinds of input that stand for documents
+# Recognising the kinds of input
 
 
 def is_numeric(x: Any) -> bool:
-    """Return whether x is a table of numbers, sparse ones included, rather than texts or tokens."""
-    if hasattr(x, "tocsr"):  # a sparse matrix; scipy need not be imported to see it
+    """Return whether x is a dense or sparse table of numbers, rather than texts or tokens."""
+    if hasattr(x, "tocsr"):  # a sparse matrix, recognised without importing scipy
         return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "biufc" or (x.dtype.kind == "O" and x.ndim == 2 and not _has_text(x[:1].ravel()))
     if isinstance(x, list) and x and isinstance(x[0], list | tuple | np.ndarray) and len(x[0]):
         return not isinstance(x[0][0], str)
-    if hasattr(x, "__array__") and not hasattr(x, "__iter__"):  # something only numpy can look into
+    if hasattr(x, "__array__") and not hasattr(x, "__iter__"):  # only numpy can read its items
         return is_numeric(np.asarray(x))
     if hasattr(x, "dtypes") and hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 2:  # a pandas DataFrame
         return not _has_text(x.iloc[:1].to_numpy().ravel())
@@ -344,20 +344,20 @@ def _has_text(values: Any) -> bool:
 
 
 def as_texts(x: Any) -> Any:
-    """Return the only column of a table of one column, as ``ColumnTransformer`` passes it, and anything else as is."""
+    """Return the column of a one-column table, as passed by ``ColumnTransformer``, and anything else unchanged."""
     if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
         return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
     return x
 
 
 def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice, in memory as blocks unless they are in a file or folder."""
+    """Return texts that can be read twice: as blocks in memory, unless they are in a file or folder."""
     on_disk = isinstance(x, os.PathLike) and not Path(x).expanduser().is_fifo()
     return x if on_disk or isinstance(x, str | Bags) else list(corpus.blocks(as_texts(x)))
 
 
 def texts_to_read_twice(x: Any) -> Any:
-    """Return texts that can be read twice; only what can be read once is held in memory."""
+    """Return texts that can be read twice; sources that can be read only once are held in memory."""
     if isinstance(x, list):
         return x
     stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
@@ -366,7 +366,7 @@ def texts_to_read_twice(x: Any) -> Any:
 
 
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
-    """Return documents that can still be read, and the first of their texts; none if they are tokens."""
+    """Return the documents, still unread, and the first of their texts; none if they are token lists."""
     if not columns and _is_list_of_texts(x):
         return x, x[:SAMPLE]
     if isinstance(x, list) and x and all(isinstance(item, corpus.Block) for item in x):
@@ -385,7 +385,7 @@ def _sample(block: Block) -> list[str]:
 
 
 def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:
-    """Return a tokenizer for texts in scripts without spaces, with a notice; None for other texts."""
+    """Return a tokenizer for texts in scripts without spaces, with a warning; None for other texts."""
     if share_without_spaces(sample) < UNSPACED:
         return None
     tokenizer = SegmentingTokenizer()

@@ -29,12 +29,12 @@ class Match(NamedTuple):
     text : str or None
         Its text, if it is known.
     score : float
-        What documents are ranked by: the similarity, or in the search of an index the similarity and the shared words
-        together. Scores of different queries cannot be compared.
+        The value that documents are ranked by: the similarity or, when an index is searched, a combination of the
+        similarity and the shared words. Scores of different queries cannot be compared.
     words : tuple of str
-        In the search of an index: the words of the query that the document has, each in its shortest form there.
+        When an index is searched: the words of the query that the document has, each in its shortest form there.
     columns : dict or None
-        In the search of an index: what its other columns hold of the document.
+        When an index is searched: the values of its other columns for the document.
     """
 
     position: int
@@ -47,7 +47,7 @@ class Match(NamedTuple):
 
 
 def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[Any]]], k: int) -> list[list[Match]]:
-    """Return the ``k`` documents most similar to each query, best first; the earlier of two equal ones comes first.
+    """Return the ``k`` documents most similar to each query, best first, ties by position.
 
     Parameters
     ----------
