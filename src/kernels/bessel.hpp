@@ -1,7 +1,7 @@
-// Ratios of modified Bessel functions, one number at a time: the formulas of parasphere/sphere/bessel.py, operation by
-// operation, so that their bits are the same. There is no branch on the values, and loops over them use SIMD.
+// Ratios of modified Bessel functions of a single number: the formulas described in parasphere/sphere/bessel.py. There
+// is no branch on the values, so that loops over these functions use SIMD.
 //
-// `Raised` tells whether the order of the series lies 24 above dim/2 - 1; it is fixed when a loop is compiled.
+// `Raised` is true if the order of the series lies 24 above dim/2 - 1; it is fixed when a loop is compiled.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ struct Lengths {
     return total * p4 + ((c[15] * p + c[16]) * p2 + (c[17] * p + c[18]));
 }
 
-// Bring them down by 12 orders from `top`.
+// Bring the results down by 12 orders from `top`.
 [[gnu::always_inline]] inline Lengths down(double kappa, double top, Lengths now) {
     const double square = kappa * kappa;
     for (int j = 0; j < 12; ++j) {
@@ -114,7 +114,7 @@ template <bool Raised>
 
 [[gnu::always_inline]] inline double mean_length(double kappa, Lengths found) {
     const double length = kappa * found.quotient;
-    // Two roundings of the same number: near 1 the one from 1 - A is right to the last bit.
+    // Two roundings of the same number: near 1 the one computed from 1 - A is correct to the last bit.
     return length + length * ((1.0 - found.rest) - length);
 }
 
@@ -137,12 +137,12 @@ template <bool Raised>
     return slope;
 }
 
-// What Phi - kappa is made of. Three logarithms are taken between the two halves of the formula: a loop that calls a
-// function has no SIMD, so that loops take them by themselves.
+// The terms of Phi - kappa. Three logarithms are taken between the two halves of the formula: a loop that calls a
+// function cannot use SIMD, so they are taken in separate loops.
 struct ExcessTerms {
     double ratio;    // h / v
     double half;     // (1 + h / v) / 2
-    double product;  // of the quotients of the orders below, if it is raised
+    double product;  // of the quotients of the orders below, if the order is raised
     double series;
     double rest;
 };

@@ -1,4 +1,4 @@
-// The best of many scores: those that are not above the least of the best so far are skipped many at a time.
+// The best of many scores: scores that are not above the least of the best so far are skipped in blocks.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,17 @@
 
 namespace parasphere {
 
-constexpr std::size_t stretch = 32;  // scores that are looked at together
+constexpr std::size_t stretch = 32;  // scores that are compared together
 
-// Return the place of the first whole stretch of scores, from `from` on, that has one above `least`, or else of the rest.
+// Return the position of the first whole block of `stretch` scores, from `from` on, that has a score above `least`; if
+// there is none, that of the remaining scores.
 std::size_t first_stretch(std::span<const float> scores, std::size_t from, float least);
 
-// How many scores to look at one by one until those among the k best are fewer than one in two stretches.
+// The number of scores to compare one by one, until scores among the k best are fewer than one in two blocks.
 constexpr std::size_t dense(std::size_t k) { return 2 * stretch * k; }
 
-// Call `enter` with the place of each score above `least`, which is from then on what `enter` returns. The first
-// `singly` scores are looked at one by one.
+// Call `enter` with the position of each score above `least`; the value that it returns is the new `least`. The first
+// `singly` scores are compared one by one.
 template <typename Enter>
 void each_above(std::span<const float> scores, std::size_t singly, float least, Enter&& enter) {
     std::size_t at = 0;
@@ -35,8 +36,8 @@ void each_above(std::span<const float> scores, std::size_t singly, float least, 
     }
 }
 
-// Enter a score above the least of the best, and its place, largest first; of equal ones the first stays. Return the
-// least of the best then.
+// Insert a score above the least of the best, and its position; the best are sorted, largest first, and of equal scores
+// the earlier one comes first. Return the least of the best afterwards.
 inline float enter_best(float score, std::int64_t place, std::span<float> best, std::span<std::int64_t> places) {
     std::size_t at = best.size() - 1;
     for (; at > 0 && best[at - 1] < score; --at) {

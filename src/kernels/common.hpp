@@ -1,5 +1,5 @@
-// What all kernels share: arrays that are checked at the door, the macro of vectorised functions, and how long loops
-// let Python's other threads run and stop for Ctrl-C.
+// Shared by all kernels: checked array arguments, the macro for vectorised functions, and classes by which long loops
+// release Python's lock and stop for Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,10 +19,10 @@
 #include <type_traits>
 #include <utility>
 
-// Functions marked with PARASPHERE_VECTORISED are compiled once per level of x86-64, and the best that the processor has
-// is chosen when the library is loaded. Additions keep their order, so that all of them compute the same bits. That takes
-// GCC 12, which is the first to know the levels, and glibc, whose loader can choose. PARASPHERE_TARGET marks one of
-// several definitions of a function, which are written per level.
+// Functions marked with PARASPHERE_VECTORISED are compiled once per level of x86-64, and the best one for the processor
+// is chosen when the library is loaded. Additions keep their order, so that all versions compute the same bits. This
+// needs GCC 12, the first to know the levels, and glibc, whose loader can choose. PARASPHERE_TARGET marks a definition
+// of a function for one level, where there is one per level.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12
 #define PARASPHERE_VECTORISED \
     __attribute__((target_clones("default", "arch=x86-64-v2", "arch=x86-64-v3", "arch=x86-64-v4")))
@@ -30,7 +30,7 @@
 #else
 #define PARASPHERE_VECTORISED
 #endif
-#ifdef PARASPHERE_SANITIZED  // by sanitizers, which are not ready yet when such a choice is made
+#ifdef PARASPHERE_SANITIZED  // sanitizers are not initialised yet when the loader chooses
 #undef PARASPHERE_VECTORISED
 #define PARASPHERE_VECTORISED
 #endif
@@ -39,10 +39,10 @@ namespace parasphere {
 
 namespace nb = nanobind;
 
-// The name of an argument, for `def`. None is let through to the kernel, which says what is wrong with it.
+// The name of an argument, for `def`. None is passed on to the kernel, which raises the error.
 inline auto argument(const char* name) { return nb::arg(name).none(); }
 
-// Raise a ValueError whose message is the parts, one after another.
+// Raise a ValueError whose message is the concatenated parts.
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
     std::ostringstream message;
@@ -70,7 +70,7 @@ constexpr const char* type_name() {
     }
 }
 
-// The memory of a Python object, held until this is destroyed, for which the lock of Python is needed.
+// The memory of a Python object, held until this is destroyed, which requires Python's lock.
 class Buffer {
 public:
     Buffer(nb::handle given, const char* name) {
@@ -112,7 +112,7 @@ public:
         return kinds.find(format[0]) != std::string_view::npos;
     }
 
-    // What the object is, for messages: "float64 of shape (3, 2)", or the name of its format.
+    // A description of the object for messages: "float64 of shape (3, 2)", or the name of its format.
     std::string description() const {
         const char* kind = holds<bool>()            ? "bool"
                            : holds<float>()         ? "float32"
@@ -154,8 +154,8 @@ private:
     bool held_ = false;
 };
 
-// A contiguous array of N axes. Making one checks the type, the number of axes, the order in memory, and, if T is not
-// const, that it may be written to. Sizes are for the kernel to check: see expect_size.
+// A contiguous array of N axes. The constructor checks the type, the number of axes, the order in memory, and, if T is
+// not const, that the array is writable. The kernel must check the sizes: see expect_size.
 template <typename T, std::size_t N = 1>
 class Array {
 public:
@@ -180,7 +180,7 @@ public:
             shape_[axis] = static_cast<std::size_t>(view.shape[axis]);
         }
         data_ = static_cast<T*>(view.buf);
-        if (!aligned) {  // as arrays are that another process sent
+        if (!aligned) {  // for example an array sent by another process
             copy_ = std::make_unique_for_overwrite<std::remove_const_t<T>[]>(count());
             std::memcpy(copy_.get(), view.buf, count() * sizeof(T));
             data_ = copy_.get();
@@ -192,7 +192,7 @@ public:
     const char* name() const { return name_; }
     T* data() const { return data_; }
     std::size_t size(std::size_t axis) const { return shape_[axis]; }
-    // The number of all entries.
+    // The total number of entries.
     std::size_t count() const {
         std::size_t product = 1;
         for (const std::size_t size : shape_) {
@@ -200,7 +200,7 @@ public:
         }
         return product;
     }
-    // The entries as bytes: those of Python's bools need not be 0 or 1, which C++ expects of its own.
+    // The entries as bytes: Python's bools need not be 0 or 1, as C++ requires of bool.
     const std::uint8_t* bytes() const
         requires(std::is_same_v<std::remove_const_t<T>, bool>)
     {
@@ -218,7 +218,7 @@ public:
         return {data_ + i * shape_[1], shape_[1]};
     }
 
-    // Raise unless an axis has this size, which is, say, "one per document".
+    // Raise unless an axis has this size; `why` explains it, as in "one per document".
     void expect_size(std::size_t axis, std::size_t due, const char* why) const {
         if (shape_[axis] != due) {
             refuse(name_, " must have size ", due, N == 1 ? "" : " along axis " + std::to_string(axis), " (", why,
@@ -234,7 +234,7 @@ private:
     std::array<std::size_t, N> shape_{};
 };
 
-// Raise if an array that is written to shares memory with one that has to stay as it is.
+// Raise if an array that is written to shares memory with one that must not change.
 template <typename One, std::size_t N, typename Other, std::size_t M>
 void expect_apart(const Array<One, N>& written, const Array<Other, M>& kept) {
     const auto begin = [](const auto& array) { return reinterpret_cast<std::uintptr_t>(array.data()); };
@@ -262,8 +262,8 @@ inline bool truth_of(nb::handle given, const char* name) {
     return value;
 }
 
-// Call a function with an array of float32 or float64, whichever is given. Const is as in `Float`, which is either
-// `float` or `const float`.
+// Call a function with an array of float32 or float64, according to its type. `Float` is `float` or `const float`; the
+// array is const if `Float` is.
 template <typename Float, std::size_t N, typename Function>
 auto with_floats(nb::handle given, const char* name, Function&& function) {
     using Double = std::conditional_t<std::is_const_v<Float>, const double, double>;
@@ -274,8 +274,8 @@ auto with_floats(nb::handle given, const char* name, Function&& function) {
     return function(Array<Float, N>(std::move(buffer), name, "float32 or float64"));
 }
 
-// Ask for the cache line at an address, which is not read: any address will do. Functions that do nothing else must be
-// inlined as well: the compiler thinks that calls of them have no effect, and leaves them out.
+// Prefetch the cache line at an address. Nothing is read, so any address is valid. Functions that only prefetch must be
+// inlined too: the compiler assumes that calls of them have no effect, and drops them.
 [[gnu::always_inline]] inline void prefetch(const void* place) {
 #if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(place);
@@ -284,8 +284,8 @@ auto with_floats(nb::handle given, const char* name, Function&& function) {
 #endif
 }
 
-// While one of these is alive, other threads of Python may run, provided that there is enough to do: for a short text,
-// taking the lock again might take longer than the work. `work` is about one per nanosecond.
+// Releases Python's lock during its lifetime, if there is enough work: for a short text, taking the lock again might
+// take longer than the work. `work` is in nanoseconds, approximately.
 class Unlocked {
 public:
     explicit Unlocked(std::size_t work) {
@@ -298,11 +298,11 @@ private:
     std::optional<nb::gil_scoped_release> released_;
 };
 
-// Lets a long loop stop for Ctrl-C: it calls `worked` as often as it likes, and that throws if there was a signal.
-// To be made per call of a kernel, and used by one thread.
+// Lets a long loop stop for Ctrl-C: the loop calls `worked` often, which throws if there was a signal. Create one per
+// call of a kernel, and use it in one thread only.
 class Interrupts {
 public:
-    // `amount` is about one per nanosecond.
+    // `amount` is in nanoseconds, approximately.
     void worked(std::size_t amount) {
         since_look_ += amount;
         if (since_look_ >= 1'000'000) {

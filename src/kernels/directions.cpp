@@ -1,6 +1,6 @@
 // Products of sparse rows (CSR) with directions and weights.
 //
-// Numbers are added in the order of the entries of a row, several columns at a time.
+// Numbers are added in the order of the entries of a row, for several columns at a time.
 #include "common.hpp"
 #include "indices.hpp"
 #include "rows.hpp"
@@ -11,10 +11,10 @@
 namespace parasphere {
 namespace {
 
-constexpr std::size_t piece = 16;  // entries of a row that are worked on at a time
-constexpr std::size_t ahead = 16;  // how many entries ahead rows are prefetched: those of rare columns are not in the cache
+constexpr std::size_t piece = 16;  // entries of a row that are processed at a time
+constexpr std::size_t ahead = 16;  // entries by which rows are prefetched ahead: those of rare columns are not cached
 
-// Add `weights`, times a value for each, to rows of a matrix (*, k).
+// Add `weights`, multiplied by one value per row, to rows of a matrix (*, k).
 PARASPHERE_VECTORISED void add_to_rows(double* __restrict matrix, const double* __restrict weights, std::size_t k,
                                        const std::size_t* places, const double* values, std::size_t count) {
     for (std::size_t p = 0; p < count; ++p) {
@@ -33,13 +33,13 @@ struct Entries {
     Array<const Column> columns;
     Array<const double> data;
 
-    // Raise unless there are so many rows.
+    // Raise unless the matrix has this number of rows.
     void check(std::size_t rows) const {
         ends.expect_size(0, rows + 1, "one more than there are rows");
         data.expect_size(0, columns.count(), "one per column of an entry");
     }
 
-    // Call a function with the columns and values of a row, some at a time. Columns are those of rows of a matrix.
+    // Call a function with the columns and values of a row, in parts. Columns are checked as row indices of a matrix.
     template <bool prefetched, typename Number, typename Function>
     void each(std::size_t row, const Array<Number, 2>& matrix, Function&& function) const {
         const Range own = range_at(ends, row, columns.count());
@@ -68,7 +68,7 @@ private:
     }
 };
 
-// Call a function with an array of int32 or int64, whichever is given.
+// Call a function with an array of int32 or int64, according to its type.
 template <typename Function>
 void with_integers(nb::handle given, const char* name, Function&& function) {
     Buffer buffer(given, name);
@@ -127,7 +127,7 @@ void csr_sums(nb::handle ends, nb::handle columns, nb::handle data, nb::handle g
 
         const Unlocked unlocked(entries.data.count() * (k + 1));
         Interrupts interrupts;
-        std::vector<std::size_t> used(k);  // in high dimensions nearly all weights, responsibilities, are 0
+        std::vector<std::size_t> used(k);  // in high dimensions nearly all weights (responsibilities) are 0
         std::vector<double> own(k);
         for (std::size_t i = 0; i < weights.size(0); ++i) {
             const std::span<const double> row = weights.row(i);

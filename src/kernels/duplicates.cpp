@@ -1,4 +1,4 @@
-// Near-duplicates: pairs of documents that share most of their words. near_duplicates.py says how they are found.
+// Near-duplicates: pairs of documents that share most of their words. near_duplicates.py describes the algorithm.
 #include "common.hpp"
 #include "indices.hpp"
 
@@ -13,7 +13,7 @@ namespace parasphere {
 namespace {
 
 constexpr double slack = 1 - 1e-5;      // bounds are computed in float32
-constexpr double rounding = 1 - 1e-9;  // a cosine may be this much below what it is
+constexpr double rounding = 1 - 1e-9;  // a computed cosine may be below the true one by this factor
 
 void expect_threshold(double threshold) {
     if (!(threshold > 0 && threshold <= 1)) {
@@ -58,7 +58,7 @@ struct Rows {
 
     Range of(std::size_t doc) const { return range_at(starts, doc, words.count()); }
 
-    // Which of two words is smaller cannot be foretold, so there is no branch for it.
+    // Which of two words is smaller is unpredictable, so there is no branch for it.
     double cosine(const Range& one, const Range& other) const {
         std::size_t i = one.begin, j = other.begin;
         double total = 0.0;
@@ -109,7 +109,7 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
 
     const Unlocked unlocked(rows.words.count() + n);
     Interrupts interrupts;
-    std::vector<std::int32_t> seen(n, -1);  // the last document that each was compared with
+    std::vector<std::int32_t> seen(n, -1);  // the last document that each document was compared with
     const double least = threshold * slack;
     std::size_t count = 0;
     for (auto doc = static_cast<std::size_t>(first); doc < n; ++doc) {
@@ -128,7 +128,7 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
             std::size_t at = own_postings.begin;
             for (; at < own_postings.end; ++at) {
                 const float bound = reach[i] * reaches[at];
-                if (static_cast<double>(bound) < least) {  // so it is for all that follow, and for less rare words
+                if (static_cast<double>(bound) < least) {  // true for all following postings too
                     break;
                 }
                 const std::int32_t candidate = documents[at];
@@ -147,7 +147,7 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
                     pairs.row(count)[0] = candidate;
                     pairs.row(count)[1] = marked;
                     cosines[count] = std::min(cosine, 1.0);
-                    ++count;  // at most `doc` times for each document, for which there is room
+                    ++count;  // at most `doc` times per document, as many as fit
                 }
             }
             interrupts.worked(at - own_postings.begin + 1);

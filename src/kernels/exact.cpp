@@ -1,4 +1,4 @@
-// Exact sums: terms are integers, times a power of two, and are added without rounding; see parasphere/compiled/exact.py.
+// Exact sums: terms are integers times a power of two, and are added without rounding; see parasphere/model/exact.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,14 +25,14 @@ void carry(std::int64_t* limbs, std::size_t places, std::size_t n) {
 
 void carry_digits(nb::handle given_limbs) {
     const Array<std::int64_t, 2> limbs(given_limbs, "limbs");
-    if (limbs.count() == 0) {  // there may be ever so many rows of nothing
+    if (limbs.count() == 0) {  // there may be any number of empty rows
         return;
     }
     const Unlocked unlocked(limbs.count());
     carry(limbs.data(), limbs.size(0), limbs.size(1));
 }
 
-// Add a float64 number, given as its bits, to the limbs of a sum, which are `step` apart.
+// Add a float64 number, passed as its bits, to the limbs of a sum, which are `step` apart.
 void add_number(std::int64_t bits, std::int64_t* limbs, std::size_t step) {
     std::int64_t exponent = (bits >> 52) & 0x7FF;
     std::int64_t digits = bits & 0xFFFFFFFFFFFFF;
@@ -74,8 +74,8 @@ void add_bits(nb::handle given_bits, nb::handle given_limbs) {
     carry(limbs.data(), any_limbs, width);
 }
 
-// The sums of entries that were rounded to multiples of 2^-38, and of what was left of them, of 2^-76: the last bits of
-// these two numbers. Adding and subtracting them rounds.
+// The last bits of these two numbers are 2^-38 and 2^-76: adding and subtracting them rounds an entry to a multiple of
+// 2^-38, and the remainder to a multiple of 2^-76.
 constexpr double large = 1.5 * 16384.0;
 constexpr double small = 1.5 / 16777216.0;
 
@@ -84,7 +84,7 @@ struct Sums {
     double* __restrict lower;
 };
 
-// Add the entries of `factor * row + share * common`.
+// Add the entries of `factor * row + share * common`, clipped to [-1, 1].
 template <typename T>
 [[gnu::always_inline]] inline void add_clipped_row(const T* __restrict row, double factor, double share,
                                                    const double* __restrict common, Sums sums, std::size_t dim) {
@@ -98,7 +98,7 @@ template <typename T>
     }
 }
 
-// Add two rows whose entries are known to lie within: sums are read and written half as often.
+// Add two rows whose entries are known to lie in [-1, 1]: sums are read and written half as often.
 template <typename T>
 [[gnu::always_inline]] inline void add_two_rows(const T* __restrict first, double factor, double share,
                                                 const T* __restrict second, double other, double its_share,
@@ -147,7 +147,7 @@ PARASPHERE_VECTORISED void add_some_rows(const BoundedRows<double>& given, std::
     add_rows_between(given, begin, end, sums, dim);
 }
 
-// A number as an integer, if it can be one: a sum of numbers that are not finite is not.
+// A number as an integer, or the smallest integer if it is out of range, such as a sum of numbers that are not finite.
 std::int64_t as_integer(double number) {
     constexpr double limit = 9223372036854775808.0;
     return number >= -limit && number < limit ? static_cast<std::int64_t>(number)
@@ -231,7 +231,7 @@ void find_powers(nb::handle given_rows, nb::handle given_factors, nb::handle giv
 
 void split_rows(nb::handle given_rows, nb::handle given_factors, nb::handle given_chosen, double scale,
                 nb::handle given_halves) {
-    constexpr double whole = 1.5 * 4503599627370496.0;  // the last bit of which is 1
+    constexpr double whole = 1.5 * 4503599627370496.0;  // its last bit is 1
     const Array<const double> factors(given_factors, "factors");
     const Array<const std::int64_t> chosen(given_chosen, "chosen");
     const Array<double, 2> halves(given_halves, "halves");

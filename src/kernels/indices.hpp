@@ -1,12 +1,12 @@
-// Indices that are followed. They may come from a damaged file, or change while a loop runs, as Python may pass one
-// array twice: each is checked when it is used, and the checked copy is used.
+// Checks of indices. They may come from a damaged file, or change while a loop runs, as Python may pass the same array
+// twice: each index is checked when it is used, and the checked copy is used.
 #pragma once
 
 #include "common.hpp"
 
 namespace parasphere {
 
-// Return an index, which must be below a number.
+// Return an index after checking that it is below a limit.
 template <typename Integer>
 std::size_t index_below(std::size_t limit, Integer index, const char* name) {
     if (index < 0 || static_cast<std::uint64_t>(index) >= limit) {
@@ -15,13 +15,13 @@ std::size_t index_below(std::size_t limit, Integer index, const char* name) {
     return static_cast<std::size_t>(index);
 }
 
-// Places from `begin` on, up to and without `end`.
+// Positions from `begin` to before `end`.
 struct Range {
     std::size_t begin, end;
     std::size_t size() const { return end - begin; }
 };
 
-// Return the range between two numbers, which must lie within so many entries.
+// Return the range between two numbers after checking that it lies within this number of entries.
 template <typename Integer>
 Range range_within(std::size_t entries, Integer begin, Integer end, const char* name) {
     if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > entries) {
@@ -30,7 +30,7 @@ Range range_within(std::size_t entries, Integer begin, Integer end, const char* 
     return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end)};
 }
 
-// Return the range between two offsets that follow one another.
+// Return the range between two consecutive offsets.
 template <typename Integer>
 Range range_at(const Array<const Integer>& offsets, std::size_t i, std::size_t entries) {
     return range_within(entries, offsets[i], offsets[i + 1], offsets.name());

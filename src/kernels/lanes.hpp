@@ -1,4 +1,4 @@
-// A few float64 that are computed with side by side, each by itself.
+// Short vectors of float64 with elementwise operations.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct LanesOf<1> {
     using Type = double;
 };
 
-// `Width` float64, which fit a register if the processor has registers that wide.
+// `Width` float64, in one register if the processor has registers of this width.
 template <std::size_t Width>
 using Lanes = typename LanesOf<Width>::Type;
 
@@ -43,7 +43,7 @@ struct Lanes {
 
 #endif
 
-// Read some numbers of either precision as float64. Written out, as otherwise the compiler takes detours.
+// Read numbers of either precision as float64. Written out, as compilers make slower code of a loop.
 template <std::size_t Width, typename T>
 [[gnu::always_inline]] inline void read_lanes(const T* p, Lanes<Width>& lanes) {
     if constexpr (Width == 8) {

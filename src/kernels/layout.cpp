@@ -1,4 +1,4 @@
-// Maps: neighbours in cells, places on the plane by gradient descent, and names that are pushed apart.
+// Maps: nearest neighbours by cells, and positions on the plane by gradient descent.
 #include "best.hpp"
 #include "common.hpp"
 #include "indices.hpp"
@@ -11,10 +11,10 @@ namespace parasphere {
 namespace {
 
 constexpr std::size_t piece = 256;  // members of a cell that are compared at a time
-constexpr int repelled = 5;  // random documents that each attraction is balanced with
+constexpr int repelled = 5;  // random documents that each attraction is balanced by
 
-// Add, in order, the products of the numbers of one row and the rows of a block (dim, width) to `sums`, of which there
-// are `count`. Eight rows are added in one sweep over the sums.
+// Add the rows of a block (dim, width), multiplied by the numbers of `row`, to `count` sums, in order. Eight rows are
+// added in one pass over the sums.
 PARASPHERE_VECTORISED void add_products(float* __restrict sums, std::size_t count, const float* __restrict block,
                                         std::size_t width, const float* __restrict row, std::size_t dim) {
     std::size_t d = 0;
@@ -48,7 +48,7 @@ PARASPHERE_VECTORISED void add_products(float* __restrict sums, std::size_t coun
     }
 }
 
-// The rows of each cell, turned so that a number of all of them stands together.
+// The rows of each cell, transposed.
 class Cells {
 public:
     Cells(const Array<const float, 2>& rows, const Array<const std::int64_t>& order,
@@ -73,7 +73,7 @@ public:
     std::size_t size() const { return ranges_.size(); }
     const std::vector<std::size_t>& members() const { return members_; }
 
-    // Call `compared` with members of a cell and their inner products with a row, some at a time.
+    // Call `compared` with members of a cell and their inner products with a row, in parts.
     template <typename Compared>
     void compare(std::size_t cell, std::span<const float> row, Compared&& compared) const {
         std::array<float, piece> products;
@@ -135,7 +135,7 @@ void nearest_in_cells(nb::handle given_rows, nb::handle given_cells, nb::handle 
     }
 }
 
-// Random numbers below a number, by xorshift. Remainders are those of integers, found without a division of integers.
+// Random numbers below a bound, by xorshift. Integer remainders are computed without an integer division.
 class Random {
 public:
     Random(std::uint64_t seed, std::size_t below)

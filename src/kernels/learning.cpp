@@ -1,9 +1,9 @@
-// The steps of joint learning: a batch of pieces of texts is predicted, and what is learned from it is applied.
+// The steps of joint learning: predict a batch of pieces of texts, and move the parameters by the gradients.
 //
-// parasphere/vectors/learning_steps.py says what is computed. The pieces of a batch are divided into groups, which
-// share the words drawn; threads take groups, and then rows to move. What is computed of a group or row is a fixed
-// sequence of additions and multiplications, each rounded by itself. So neither the number of threads nor the processor
-// matters, but for the last bit of `exp` and `log` of the C library.
+// parasphere/vectors/learning_steps.py describes the computation. The pieces of a batch are divided into groups, which
+// share the words drawn; threads process groups, and then rows to move. A group or row is computed by a fixed sequence
+// of additions and multiplications, each rounded separately. So the result depends neither on the number of threads nor
+// on the processor, except for the last bit of `exp` and `log` of the C library.
 #include "common.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -22,7 +22,7 @@
 #include <vector>
 
 #if defined(__GNUC__)
-// Vectors are only passed to functions that are inlined, for which there is no calling convention to warn of.
+// Vectors are only passed to inlined functions, so that warnings of their calling convention do not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define PARASPHERE_INLINE inline __attribute__((always_inline))
 #define PARASPHERE_PREFETCH(place) __builtin_prefetch(place)
@@ -39,7 +39,7 @@ constexpr float tiny = 1e-8F;
 
 enum Places : std::size_t { at_kappa, at_kappa0, n_numbers = 6 };
 
-// As many numbers as a register holds. A compiler keeps vectors that are longer than registers in memory.
+// As many numbers as fit a register. Compilers keep vectors that are longer than registers in memory.
 #if defined(__GNUC__)
 template <std::size_t lanes>
 struct Register {
@@ -86,7 +86,7 @@ PARASPHERE_INLINE void store(float* to, const Numbers& numbers) {
 
 constexpr std::size_t padded(std::size_t size) { return (size + width - 1) / width * width; }
 
-// Memory for floats, not initialised; it begins at a cache line.
+// Uninitialised memory for floats, which begins at a cache line.
 class Floats {
 public:
     Floats() = default;
@@ -109,7 +109,7 @@ private:
 
 // ---- products ------------------------------------------------------------------------------------------------------
 
-// The sum of the products of two padded rows: of 32 sums, of every 32nd product, that are then added in pairs.
+// The sum of the products of two padded rows: 32 sums of every 32nd product, which are then added in pairs.
 template <std::size_t lanes>
 PARASPHERE_INLINE float dot(const float* one, const float* other, std::size_t size) {
     constexpr std::size_t parts = 2 * width / lanes;
@@ -165,7 +165,7 @@ PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factor
     }
 }
 
-// Add rows times factors, in their order, to the sum.
+// Add the rows times their factors to the sum, in order.
 template <std::size_t lanes>
 PARASPHERE_INLINE void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim,
                                 float* sum) {
@@ -187,7 +187,7 @@ PARASPHERE_INLINE void add_rows(const float* const* rows, const float* factors, 
     }
 }
 
-// How the entries of a factor of a product lie: the steps, in numbers, to the next row and column.
+// The memory layout of a factor of a product: the steps, in numbers, to the next row and column.
 struct Layout {
     std::size_t row;
     std::size_t column;
@@ -249,7 +249,7 @@ PARASPHERE_INLINE float falling_exp(float x) {
     return x == x ? found : x;
 }
 
-// ---- what is learned and what from ---------------------------------------------------------------------------------
+// ---- parameters, prior and batches ---------------------------------------------------------------------------------
 
 nb::tuple fields(nb::handle given, const char* name, std::size_t count) {
     if (!PyTuple_Check(given.ptr()) || nb::len(given) != count) {
@@ -258,7 +258,7 @@ nb::tuple fields(nb::handle given, const char* name, std::size_t count) {
     return nb::borrow<nb::tuple>(given);
 }
 
-// The fields of parasphere.vectors.learning_batch.Parameters.
+// The fields of parasphere.vectors.learning_steps.Parameters.
 template <bool learned>
 struct Parameters {
     template <typename T>
@@ -294,7 +294,7 @@ struct Parameters {
     Array<const double> numbers;
 };
 
-// The fields of parasphere.vectors.learning_batch.Prior.
+// The fields of parasphere.vectors.learning_steps.WordPrior.
 struct Prior {
     Prior(const nb::tuple& given, std::size_t n, std::size_t dim)
         : rows(given[0], "prior.rows"), strengths(given[1], "prior.strengths"), weights(given[2], "prior.weights") {
@@ -319,8 +319,8 @@ struct Piece {
     std::size_t end;
 };
 
-// Some pieces, laid out one after the other, with the words drawn for them, and what is computed of them. The words are
-// copies that were checked.
+// Some pieces, concatenated, with the words drawn for them and the values computed from them. The words are checked
+// copies.
 struct Batch {
     std::vector<std::int32_t> words;
     std::vector<Piece> pieces;
@@ -409,8 +409,8 @@ Batch lay_out(nb::handle given_pieces, nb::handle given_some, nb::handle given_d
 
 // ---- threads -------------------------------------------------------------------------------------------------------
 
-// Call work(i, worker) for each i below n, in several threads, the calling one among them, which looks for Ctrl-C.
-// `amount` is about how many nanoseconds one call takes.
+// Call work(i, worker) for each i below n in several threads, including the calling one, which checks for Ctrl-C.
+// `amount` is the approximate time of one call in nanoseconds.
 template <typename Work>
 void share(std::size_t n, std::size_t threads, std::size_t amount, Interrupts& interrupts, Work&& work) {
     std::atomic<std::size_t> next{0};
@@ -425,7 +425,7 @@ void share(std::size_t n, std::size_t threads, std::size_t amount, Interrupts& i
                 }
             }
         } catch (...) {
-            next = n;  // the others end, too
+            next = n;  // the other threads stop too
             const std::lock_guard lock(failing);
             failure = std::current_exception();
         }
@@ -437,7 +437,7 @@ void share(std::size_t n, std::size_t threads, std::size_t amount, Interrupts& i
             others.emplace_back(run, worker);
         }
     } catch (const std::exception&) {
-        // No further thread can be had: those that there are do all the work.
+        // No more threads can be started: the existing ones do all the work.
     }
     run(0);
     for (std::thread& other : others) {
@@ -457,18 +457,18 @@ std::size_t checked_threads(std::int64_t threads) {
 
 // ---- predicting ----------------------------------------------------------------------------------------------------
 
-// What the work on groups takes besides a batch; it is reused from group to group.
+// Scratch memory for the work on groups, reused from group to group.
 struct Desk {
     std::vector<const float*> rows;
     std::vector<float> factors;
     Floats row;         // a padded row
     Floats mean;        // padded
-    Floats noise;       // the drawn words' rows, as long as kappa times their weights
+    Floats noise;       // the drawn words' rows, times kappa and their weights
     Floats transposed;  // the directions, one piece per column
     Floats masses;      // of the drawn words, one piece per column
     Floats tops;        // per piece: the largest logarithm of a mass
     Floats others;      // per piece: the sum of the masses, relative to exp(top)
-    Floats totals;      // per piece: what masses are multiplied with to give their share in the gradient
+    Floats totals;      // per piece: the factor of the masses that gives their share in the gradient
     Floats mixed;       // per piece, a padded row: the gradient by the drawn words
 
     Desk(const Batch& batch, std::span<const float> the_mean) {
@@ -508,7 +508,7 @@ PARASPHERE_INLINE void prefetch(const Model& model, std::int32_t word) {
     }
 }
 
-// Find the posterior direction of the context of a piece; return the length of eta.
+// Compute the posterior direction of the context of a piece; return the length of eta.
 template <std::size_t lanes, typename Model>
 PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk, std::size_t p) {
     const double kappa = model.numbers[at_kappa];
@@ -533,7 +533,7 @@ PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk
     return length;
 }
 
-// Compute the masses of the drawn words for the pieces of a group, relative to that of the largest of each piece.
+// Compute the masses of the drawn words for the pieces of a group, relative to the largest of each piece.
 template <std::size_t lanes>
 PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::int32_t* drawn, const float* log_q,
                                    std::size_t dim, std::size_t columns) {
@@ -561,8 +561,8 @@ PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::in
     }
 }
 
-// Compute the loss of the target words of a piece, and the gradients of their logits; return the total of what the
-// masses of the drawn words are multiplied with.
+// Compute the loss of the target words of a piece, and the gradients of their logits; return the total factor of the
+// masses of the drawn words.
 template <std::size_t lanes, typename Model>
 PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, const float* log_q, std::size_t p,
                                  double top, double others) {
@@ -595,7 +595,7 @@ PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, c
     return total;
 }
 
-// Turn the gradient with respect to a direction into that with respect to eta.
+// Convert the gradient with respect to a direction into that with respect to eta.
 template <std::size_t lanes>
 PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_drawn, double kappa0, float length,
                             std::size_t p) {
@@ -612,7 +612,7 @@ PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_draw
     }
     batch.squares.data()[p] = dot<lanes>(pulled, pulled, stride);
     const double by_prior = kappa0 * static_cast<double>(dot<lanes>(desk.mean.data(), pulled, stride));
-    // pulled is orthogonal to eta: what the context adds to the slope of kappa is minus what the prior adds.
+    // `pulled` is orthogonal to eta: the context's term of the slope of kappa is minus the prior's term.
     batch.slopes[p] = {static_cast<double>(along) - by_prior, by_prior};
 }
 
@@ -692,17 +692,17 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, con
 
 // ---- learning ------------------------------------------------------------------------------------------------------
 
-// The places of each word, in the batch and then among the drawn ones, in their order.
+// The positions of each word, first in the batch and then among the drawn words, in order.
 struct Occurrences {
-    std::vector<std::int32_t> words;  // that are moved, in the order of their first places
-    std::vector<std::uint32_t> ends;  // of the places of each word
+    std::vector<std::int32_t> words;  // that are moved, in the order of their first positions
+    std::vector<std::uint32_t> ends;  // of the positions of each word
     std::vector<std::uint32_t> places;
 
     explicit Occurrences(const Batch& batch) {
         const std::size_t n = batch.words.size() + batch.drawn.size();
         const std::size_t room = std::bit_ceil(2 * n);
         const int shift = 64 - std::countr_zero(room);
-        std::vector<std::int32_t> slots(room, -1);  // which of `words` is where its hash points, or behind
+        std::vector<std::int32_t> slots(room, -1);  // hash table with linear probing: indices into `words`
         std::vector<std::uint32_t> numbers(n);
         std::vector<std::uint32_t> counts;
         const auto number_of = [&](std::int32_t word) {
@@ -728,7 +728,7 @@ struct Occurrences {
         ends.resize(words.size());
         std::uint32_t total = 0;
         for (std::size_t t = 0; t < words.size(); ++t) {
-            ends[t] = total;  // where its places begin; each place moves it on
+            ends[t] = total;  // the begin of its positions; each position advances it
             total += counts[t];
         }
         places.resize(n);
@@ -743,7 +743,7 @@ struct Occurrences {
     }
 };
 
-// Which piece each word of a batch is of.
+// The piece of each word of a batch.
 std::vector<std::uint32_t> owners_of(const Batch& batch) {
     std::vector<std::uint32_t> owners(batch.words.size());
     for (std::size_t p = 0; p < batch.pieces.size(); ++p) {
@@ -770,7 +770,7 @@ struct MovingDesk {
         : gradient(Desk::zeros(stride)), moved(Desk::zeros(stride)), row(Desk::zeros(stride)) {}
 };
 
-// Move the row and weight of a word, which has the given places in the batch and among the drawn words.
+// Move the row and weight of a word, given its positions in the batch and among the drawn words.
 template <std::size_t lanes>
 PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
                                  const std::vector<std::uint32_t>& owners, std::span<const std::uint32_t> places,
@@ -821,7 +821,7 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& mod
         moved[x] = row[x] - size * (gradient[x] - along * row[x]);
     }
     const float held = size * prior.strengths[w] * count;
-    if (held > 0) {  // an implicit step towards the start: along the gradient, strong priors would overshoot
+    if (held > 0) {  // an implicit step towards the prior: an explicit gradient step would overshoot if it is strong
         const float* const start = prior.rows.data() + w * dim;
         for (std::size_t x = 0; x < dim; ++x) {
             moved[x] += held * start[x];
@@ -885,7 +885,7 @@ PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters<true>& mod
 
 // ---- one copy of the loops per kind of processor -------------------------------------------------------------------
 
-// All compute the same bits. They are chosen by hand, since each takes vectors of its own.
+// All compute the same bits. They are chosen by hand, since each uses vectors of a different width.
 struct Loops {
     void (*judge)(Batch&, const Parameters<false>&, Desk&, const float*, std::size_t);
     void (*learn)(Batch&, const Parameters<true>&, Desk&, const float*, std::size_t);
@@ -923,7 +923,7 @@ PARASPHERE_LEVEL(Avx512, 16, __attribute__((target("avx512f,avx512vl,avx512bw,av
 
 const Loops& chosen_loops() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    // What __builtin_cpu_supports finds out, which cannot be linked where clang comes with zig.
+    // In place of __builtin_cpu_supports, which cannot be linked with the clang of zig.
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;

@@ -1,4 +1,4 @@
-// The extension module parasphere._kernels: each family of loops binds its own functions.
+// The extension module parasphere._kernels: each source file binds its own functions.
 #include <nanobind/nanobind.h>
 
 #include <exception>
@@ -22,7 +22,7 @@ void bind_words(nanobind::module_& kernels);
 
 namespace {
 
-// Whatever the C++ library cannot get, Python calls a lack of memory; here it says so in a sentence.
+// Python reports a failed allocation of C++ as a MemoryError; this gives it a message.
 void translate_memory(const std::exception_ptr& raised, void*) {
     constexpr const char* message = "there is not enough memory for the arrays that this call needs";
     try {

@@ -1,4 +1,4 @@
-// Random choices of joint learning: how texts are cut into pieces, and the words that pieces are compared with.
+// Random choices of joint learning: cutting texts into pieces, and drawing the words that pieces are compared with.
 #include "common.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Document {
     std::size_t end;
 };
 
-// The documents that are cut, in their order.
+// The documents to cut, in order.
 std::vector<Document> documents_of(const Array<const std::int64_t>& ends, const Array<const std::int64_t>& order,
                                    std::size_t n_ids) {
     if (ends.count() == 0) {
@@ -55,7 +55,7 @@ std::vector<Document> documents_of(const Array<const std::int64_t>& ends, const 
     return documents;
 }
 
-// floor(part * size / parts), also where part * size is beyond 64 bits.
+// floor(part * size / parts), even if part * size exceeds 64 bits.
 std::size_t share_of(std::size_t size, std::size_t part, std::size_t parts) {
     return size / parts * part + size % parts * part / parts;
 }
@@ -149,7 +149,7 @@ void draw(nb::handle given_table, nb::handle given_state, nb::handle given_drawn
     Interrupts interrupts;
     Random random(state[0]);
     const std::size_t size = table.count();
-    const bool power_of_two = std::has_single_bit(size);  // a division takes longer than all the rest
+    const bool power_of_two = std::has_single_bit(size);  // a division would take longer than everything else
     constexpr std::size_t stretch = 4096;
     for (std::size_t begin = 0; begin < drawn.count(); begin += stretch) {
         const std::size_t end = std::min(begin + stretch, drawn.count());

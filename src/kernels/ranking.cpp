@@ -1,4 +1,4 @@
-// Ranking: scores of the words that queries and documents share (BM25), and the rows of largest scores.
+// Ranking: BM25 scores of the words that queries and documents share, and the rows of largest scores.
 //
 // The postings of an index come from a file, which may be damaged.
 #include "best.hpp"
@@ -24,7 +24,7 @@ PARASPHERE_VECTORISED std::size_t skip_stretches(const float* scores, std::size_
     return from;
 }
 
-// A field of a tuple, which has to have so many.
+// A field of a tuple, which must have this number of fields.
 nb::handle field(const nb::tuple& given, std::size_t place, std::size_t size, const char* names) {
     if (given.size() != size) {
         refuse("a tuple of ", size, " arrays is due (", names, "), not of ", given.size());
@@ -32,7 +32,7 @@ nb::handle field(const nb::tuple& given, std::size_t place, std::size_t size, co
     return given[place];
 }
 
-// The documents of each word, in ascending order, and how often they have it.
+// The documents of each word, in ascending order, and its number of occurrences in them.
 struct Postings {
     explicit Postings(const nb::tuple& given)
         : starts(field(given, 0, 4, names), "starts"),
@@ -45,7 +45,7 @@ struct Postings {
         counts.expect_size(0, documents.count(), "one per posting");
     }
 
-    // The places of the postings of a word.
+    // The range of the postings of a word.
     Range of(std::int32_t word) const {
         return range_at(starts, index_below(starts.count() - 1, word, "words"), documents.count());
     }
@@ -66,7 +66,7 @@ struct QueryTerms {
         weights.expect_size(0, words.count(), "one per query term");
     }
 
-    // The places of the words of a query.
+    // The range of the words of a query.
     Range of(std::size_t query) const {
         return range_within(words.count(), query == 0 ? 0 : ends[query - 1], ends[query], "ends");
     }
@@ -77,7 +77,7 @@ struct QueryTerms {
     Array<const double> weights;
 };
 
-// What a word counts for in a document: less than `most`, however often it occurs.
+// The score of a word in a document before its weight: less than `most`, however often it occurs.
 template <typename Float>
 Float saturated(Float count, Float norm, Float most) {
     const Float denominator = count + norm;
@@ -159,7 +159,7 @@ void word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, 
             const double weight = terms.weights[i];
             const Range held = postings.of(terms.words[i]);
             const std::span<const std::int32_t> docs = postings.documents.all().subspan(held.begin, held.size());
-            std::size_t from = 0, before = 0;  // where the last document was looked for, as positions mostly ascend
+            std::size_t from = 0, before = 0;  // start at the last document found, as positions mostly ascend
             for (std::size_t column = 0; column < row.size(); ++column) {
                 interrupts.worked(20);
                 const std::size_t doc = index_below(n_docs, positions.row(query)[column], "positions");
@@ -184,18 +184,18 @@ void word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, 
     }
 }
 
-// A document with its score. The best so far are a heap with the worst of them first.
+// A document with its score. The best so far form a heap with the worst of them first.
 struct Ranked {
     float score;
     std::int64_t position;
-    // The later of two equal ones is worse. Without branches: what they do cannot be foretold.
+    // The later of two equal ones is worse. There are no branches, as they would be unpredictable.
     bool worse_than(const Ranked& other) const {
         const int below = score < other.score, equal = score == other.score, later = position > other.position;
         return (below | (equal & later)) != 0;
     }
 };
 
-// Put a document in the place of the worst of a heap.
+// Replace the worst document of a heap.
 void replace_worst(std::span<float> heap, std::span<std::int64_t> places, const Ranked& entered) {
     std::size_t at = 0;
     while (2 * at + 1 < heap.size()) {

@@ -15,9 +15,9 @@ namespace parasphere {
 namespace {
 
 constexpr std::int64_t hashed_below = -3;  // this and lower ids are of words without a row: hashed_below - hash
-constexpr std::ptrdiff_t ahead = 12;       // how many words ahead rows are prefetched
-constexpr std::size_t together = 4;        // rows that are added in one sweep over the sum
-constexpr std::size_t group = 16;          // rows that are multiplied with a matrix while a part of it is near
+constexpr std::ptrdiff_t ahead = 12;       // words by which rows are prefetched ahead
+constexpr std::size_t together = 4;        // rows that are added in one pass over the sum
+constexpr std::size_t group = 16;          // rows that are multiplied by a matrix while a part of it is cached
 constexpr std::size_t stretch = 4096;      // rows per partial sum
 
 template <std::size_t Width, typename T>
@@ -62,7 +62,7 @@ template <std::size_t Width, typename T>
     }
 }
 
-// Sums are read and written once for four rows.
+// Sums are read and written once per four rows.
 template <std::size_t Width, typename T>
 [[gnu::always_inline]] inline void add_rows_by(double* total, const T* const* rows, const double* weights,
                                                std::size_t many, std::size_t dim) {
@@ -77,7 +77,7 @@ template <std::size_t Width, typename T>
 
 #ifdef PARASPHERE_TARGET
 
-// As wide as the registers of each level: the compiler would spill anything wider.
+// The vectors are as wide as the registers of each level: the compiler would spill wider ones.
 template <typename T>
 PARASPHERE_TARGET("arch=x86-64-v4")
 void add_rows_512(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
@@ -117,7 +117,7 @@ void add_rows_at_best(double* total, const T* const* rows, const double* weights
 
 #endif
 
-// The product of a row and a direction, in eight partial sums and then what is left of the row.
+// The product of a row and a direction, in eight partial sums, followed by the rest of the row.
 template <typename T>
 [[gnu::always_inline]] inline void products_of(const T* rows, std::size_t many, std::size_t dim,
                                                const double* __restrict direction, double* __restrict along) {
@@ -221,8 +221,8 @@ PARASPHERE_VECTORISED void add_signed(double* __restrict total, std::size_t many
     }
 }
 
-// Add the unit vector of a word without a row, times a weight: plus or minus 1 / sqrt(dim) by random bits, which follow
-// from its id. Two such vectors are nearly orthogonal, as random ones are.
+// Add the unit vector of a word without a row, times a weight: plus or minus 1 / sqrt(dim) by random bits seeded by its
+// id. Two such vectors are nearly orthogonal, like any random vectors.
 void add_hashed_word(std::int64_t word, double weight, std::span<double> total) {
     const double step = weight / std::sqrt(static_cast<double>(total.size()));
     SplitMix random(static_cast<std::uint64_t>(hashed_below) - static_cast<std::uint64_t>(word));
@@ -236,17 +236,17 @@ void add_hashed(std::int64_t word, double weight, nb::handle given_total) {
     add_hashed_word(word, weight, total.all());
 }
 
-// Sums the rows of the words of one document after another.
+// Sums the rows of the words of a document; used for one document after another.
 class WordSum {
 public:
     WordSum(Rows<const float> matrix, const double* weights, double hashed)
         : matrix_(matrix), weights_(weights), hashed_(hashed), total_(matrix.dim) {}
 
-    // Sum the words of a document. Those up to `limit` can be read, the next of which will soon be added.
+    // Sum the words of a document. Words up to `limit` can be read, so that the rows of the next ones are prefetched.
     template <std::size_t Width>
     [[gnu::always_inline]] void add_by(std::span<const std::int32_t> words, const std::int32_t* limit) {
         std::fill(total_.begin(), total_.end(), 0.0);
-        // In variables of its own, which need not be memory.
+        // Local variables, which the compiler can keep in registers.
         double sum = 0.0, sum_of_squares = 0.0;
         std::int64_t lacking = 0;
         std::size_t waiting = 0;
@@ -292,7 +292,7 @@ public:
     std::int64_t unknown = 0;
 
 private:
-    // Ask for the row of a word that will be added soon. Nothing is read: any id will do.
+    // Prefetch the row of a word that will be added soon. Nothing is read, so any id is valid.
     [[gnu::always_inline]] void announce(std::int32_t id) const {
         if (id >= 0) {
             const auto* row = matrix_.data + static_cast<std::size_t>(id) * matrix_.dim;
@@ -571,7 +571,7 @@ void map_rows(Rows<const T> rows, const double* factors, const double* shift, co
             }
         }
         if (matrix != nullptr) {
-            // Some rows of the matrix are used for all rows while they are near; each sum has them in their order.
+            // Some rows of the matrix are used for all rows while they are cached; each sum adds them in their order.
             std::fill(mapped.begin(), mapped.end(), 0.0);
             std::array<const double*, together> some{};
             for (std::size_t j = 0; j < dim; j += together) {
@@ -593,7 +593,7 @@ void map_rows(Rows<const T> rows, const double* factors, const double* shift, co
     }
 }
 
-// Those that other files call.
+// Instances that other files call.
 template void project_rows(Rows<const float>, const double*, std::span<double>, Interrupts&);
 template void project_rows(Rows<const double>, const double*, std::span<double>, Interrupts&);
 template void combine_rows(Rows<const float>, const double*, const double*, const double*, float*, Interrupts&);

@@ -23,7 +23,7 @@ Rows<T> rows_of(const Array<T, 2>& array) {
     return {array.data(), array.size(0), array.size(1)};
 }
 
-// Add rows times weights to `total`, row by row in their order.
+// Add the rows times their weights to `total`, in order.
 void add_rows(double* total, const float* const* rows, const double* weights, std::size_t many, std::size_t dim);
 void add_rows(double* total, const double* const* rows, const double* weights, std::size_t many, std::size_t dim);
 

@@ -1,7 +1,7 @@
-// Texts to words: what is a word, and which id it has.
+// Texts to words: finding the words and looking up their ids.
 //
-// Which bytes belong to words is found for 64 bytes at once, as the bits of a mask. Runs of ASCII are hashed straight
-// from the text, eight bytes at a time; runs that hold other characters are read one code point at a time.
+// The bytes that belong to words are found 64 at a time, as the bits of a mask. Runs of ASCII are hashed directly from
+// the text, eight bytes at a time; runs with other characters are decoded one code point at a time.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t code_points = 0x33480;     // the size of a fold table; no letter is assigned above
 constexpr std::uint32_t mark = 1u << 31;         // of a combining mark, which continues a word but cannot begin one
-constexpr std::int32_t stop_id = -2;             // of a stop word, which is passed over
+constexpr std::int32_t stop_id = -2;             // of a stop word, which is skipped
 constexpr std::size_t together = 64;             // words that are scanned before the first of them is looked up
-constexpr std::size_t text_ahead = 512;          // how many bytes ahead texts are prefetched
-constexpr std::uint64_t lower_case = 0x2020202020202020u;  // the bits that tell small letters from capital ones
+constexpr std::size_t text_ahead = 512;          // bytes by which texts are prefetched ahead
+constexpr std::uint64_t lower_case = 0x2020202020202020u;  // the bits that distinguish lower-case letters
 constexpr std::uint64_t top_bits = 0x8080808080808080u;
 
-// What counts as a word. ASCII is as the fold table says, too.
+// What counts as a word; the flags for ASCII agree with the fold table.
 class Folding {
 public:
     explicit Folding(nb::handle given) : Folding(fields_of(given)) {}
@@ -62,8 +62,8 @@ private:
 
 // One bit for each of 64 bytes.
 struct Masks {
-    std::uint64_t words;  // letters, digits if they are part of words, and what is not ASCII
-    std::uint64_t high;   // what is not ASCII
+    std::uint64_t words;  // letters, digits if they are part of words, and bytes that are not ASCII
+    std::uint64_t high;   // bytes that are not ASCII
 };
 
 #ifdef PARASPHERE_SSE2
@@ -72,7 +72,7 @@ inline Masks masks_of(const std::uint8_t* text, bool digits) {
     for (int k = 0; k < 4; ++k) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16 * k));
         const __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
-        // Moved to the lowest numbers of a signed byte, a range is what lies below its end.
+        // Shifted to the lowest numbers of a signed byte, a range consists of the bytes below its end.
         __m128i words = _mm_cmplt_epi8(_mm_add_epi8(small, _mm_set1_epi8(static_cast<char>(-128 - 'a'))),
                                        _mm_set1_epi8(-128 + 26));
         if (digits) {
@@ -96,7 +96,7 @@ inline Masks masks_of(const std::uint8_t* text, bool digits) {
     for (int k = 0; k < 8; ++k) {
         const std::uint64_t bytes = read_eight(text + 8 * k);
         const std::uint64_t low = bytes & ~top_bits, small = low | lower_case;
-        // Sums of seven bits reach the top one from the beginning of a range on, and again from its end on.
+        // The first sum sets the top bit from the beginning of a range on, the second from its end on.
         std::uint64_t words = (small + (0x80 - 'a') * ones) & ~(small + (0x80 - 'z' - 1) * ones);
         if (digits) {
             words |= (low + (0x80 - '0') * ones) & ~(low + (0x80 - '9' - 1) * ones);
@@ -113,7 +113,7 @@ struct CodePoint {
     std::size_t size;
 };
 
-// Decode the code point at the beginning of some bytes, beyond ASCII. A malformed byte is a separator.
+// Decode the first code point of some bytes, which is not ASCII. A malformed byte is a separator.
 CodePoint code_point(std::span<const std::uint8_t> text) {
     constexpr CodePoint malformed{0, 1};
     const std::uint8_t lead = text[0];
@@ -150,7 +150,7 @@ Encoded utf8(std::uint32_t code) {
     return {{static_cast<std::uint8_t>(0xF0 | code >> 18), tail(12), tail(6), tail(0)}, 4};
 }
 
-// The bits of the first bytes of two chunks, by their number.
+// Masks of the first bytes of two chunks, by the number of bytes.
 constexpr std::array<std::array<std::uint64_t, 2>, 17> first_bytes = [] {
     std::array<std::array<std::uint64_t, 2>, 17> masks{};
     for (std::size_t n = 1; n <= 16; ++n) {
@@ -160,7 +160,7 @@ constexpr std::array<std::array<std::uint64_t, 2>, 17> first_bytes = [] {
     return masks;
 }();
 
-// A word that waits to be looked up. One of more than 16 bytes has its chunks elsewhere; one that is too long has none.
+// A word waiting to be looked up. The chunks of a word of more than 16 bytes are elsewhere; too long a word has none.
 struct Waiting {
     std::array<std::uint64_t, 2> chunks;
     std::size_t length;
@@ -177,7 +177,7 @@ struct Runs {
     std::uint64_t ends;
 };
 
-// What is needed to make words of runs of ASCII.
+// The parameters for making words from runs of ASCII.
 struct RunTaker {
     WordTable::Slots slots;
     HashKey key;
@@ -185,8 +185,8 @@ struct RunTaker {
     std::size_t min_length;
 };
 
-// Make words of runs of ASCII up to the first that is longer than 16 bytes; return where the next word is to be put.
-// 16 bytes after the beginning of each run can be read.
+// Make words from runs of ASCII up to the first that is longer than 16 bytes; return the position of the next word. The
+// 16 bytes from the beginning of each run must be readable.
 PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs, Waiting* next) {
     const RunTaker taker = given;
     const std::uint8_t* const at = runs.at;
@@ -214,7 +214,7 @@ PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs
     return next;
 }
 
-// Where ids of words are written, one after another, and where each text ends.
+// Writes the concatenated word ids of texts, and where each text ends.
 class IdsOfTexts {
 public:
     IdsOfTexts(const Texts& texts, nb::handle ids, nb::handle ends) : ids_(ids, "ids"), ends_(ends, "ends") {
@@ -248,15 +248,15 @@ private:
     std::size_t count_ = 0;
 };
 
-// Finds the words of texts, and has them looked up in order, some at a time: while their slots of the table are on their
-// way, further words are scanned. `look_up(words, ids)` of the receiver writes the id of each.
+// Finds the words of texts, and has them looked up in order, some at a time: more words are scanned while their slots
+// of the table are being prefetched. `look_up(words, ids)` of the receiver writes the id of each word.
 template <typename Receiver>
 class Scanner {
 public:
     Scanner(const Folding& folding, const WordTable& table, Receiver& receiver, IdsOfTexts& ids)
         : folding_(folding), table_(table), key_(table.key()), receiver_(receiver), ids_(ids) {}
 
-    // `limit` is where the memory of the text ends, which may be read up to there.
+    // The memory of the text may be read up to `limit`.
     void scan(std::span<const std::uint8_t> text, const std::uint8_t* limit, std::size_t number) {
         const std::uint8_t* const end = text.data() + text.size();
         for (const std::uint8_t* at = text.data(); at < end;) {
@@ -264,7 +264,7 @@ public:
             prefetch(at + text_ahead);
             if (limit - at >= window) {
                 at += block(at, left, {at, end});
-            } else {  // a copy, after which more can be read
+            } else {  // a copy with readable memory after it
                 std::array<std::uint8_t, window> copy{};
                 std::memcpy(copy.data(), at, left);
                 at += block(copy.data(), left, {at, end});
@@ -277,7 +277,7 @@ public:
         ended_[n_ended_++] = {n_words_, number};
     }
 
-    // Look up what is left.
+    // Look up the waiting words.
     void flush() {
         receiver_.look_up({words_.data(), n_words_}, found_.data());
         std::size_t begin = 0;
@@ -295,12 +295,12 @@ private:
     static constexpr std::ptrdiff_t window = 64 + 16;       // bytes that are read at once
 
     struct Ended {
-        std::size_t n_words;  // how many words of those that wait were before the end of the text
+        std::size_t n_words;  // number of waiting words before the end of the text
         std::size_t number;   // of the text
     };
 
-    // Take the words that end among the next 64 bytes of a text, at most, and return where to go on: after them, or
-    // where a run begins that does not end among them. `at` is the beginning of `rest`, or of a copy of it.
+    // Take the words that end within the next 64 bytes of a text (or fewer), and return where to continue: after these
+    // bytes, or at the beginning of a run that does not end within them. `at` points to `rest` or to a copy of it.
     std::size_t block(const std::uint8_t* at, std::size_t left, std::span<const std::uint8_t> rest) {
         Masks masks = masks_of(at, folding_.digits());
         const std::uint64_t used = ~std::uint64_t{0} >> (64 - left);
@@ -308,7 +308,7 @@ private:
         masks.high &= used;
         Runs runs{at, masks.words & ~(masks.words << 1), ~masks.words & masks.words << 1};
         while (masks.high != 0 && runs.ends != 0) {
-            const std::uint64_t ascii = (masks.high & (~masks.high + 1)) - 1;  // the bytes before the first that is not
+            const std::uint64_t ascii = (masks.high & (~masks.high + 1)) - 1;  // the bytes before the first other one
             const std::uint64_t later = runs.ends & ~ascii;
             runs.ends &= ascii;
             short_runs(runs);
@@ -329,7 +329,7 @@ private:
         return open > 0 && left == 64 ? open : open + last_run(rest.subspan(open));
     }
 
-    // Take the run that some bytes begin with, and return its length.
+    // Take the run at the beginning of some bytes, and return its length.
     std::size_t last_run(std::span<const std::uint8_t> text) {
         std::size_t length = 0;
         bool high = false;
@@ -353,7 +353,7 @@ private:
         return length;
     }
 
-    // Take the runs of ASCII that end among 64 bytes, of which 16 more can be read.
+    // Take the runs of ASCII that end within 64 bytes, after which 16 more can be read.
     void short_runs(Runs& runs) {
         if (n_words_ + 32 > together) {  // there are at most 32
             flush();
@@ -454,7 +454,7 @@ public:
     LookUp(const WordTable& table, bool hashing) : table_(table), hashing_(hashing) {}
 
     void look_up(std::span<const Waiting> words, std::int32_t* ids) const {
-        // All as if they were short, and those that are not again: a branch for each would often be mispredicted.
+        // Look up all words as short ones, and then the longer ones again: a branch would often be mispredicted.
         std::array<std::uint8_t, together> rest;
         std::size_t n_rest = 0;
         const WordTable::Slots slots = table_.slots();
@@ -496,7 +496,7 @@ void scan_texts(const Texts& texts, const Folding& folding, const WordTable& tab
                 IdsOfTexts& ids) {
     Scanner<Receiver> scanner(folding, table, receiver, ids);
     for (std::size_t i = 0; i < texts.count(); ++i) {
-        if (i + 1 < texts.count()) {  // which may be anywhere in memory
+        if (i + 1 < texts.count()) {  // the next text may be anywhere in memory
             for (std::size_t at = 0; at < text_ahead; at += 64) {
                 prefetch(texts[i + 1].data() + at);
             }
@@ -517,12 +517,12 @@ std::size_t ids_of_texts(nb::handle given_texts, nb::handle given_folding, const
     return ids.count();
 }
 
-// Counts words, text after text, in a table that grows.
+// Counts the words of texts in a growing table.
 class WordCounts {
 public:
     std::size_t size() const { return table_.size(); }
 
-    // The bytes of all words together.
+    // The total number of bytes of all words.
     std::size_t bytes() const { return bytes_; }
 
     std::size_t add(nb::handle given_texts, nb::handle given_folding, nb::handle given_ids, nb::handle given_ends) {
@@ -578,7 +578,8 @@ private:
         }
     };
 
-    // Two threads must not change a table at once. Neither waits for the other, which might wait for Python's lock.
+    // Two threads must not change a table at once. The second raises an error rather than wait, since the first may be
+    // waiting for Python's lock.
     class Claim {
     public:
         explicit Claim(WordCounts& counts) : counts_(counts) {
@@ -600,11 +601,11 @@ private:
     std::atomic_flag claimed_{};
 };
 
-// Tell whether a text has a character that begins with one of some pairs of bytes; see find_beginnings.
+// Return whether a text has a character that begins with one of some pairs of bytes; see find_beginnings.
 bool has_beginning(std::span<const std::uint8_t> text, std::span<const std::uint8_t> beginnings) {
     std::size_t at = 0;
     while (at < text.size()) {
-        if (text[at] < 0x80) {  // on to what is not ASCII
+        if (text[at] < 0x80) {  // skip ASCII
             while (at + 8 <= text.size()) {
                 const std::uint64_t high = read_eight(text.data() + at) & top_bits;
                 if (high != 0) {

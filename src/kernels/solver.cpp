@@ -1,8 +1,8 @@
 // From sums of words to word concentrations and posteriors, document by document; and the formulas of bessel.hpp over
 // arrays.
 //
-// The equations of many documents are solved at once, by SIMD. Each has its own steps: its bits do not depend on those
-// that are solved beside it.
+// The equations of many documents are solved at once, by SIMD. Each document has its own steps: its bits do not depend
+// on the documents that are solved with it.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using bessel::Order;
 
-constexpr double solved = 1e-13;  // no more than this share of a word concentration is left to go
+constexpr double solved = 1e-13;  // a search ends when its relative error is estimated to be at most this
 constexpr int most_steps = 100;
 constexpr double most_kappa = 1e8;
 constexpr std::size_t block = 256;  // documents that are solved at once
@@ -30,7 +30,7 @@ struct Prior {
     double cosine;
     bool newton;  // whether the mean length is inverted exactly
     Order order;
-    double longest;  // mean length that is inverted
+    double longest;  // largest mean length that is inverted
 
     static Prior of(nb::handle given) {
         if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 6) {
@@ -53,19 +53,19 @@ struct Prior {
     }
 };
 
-// The documents of a block that are not solved yet, in columns; those that are solved make room.
+// The documents of a block that are not solved yet, in columns; solved ones are removed.
 struct Unsolved {
-    // What is known of a document.
+    // The numbers of each document.
     double m[block];         // mu0.s
     double q[block];         // |s|^2
     double words[block];     // l
     double length[block];    // |s|
     double sine2[block];     // k0^2 (1 - cos^2) of mu0 and s
-    // Where its search is.
+    // The state of its search.
     double now[block];
     double low[block];
     double high[block];
-    double done[block];  // 1 if it has ended
+    double done[block];  // 1 if the search has ended
     std::size_t document[block];
     std::size_t many;
 };
@@ -86,7 +86,7 @@ template <bool Raised, bool Newton>
 // Searches begin above the largest fixed point, where the direction of a document is that of its words alone.
 template <bool Raised, bool Newton>
 [[gnu::always_inline]] inline void start_searches(Unsolved& some, const Prior& given) {
-    const Prior prior = given;  // a copy, which nothing that is written below can change
+    const Prior prior = given;  // a copy, which cannot alias the arrays written below
     const double k0 = prior.concentration, strength = prior.strength, rho = prior.cosine;
     for (std::size_t i = 0; i < some.many; ++i) {
         const double length = std::sqrt(some.q[i]);
@@ -103,7 +103,7 @@ template <bool Raised, bool Newton>
     }
 }
 
-// One step of each search: by Newton's method if that stays within what is known, otherwise between its bounds.
+// One step of each search: by Newton's method if it stays within the bounds, otherwise to a point between them.
 template <bool Raised, bool Newton>
 [[gnu::always_inline]] inline void step_searches(Unsolved& some, const Prior& given) {
     const Prior prior = given;
@@ -147,7 +147,7 @@ template <bool Raised, bool Newton>
         const double after = sound ? tangent : between;
         const double left = std::abs(after - now) / now;
         const bool close = (sound ? left * left : left) <= solved;
-        // A search ends at 0 if the words point away, and where it is if nothing is missing.
+        // A search ends at 0 if the words point away, and at the current point if that is an exact solution.
         const double next = r <= 0.0 ? 0.0 : (gap == 0.0 ? now : after);
         some.done[i] = (r <= 0.0) | (gap == 0.0) | close | !(next > 0.0) ? 1.0 : 0.0;
         some.now[i] = next;
@@ -179,7 +179,7 @@ double common_concentration(const Prior& prior) {
     return prior.newton ? inverted<false, true>(prior.cosine, prior) : inverted<false, false>(prior.cosine, prior);
 }
 
-// Write the results of searches that have ended, and close the gaps that they leave.
+// Write the results of searches that have ended, and remove them from the columns.
 void retire(Unsolved& some, double* kappa, bool all) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < some.many; ++i) {
@@ -200,7 +200,7 @@ void retire(Unsolved& some, double* kappa, bool all) {
 
 void solve(const double* along, const double* squared, const double* lengths, std::size_t n, const Prior& prior,
            double* kappa, Interrupts& interrupts) {
-    if (std::isinf(prior.strength)) {  // all words have the same mean cosine, whatever they are
+    if (std::isinf(prior.strength)) {  // all documents have the same mean cosine
         std::fill(kappa, kappa + n, common_concentration(prior));
         return;
     }
@@ -250,7 +250,7 @@ void write_posteriors(Rows<const T> sums, const double* squared, const double* l
     solve(along.data(), squared, lengths, n, prior, kappa, interrupts);
     for (std::size_t i = 0; i < n; ++i) {
         const double square = k0 * k0 + 2.0 * k0 * kappa[i] * along[i] + kappa[i] * kappa[i] * squared[i];
-        concentration[i] = std::sqrt(std::max(square, 0.0));  // rounding may push below zero what cancels the prior
+        concentration[i] = std::sqrt(std::max(square, 0.0));  // rounding may make a square of 0 negative
     }
     for (std::size_t j = 0; j < dim; ++j) pulled[j] = k0 * mean[j];
     combine_rows(sums, kappa, pulled.data(), mean, directions, interrupts);

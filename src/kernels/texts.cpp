@@ -1,4 +1,4 @@
-// Texts of Python and of Arrow, checked at the door.
+// Checking and reading texts of Python and of Arrow.
 #include "texts.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace parasphere {
 namespace {
 
-// Arrow's C data interface, as its specification declares it.
+// Arrow's C data interface, as declared in its specification.
 struct ArrowSchema {
     const char* format;
     const char* name;
@@ -37,7 +37,7 @@ std::string type_of(nb::handle given) {
     return given.is_none() ? "None" : "of type " + std::string(nb::str(given.type().attr("__name__")).c_str());
 }
 
-// The struct within a capsule, which stays the owner of it.
+// The struct within a capsule, which continues to own it.
 template <typename Struct>
 const Struct& unpacked(nb::handle capsule, const char* name) {
     if (!PyCapsule_IsValid(capsule.ptr(), name)) {
@@ -57,7 +57,7 @@ Number number_at(const void* numbers, std::size_t i) {  // aligned or not
     return number;
 }
 
-// A text with lone surrogates, which have no UTF-8 form, as UTF-8 with U+FFFD in their place.
+// A text as UTF-8, with U+FFFD in place of lone surrogates, which have no UTF-8 form.
 std::string without_surrogates(nb::handle text) {
     const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
     char* bytes = nullptr;
@@ -171,7 +171,7 @@ void Texts::read_arrow(nb::handle given) {
     }
 }
 
-// `limit` is the size of the data, if it is known.
+// `limit` is the size of the data, if known.
 template <typename Offset>
 void Texts::read_offsets(const void* offsets, std::size_t first, std::size_t many, const void* given_data,
                          std::int64_t limit) {
@@ -189,7 +189,8 @@ void Texts::read_offsets(const void* offsets, std::size_t first, std::size_t man
     limit_ = data == nullptr ? nullptr : data + begin;
 }
 
-// Strings of at most 12 bytes lie in their views; others in one of the buffers after these, whose sizes are the last.
+// Strings of at most 12 bytes are stored in their views, and others in one of the buffers after the views; the last
+// buffer has the sizes of these buffers.
 void Texts::read_views(const void* const* buffers, std::size_t n_buffers, std::size_t first, std::size_t many) {
     const auto* views = static_cast<const std::uint8_t*>(buffers[1]);
     const std::size_t n_data = n_buffers - 3;

@@ -1,4 +1,4 @@
-// Texts as kernels take them: Python strings, or an Arrow column of strings. Neither is copied.
+// Texts as arguments of kernels: Python strings, or an Arrow column of strings. Neither is copied.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@
 
 namespace parasphere {
 
-// Where each text lies in memory, as UTF-8 bytes. What holds the memory is held until this is destroyed, for which the
-// lock of Python is needed, as it is for making one.
+// The memory of each text, as UTF-8 bytes. The owner of the memory is held until this is destroyed. Construction and
+// destruction require Python's lock.
 class Texts {
 public:
-    // A list or tuple of str, or an object that hands over an Arrow array of strings by `__arrow_c_array__`.
+    // A list or tuple of str, or an object that exports an Arrow array of strings by `__arrow_c_array__`.
     explicit Texts(nb::handle given);
 
-    // Texts end to end, as bytes and the offsets at which they begin (Arrow's layout).
+    // Concatenated texts, as bytes and the offsets at which they begin (Arrow's layout).
     Texts(nb::handle data, nb::handle offsets);
 
     std::size_t count() const { return texts_.size(); }
-    // The bytes of all texts together.
+    // The total number of bytes of all texts.
     std::size_t bytes() const { return bytes_; }
     std::span<const std::uint8_t> operator[](std::size_t i) const { return texts_[i]; }
-    // Where the memory of a text ends, which may be read up to there.
+    // The address up to which the memory of a text may be read.
     const std::uint8_t* limit(std::size_t i) const {
         return limit_ == nullptr ? texts_[i].data() + texts_[i].size() : limit_;
     }
@@ -44,7 +44,7 @@ private:
 
     std::vector<std::span<const std::uint8_t>> texts_;
     std::size_t bytes_ = 0;
-    const std::uint8_t* limit_ = nullptr;  // of all texts, if they are in one piece
+    const std::uint8_t* limit_ = nullptr;  // of all texts, if they are contiguous
     nb::object held_;
     std::optional<Array<const std::uint8_t>> data_;
     std::deque<std::string> rewritten_;  // texts with lone surrogates

@@ -1,4 +1,4 @@
-// Files of word vectors: parsing their rows, which may be anything, and the lengths of rows.
+// Files of word vectors: parsing their rows, which may be malformed, and the lengths of rows.
 #include "common.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr std::array<double, 309> ten_to_the = {
     1e305, 1e306, 1e307, 1e308,
 };
 
-// Moves along a text, and never beyond the next newline, since no character that it skips is one.
+// Moves along a text, but never beyond the next newline, since it skips no newline.
 struct Cursor {
     const std::uint8_t* at;
     const std::uint8_t* end;  // of the text
@@ -56,7 +56,7 @@ struct Cursor {
             ++at;
         }
     }
-    // Skip a sign; tell whether it is a minus.
+    // Skip a sign; return whether it is a minus.
     bool minus() {
         const bool negative = *at == '-';
         at += negative | (*at == '+');  // without a branch: half of all numbers are negative
@@ -76,18 +76,18 @@ struct Eight {
     std::size_t count;
 };
 
-// Parse the up to eight digits with which eight bytes begin, all at once.
+// Parse the up to eight digits at the beginning of eight bytes, all at once.
 inline Eight eight_digits(const std::uint8_t* at) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, at, 8);
     bytes ^= 0x3030303030303030;  // digits become 0 to 9
-    // The highest bit of each byte of `others` tells that it is no digit; that of a byte after one may be wrong.
+    // The highest bit of each byte of `others` is set if it is not a digit; it may be wrong after the first such byte.
     const std::uint64_t others = ((bytes + 0x7676767676767676) | bytes) & 0x8080808080808080;
     const auto count = static_cast<std::size_t>(std::countr_zero(others)) / 8;
     if (count == 0) {
         return {0, 0};
     }
-    bytes <<= 64 - 8 * count;  // as if zeros stood before them
+    bytes <<= 64 - 8 * count;  // as if padded with zeros on the left
     bytes = bytes * 10 + (bytes >> 8);
     constexpr std::uint64_t pairs = 0x000000FF000000FF;
     bytes = ((bytes & pairs) * (100 + (std::uint64_t{1'000'000} << 32)) +
@@ -95,7 +95,7 @@ inline Eight eight_digits(const std::uint8_t* at) {
     return {bytes, count};
 }
 
-// Append digits to a number while an int64 holds it.
+// Append digits to a number as long as it fits an int64.
 inline Digits digits(Cursor from, std::int64_t number) {
     const std::uint8_t* at = from.at;
     unsigned digit = *at - unsigned{'0'};
@@ -110,7 +110,7 @@ inline Digits digits(Cursor from, std::int64_t number) {
     return {number, taken - from.at, at - taken, {at, from.end}};
 }
 
-// The same for the digits behind a point, of which there are several.
+// The same for the digits after a decimal point, of which there usually are several.
 inline Digits many_digits(Cursor from, std::int64_t number) {
     if constexpr (std::endian::native == std::endian::little) {
         constexpr std::int64_t small = 1'000'000'000;  // eight digits more are below 10^17
@@ -133,7 +133,7 @@ inline Digits many_digits(Cursor from, std::int64_t number) {
 
 struct Decimal {
     float value;
-    bool known;  // that this is the float32 of the nearest double
+    bool known;  // whether the value is the float32 of the nearest double
     Cursor after;
 };
 
@@ -166,9 +166,9 @@ inline Decimal decimal(Cursor cursor) {
     const double whole = std::array{1.0, -1.0}[negative] * static_cast<double>(mantissa);
     const double value = exponent >= 0 ? whole * ten_to_the[static_cast<std::size_t>(exponent)]
                                        : whole / ten_to_the[static_cast<std::size_t>(-exponent)];
-    // Up to 2^53 and 10^22 both operands are exact, so the one operation rounds correctly (Clinger 1990). Beyond, at
-    // most four roundings and the dropped digits make a relative error below 2^-50, which does not matter unless a
-    // boundary between two float32 is that near.
+    // Up to 2^53 and 10^22 both operands are exact, so the single operation rounds correctly (Clinger 1990). Beyond, at
+    // most four roundings and the dropped digits make a relative error below 2^-50, which matters only if a boundary
+    // between two float32 is that close.
     const bool exact = dropped == 0 && mantissa <= (std::int64_t{1} << 53) && exponent <= 22 && exponent >= -22;
     constexpr double hair = 0x1p-50;
     known = exact || static_cast<float>(value * (1 - hair)) == static_cast<float>(value * (1 + hair));
@@ -176,11 +176,11 @@ inline Decimal decimal(Cursor cursor) {
 }
 
 struct Numbers {
-    bool good;  // they are all that is left of the line, and a direction
+    bool good;  // nothing else is left of the line, and the row has a direction
     Cursor after;
 };
 
-// Parse so many plain numbers.
+// Parse this number of plain decimals.
 Numbers numbers(Cursor cursor, std::span<float> row) {
     bool zero = true;
     for (float& place : row) {
@@ -208,7 +208,7 @@ void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_
     spans.expect_size(1, 3, "where each word begins and ends, and where its row ends");
     slots.expect_size(0, rows, "one per row of spans");
     good.expect_size(0, rows, "one per row of spans");
-    // Every search ends at a newline, and so none leaves the text.
+    // Every search ends at a newline, so none leaves the text.
     if (rows > 0 && (text.count() == 0 || text[text.count() - 1] != newline)) {
         refuse("the text must end with a newline");
     }
@@ -328,7 +328,7 @@ std::int64_t first_not_unit(nb::handle given_matrix) {
     Interrupts interrupts;
     for (std::size_t row = 0; row < matrix.size(0); ++row) {
         interrupts.worked(matrix.size(1) + 10);
-        // Not the opposite comparison: NaN is not about 1 either.
+        // Negated, so that NaN counts as not unit.
         if (!(std::abs(squared_length(matrix.row(row).data(), matrix.size(1)) - 1.0F) <= tolerance)) {
             return static_cast<std::int64_t>(row);
         }
@@ -336,8 +336,8 @@ std::int64_t first_not_unit(nb::handle given_matrix) {
     return -1;
 }
 
-// The squared lengths of some rows in float64, each a sum in the order of its columns: side by side, so that the
-// processor need not wait for one addition before it begins the next.
+// The squared lengths of some rows in float64, each a sum in the order of its columns. The rows are interleaved, so
+// that the processor need not wait for one addition before it starts the next.
 template <std::size_t rows>
 void squared_lengths(const float* first, std::size_t dim, double* squares) {
     std::array<double, rows> sums{};

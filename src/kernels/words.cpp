@@ -1,4 +1,4 @@
-// Tables of words, and whole words to ids.
+// Tables of words, and looking up whole words.
 #include "words.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Word chunked(std::span<const std::uint8_t> text, HashKey key, std::vector<std::u
 
 WordTable::WordTable() : key_(random_key()), slots_(16), mask_(15), entries_(1) {}
 
-// Put a row, which the table lacks, into a slot.
+// Put a row that is not in the table into a slot.
 void WordTable::put(std::size_t row) {
     const std::size_t size = length(row);
     std::size_t at = hash_word(chunks(row), size, key_) & mask_;
@@ -115,7 +115,7 @@ void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets
         Interrupts interrupts;
         self->reserve(words.count(), words.bytes() / 8 + words.count());
         std::vector<std::uint64_t> chunks;
-        std::vector<std::int64_t> rows;  // of the words among all that are given, if some are repeated
+        std::vector<std::int64_t> rows;  // of the distinct words among all, if some are repeated
         for (std::size_t i = 0; i < words.count(); ++i) {
             const std::span<const std::uint8_t> text = words[i];
             if (text.empty()) {
@@ -146,7 +146,7 @@ void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets
     }
 }
 
-// The words of a table and their ids, from which an equal one can be made.
+// The words of a table and their ids, from which an equal table can be made.
 nb::tuple reduced(nb::handle self) {
     if (!nb::isinstance<WordTable>(self) || !nb::inst_ready(self)) {
         throw nb::type_error("a table of words is due, and one that was made");

@@ -3,10 +3,10 @@
 // A word is held as chunks: its UTF-8 bytes, eight per little-endian uint64, the last chunk padded with zeros. Most
 // words fit one chunk, so that comparing two words is comparing two integers, and a hash costs one multiplication.
 //
-// The table is one of open addressing. A slot holds the first chunk of a word, its length, and its id: a word of one
-// chunk is found, exactly, with one visit to memory. For a longer one, the slot holds the place of its entry instead:
-// its id, and all its chunks. The hash depends on a random key, so that nobody can choose words that all hash alike,
-// which would make every search as long as the table.
+// The table uses open addressing. A slot holds the first chunk of a word, its length, and its id: a word of one chunk
+// is found exactly with one memory access. For a longer word, the slot has the position of its entry in place of the
+// id; the entry has the id and all chunks. The hash depends on a random key, so that nobody can choose words with equal
+// hashes, which would make every search as long as the table.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ static_assert(std::endian::native == std::endian::little, "chunks are read as th
 
 constexpr std::size_t max_word_bytes = 1024;  // a longer run of letters is counted as unknown and never looked up
 constexpr std::int32_t unknown_id = -1;       // of a word that the table lacks
-constexpr std::int32_t hashed_id_limit = -3;  // the highest id of such a word that tells it from others
+constexpr std::int32_t hashed_id_limit = -3;  // the highest hashed id of such a word
 
 // A word that is looked up.
 struct Word {
@@ -51,7 +51,7 @@ inline std::uint64_t read_eight(const std::uint8_t* place) {
     return eight;
 }
 
-// Multiply, and fold the 128 bits of the product to 64.
+// Multiply, and fold the 128-bit product to 64 bits.
 inline std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
 #if defined(__SIZEOF_INT128__)
     __extension__ using Wide = unsigned __int128;
@@ -76,8 +76,9 @@ struct HashKey {
     std::uint64_t other;
 };
 
-// Go on hashing a word by the two halves of a key, from a chunk on. Each chunk, hidden by one half, is multiplied with
-// what came before, hidden by the other; all 128 bits of the product count, so that no part of a chunk is without effect.
+// Continue the hash of a word from a chunk on, with the two halves of a key. Each chunk, xored with one half, is
+// multiplied by the previous hash, xored with the other; all 128 bits of the product are used, so that every bit of a
+// chunk has an effect.
 inline std::uint64_t hash_chunks(std::uint64_t hash, const std::uint64_t* chunks, std::size_t first, std::size_t length,
                                  HashKey key) {
     for (std::size_t k = first; k < chunks_of(length); ++k) {
@@ -86,7 +87,7 @@ inline std::uint64_t hash_chunks(std::uint64_t hash, const std::uint64_t* chunks
     return hash;
 }
 
-// The hash of a word of at most 16 bytes: one product, whatever its length, as branches would often be mispredicted.
+// The hash of a word of at most 16 bytes: one product for any length, as branches would often be mispredicted.
 inline std::uint64_t hash_short(std::uint64_t first, std::uint64_t second, std::size_t length, HashKey key) {
     return folded_product(first ^ key.one, second ^ length ^ key.other);
 }
@@ -96,16 +97,16 @@ inline std::uint64_t hash_word(const std::uint64_t* chunks, std::size_t length, 
     return hash_chunks(hash, chunks, 2, length, key);
 }
 
-// The id of an unknown word: its hash, which is the same everywhere, since vectors depend on it. Nobody gains by making
-// such words collide.
+// The id of an unknown word: its hash, which is the same everywhere, since vectors depend on it. Here collisions of
+// chosen words would do no harm, so the key is fixed.
 inline std::int32_t hashed_id(const std::uint64_t* chunks, std::size_t length) {
     constexpr HashKey common{0x9E3779B97F4A7C15u, 0xD1B54A32D192ED03u};
     const std::uint64_t thirty_bits = hash_chunks(length, chunks, 0, length, common) & ((1u << 30) - 1);
     return hashed_id_limit - static_cast<std::int32_t>(thirty_bits);
 }
 
-// Memory in pages of 2 MB if there is much and the system has such pages: words are anywhere in a table, and finding the
-// place of a small page takes as long as reading from it.
+// Large memory in pages of 2 MB, if the system has such pages: words are scattered over a table, and translating the
+// address of a small page takes as long as reading from it.
 template <typename T>
 struct InLargePages {
     using value_type = T;
@@ -148,18 +149,18 @@ public:
         std::uint64_t rest;  // length << 32 | id or place of the entry; 0 if the slot is empty
     };
 
-    // Where a word is looked up first; it changes when a word is entered.
+    // The slots in which words are looked up first; invalid after a word is entered.
     struct Slots {
         const Slot* slots;
         std::uint64_t mask;
 
         const Slot& first(std::uint64_t hash) const { return slots[hash & mask]; }
-        // Ask for the slot of a word that will soon be looked up.
+        // Prefetch the slot of a word that will soon be looked up.
         [[gnu::always_inline]] void announce(std::uint64_t hash) const { prefetch(&first(hash)); }
     };
     Slots slots() const { return {slots_.data(), mask_}; }
 
-    // Ask for the entry of a word of more than 8 bytes that will soon be looked up.
+    // Prefetch the entry of a word of more than 8 bytes that will soon be looked up.
     [[gnu::always_inline]] void announce_entry(std::uint64_t hash) const {
         const Slot& slot = slots_[hash & mask_];
         prefetch(entries_.data() + (slot.rest >> 32 > 8 ? slot.rest & low_half : 0));
@@ -197,19 +198,19 @@ public:
         return false;
     }
 
-    // Enter a word that the table lacks. Its id is its row: the number of words before it.
+    // Add a word that is not in the table. Its id is its row: the number of words before it.
     std::int32_t enter(const Word& word);
 
-    // Make room for a number of words, which saves growing step by step.
+    // Reserve memory for a number of words, so that the table need not grow step by step.
     void reserve(std::size_t n_words, std::size_t n_chunks);
 
-    // Give each row an id of its own.
+    // Set the id of each row.
     void set_ids(std::span<const std::int32_t> ids);
     std::int32_t id(std::size_t row) const { return static_cast<std::int32_t>(entries_[places_[row]] & low_half); }
     std::size_t length(std::size_t row) const { return entries_[places_[row]] >> 32; }
     const std::uint64_t* chunks(std::size_t row) const { return &entries_[places_[row] + 1]; }
 
-    // How many slots the longest search for a word of the table visits.
+    // The number of slots that the longest search for a word of the table visits.
     std::size_t longest_search() const;
 
 private:
