@@ -20,9 +20,9 @@ def cache_folder() -> Path:
     """Return the cache folder: the environment variable PARASPHERE_CACHE, or the system's folder for caches."""
     import platformdirs
 
-    given = os.environ.get("PARASPHERE_CACHE")
-    if given:
-        return Path(given)
+    chosen = os.environ.get("PARASPHERE_CACHE")
+    if chosen:
+        return Path(chosen)
     nowhere = Path(os.devnull, "parasphere")  # for a user without a home; it can be neither read nor written
     try:
         folder = Path(platformdirs.user_cache_dir("parasphere", appauthor=False))

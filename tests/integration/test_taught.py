@@ -266,7 +266,7 @@ def test_vectors_of_any_size_become_unit_rows() -> None:
         (lambda texts: teacher(texts) * 0, "fewer than two texts have a known word and a teacher's vector"),
         (lambda texts: np.ones((len(texts), 9 if texts[0] in SMALL else 7)), "of texts have 9 numbers, those before 7"),
         (np.where(np.arange(80) == 7, np.inf, np.ones((6, 80))).T, "vector 7 of the texts holds a number"),
-        (np.ones((3, 8)), "the teacher given vectors has 3 rows; the 80 texts need one each"),
+        (np.ones((3, 8)), "the teacher array has 3 rows; the 80 texts need one each"),
         (np.ones(80), r"must be a matrix of numbers, one row per text, not float64 \(80,\)"),
         (np.full((80, 7), "a"), "must be a matrix of numbers"),
         ("nowhere.npy", r"the teacher nowhere.npy cannot be read \(.*a .npy file of numbers is expected"),

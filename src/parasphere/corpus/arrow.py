@@ -185,14 +185,14 @@ def _batches(path: Path, file: Any, request: Request) -> Iterator[pa.RecordBatch
     """
     names = list(dict.fromkeys(request.columns))
     fields = [file.schema.column(i) for i in range(len(file.schema))]
-    asked = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
-    leaves = [fields[i].path for i in asked if fields[i].physical_type == "BYTE_ARRAY"]
+    requested = [i for i, field in enumerate(fields) if any(f"{field.path}.".startswith(f"{name}.") for name in names)]
+    leaves = [fields[i].path for i in requested if fields[i].physical_type == "BYTE_ARRAY"]
     if pa.types.is_struct(file.schema_arrow.field(request.text).type):
         leaves = []  # it is refused later, by a message with its type in the file
     with pq.ParquetFile(path, read_dictionary=leaves) as folded:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
-            chunks = [group.column(i) for i in asked]
+            chunks = [group.column(i) for i in requested]
             size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
             rows = min(max(request.block_bytes * group.num_rows // size, 1), SLICE)
             source = folded

@@ -70,7 +70,7 @@ def one_text(value: object, name: str, kind: str = "text") -> str:
     raise CorpusError(f"{name} is {describe(value)}; it must be one {kind} (str){several}")
 
 
-def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
+def choose_column(names: Sequence[Any], requested: str, where: str) -> str:
     """Return the column to read: the requested one, or the only one if the default is absent.
 
     Examples
@@ -84,16 +84,16 @@ def choose_column(names: Sequence[Any], asked: str, where: str) -> str:
         ...
     parasphere.errors.CorpusError: the table has no column "text"; its columns are "title", "body"
     """
-    count = list(names).count(asked)
+    count = list(names).count(requested)
     if count == 1:
-        return asked
+        return requested
     if count > 1:
-        raise CorpusError(f'{where} has {count} columns named "{asked}"; rename them so that one is left')
-    if asked == "text" and len(names) == 1:
+        raise CorpusError(f'{where} has {count} columns named "{requested}"; rename them so that one is left')
+    if requested == "text" and len(names) == 1:
         only: str = names[0]  # unchanged: pandas names an unnamed column by the number 0
         return only
     there = ", ".join(f'"{name}"' for name in names) or "none"
-    raise CorpusError(f'{where} has no column "{asked}"; its columns are {there}')
+    raise CorpusError(f'{where} has no column "{requested}"; its columns are {there}')
 
 
 def too_long(where: str, hint: str = "") -> CorpusError:

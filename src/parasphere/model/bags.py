@@ -113,7 +113,7 @@ class Scatter:
         return {}, {"within": self.within}
 
     @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a scatter from saved facts and arrays, and check it."""
         check_layouts(arrays, {"within": "f8[dim,dim]"})
         if not np.isfinite(arrays["within"]).all():
@@ -278,10 +278,10 @@ class Bags:
         return {}, {**self._columns(), **self.scatter.to_saved()[1]}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Self:
         """Make bags from saved arrays, and check their numbers."""
         columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
         moments = {name: array for name, array in arrays.items() if name not in _COLUMNS}
-        bags = cls(**columns, scatter=Scatter.from_saved(facts, moments, given) if moments else None)
+        bags = cls(**columns, scatter=Scatter.from_saved(facts, moments, overrides) if moments else None)
         bags.check_numbers()
         return bags

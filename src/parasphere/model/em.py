@@ -91,7 +91,7 @@ class CorpusStatistics:
         return {"prior": self.prior, **self.counts, **units}, {**arrays, **words}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make statistics from saved facts and arrays, and check them."""
         names = [name.removeprefix("sum_") for name in arrays if name != "word_counts"]
         kinds = dict.fromkeys(("documents", "empty", "unknown", *(f"unit_{name}" for name in names)), int)
@@ -250,7 +250,7 @@ class EMState:
         return facts, {"trace": np.array(self.trace, np.float64)}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a state of saved facts and arrays, which are checked."""
         kinds = {"prior": Prior, "documents": int, "words": float, "agreement": float, "pairs": float}
         check_types(kinds, facts)
@@ -396,7 +396,7 @@ class Online(NamedTuple):
         return {name: getattr(self, name) for name in ("seen", "agreement", "pairs", "held")}, {"mean": self.mean}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a state of saved facts and arrays, which are checked."""
         check_types({"seen": int, "agreement": float, "pairs": float, "held": Bags | None}, facts)
         check_layouts(arrays, {"mean": "f8[dim]"})

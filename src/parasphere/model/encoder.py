@@ -357,7 +357,7 @@ class Encoder:
         return {name: getattr(self, name) for name in ("reader", "prior", "scatter", "space", "n_jobs")}, {}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make an encoder from saved facts, and check it."""
         check_types(cls, facts)
         n_threads(facts["n_jobs"])  # raises unless it is valid

@@ -69,7 +69,7 @@ class Prior(NamedTuple):
         return facts, {"mean_direction": np.asarray(self.mean_direction)}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a prior from saved facts and arrays, and check it."""
         check_types(cls, facts)
         check_layouts(arrays, {"mean_direction": "f8[dim]"})

@@ -228,7 +228,7 @@ class Reader:
         return facts, {}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a reader from saved facts."""
         vectors, tokenizer = facts["vectors"], facts["tokenizer"]
         if not (isinstance(vectors, WordVectors) and callable(tokenizer)):

@@ -52,10 +52,10 @@ class DividingTokenizer:
         return {"words": self.words}, {"pieces": np.frombuffer(self.pieces.encode(), np.uint8)}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
         """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if given.get("tokenizer") is not None:
-            return given["tokenizer"]
+        if overrides.get("tokenizer") is not None:
+            return overrides["tokenizer"]
         if not isinstance(facts["words"], Tokenizer):
             raise ParasphereError("a DividingTokenizer needs a Tokenizer that finds the words to divide")
         return cls(facts["words"], np.asarray(arrays["pieces"], np.uint8).tobytes().decode())

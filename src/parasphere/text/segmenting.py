@@ -100,10 +100,10 @@ class SegmentingTokenizer:
         return {name: getattr(self, name) for name in ("words", *LIBRARIES)}, {}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
         """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if given.get("tokenizer") is not None:
-            return given["tokenizer"]
+        if overrides.get("tokenizer") is not None:
+            return overrides["tokenizer"]
         if not isinstance(facts["words"], Tokenizer):
             raise ParasphereError("a segmenting tokenizer needs a Tokenizer for the other scripts")
         check_types(dict.fromkeys(LIBRARIES, str), {name: facts[name] for name in LIBRARIES})

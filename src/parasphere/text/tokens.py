@@ -87,10 +87,10 @@ class Tokenizer:
         return asdict(self) | {"stop_words": sorted(self.stop_words) or None}, {}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], given: Any) -> Any:
+    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
         """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if given.get("tokenizer") is not None:
-            return given["tokenizer"]
+        if overrides.get("tokenizer") is not None:
+            return overrides["tokenizer"]
         check_types(cls, facts)
         return cls(**facts)
 

@@ -122,7 +122,7 @@ class Vocabulary:
         return {}, {"data": self.data, "offsets": self.offsets}
 
     @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
+    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make a vocabulary from saved words."""
         vocabulary = cls.from_buffers(np.array(arrays["data"]), np.array(arrays["offsets"]))
         vocabulary.check_utf8()

@@ -104,7 +104,7 @@ def unit_halves(rows: Any, n_rows: int, begin: int = 0, what: str = "texts") -> 
 
 def given_vectors(teacher: NDArray[Any] | str | Path, n_texts: int) -> tuple[NDArray[np.float16], str]:
     """Return the vectors of an array or of a ``.npy`` file as unit rows of float16, and a name for them."""
-    name = "given vectors" if isinstance(teacher, np.ndarray) else Path(teacher).name
+    name = "array" if isinstance(teacher, np.ndarray) else Path(teacher).name
     if not isinstance(teacher, np.ndarray):
         try:
             teacher = np.load(path_of(teacher), mmap_mode="r", allow_pickle=False)
