@@ -329,7 +329,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         """
         check_parameters(self)
         if self.vectors is None:
-            raise ValueError("texts need word vectors, and this model was made with vectors=None")
+            raise ValueError("texts need word vectors, but this model has vectors=None")
         if texts is None and is_learner(self.vectors):
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
         tokenizer = self.tokenizer or tokenizer_for(sample)

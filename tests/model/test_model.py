@@ -413,7 +413,7 @@ def test_documents_of_another_kind(fitted: SphericalParagraphModel) -> None:
         fitted.transform(rows)
     with pytest.raises(ValueError, match="NaN"):
         fitted.transform(np.full((2, DIM), np.nan))
-    with pytest.raises(ValueError, match="texts need word vectors, and this model was made with vectors=None"):
+    with pytest.raises(ValueError, match="texts need word vectors, but this model has vectors=None"):
         model(vectors=None).fit(TEXTS)
     bare = model(vectors=None).fit(rows)
     for to_numbers in (bare, model().fit(rows)):

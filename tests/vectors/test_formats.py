@@ -173,7 +173,7 @@ def test_words_with_spaces_and_words_that_are_numbers(write: Callable[..., Path]
 def test_the_dimension_is_that_of_most_rows(write: Callable[..., Path]) -> None:
     with pytest.raises(VectorsError, match=r"line 1: the row of 'odd' has 2 numbers instead of 3"):
         read(write(b"odd 1 2\n" + GOOD))
-    with pytest.raises(VectorsError, match=r"line 1: 'x' is in the place of number 2 of 3"):
+    with pytest.raises(VectorsError, match=r"line 1: 'x', value 2 of 3, is not a number"):
         read(write(b"odd 1 x 3\n" + GOOD))
 
 

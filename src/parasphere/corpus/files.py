@@ -250,7 +250,7 @@ def _files_below(root: Path) -> list[str]:
                 (plain_files if path.is_file() else others).append(path.relative_to(root).as_posix())
     if others:
         warnings.warn(
-            f"{root}: skipped what is not a file (pipes, devices, links to folders or to nothing): "
+            f"{root}: skipped entries that are not files (pipes, devices, links to folders or to nothing): "
             f"{', '.join(sorted(others)[:10])}{', ...' if len(others) > 10 else ''}",
             SkippedFilesWarning,
             stacklevel=2,

@@ -57,7 +57,7 @@ def write_file(path: str | Path, content: bytes) -> None:
 
 @contextmanager
 def writing(path: Path, kept: str) -> Iterator[None]:
-    """Raise errors of the system as a StoreError with the path, the reason, and ``kept``: what is left there."""
+    """Raise errors of the system as a StoreError with the path, the reason, and the sentence ``kept``."""
     try:
         yield
     except OSError as error:

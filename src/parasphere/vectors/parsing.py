@@ -40,7 +40,7 @@ def text_row(line: bytes, dim: int) -> tuple[bytes, NDArray[np.float32]]:
         raise RowError("wrong width", sentence)
     for position, number in enumerate(fields[-dim:], start=1):
         if not _NUMBER.fullmatch(number):
-            raise RowError("not a number", f"{_shown(number)} is in the place of number {position} of {dim}.")
+            raise RowError("not a number", f"{_shown(number)}, value {position} of {dim}, is not a number.")
     with np.errstate(over="ignore"):
         values = np.array([float(number) for number in fields[-dim:]]).astype(np.float32)
     word = b"".join(parts[: -2 * dim])
