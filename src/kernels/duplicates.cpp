@@ -147,7 +147,7 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
                     pairs.row(count)[0] = candidate;
                     pairs.row(count)[1] = marked;
                     cosines[count] = std::min(cosine, 1.0);
-                    ++count;  // at most `doc` times per document, as many as fit
+                    ++count;  // at most `doc` times per document, which fits
                 }
             }
             interrupts.worked(at - own_postings.begin + 1);
@@ -161,13 +161,15 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
 void bind_duplicates(nb::module_& kernels) {
     kernels.def("find_rare", find_rare, argument("starts"), argument("values"), nb::arg("threshold"),
                 argument("rare"), argument("reach"),
-                "Write where the rare words of each document begin, and the length of its vector up to each word.");
+                "Write the index of the first rare word of each document, and the length of its vector up to each\n"
+                "word.");
     kernels.def("find_pairs", find_pairs, argument("starts"), argument("words"), argument("values"), argument("rare"),
                 argument("reach"), nb::arg("postings"), nb::arg("threshold"), nb::arg("first"), argument("pairs"),
                 argument("cosines"),
-                "Find the pairs of documents from ``first`` on with earlier ones; return where there was no room, and "
-                "the number.\n\n"
-                "The first five arrays are compressed rows, frequent words first, and what :func:`find_rare` writes.");
+                "Find the pairs of documents from ``first`` on with earlier ones; return the first document whose pairs\n"
+                "may not fit, and the number of pairs.\n\n"
+                "The first five arrays are compressed rows, frequent words first, and the output of\n"
+                ":func:`find_rare`.");
 }
 
 }  // namespace parasphere

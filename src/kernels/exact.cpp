@@ -267,11 +267,11 @@ void split_rows(nb::handle given_rows, nb::handle given_factors, nb::handle give
 void bind_exact(nb::module_& kernels) {
     kernels.def("carry_digits", carry_digits, argument("limbs"), "Bring all digits but the highest into [0, 2^32).");
     kernels.def("add_bits", add_bits, argument("bits"), argument("limbs"),
-                "Add float64 numbers, given as their bits, to sums of any numbers, (66, m).");
+                "Add float64 numbers, passed as their bits, to sums of any numbers, (66, m).");
     kernels.def("add_bounded", add_bounded, argument("rows"), argument("factors"), argument("shares"),
                 argument("common"), argument("within"), argument("fine"), argument("finer"),
                 "Add ``factors[i] * rows[i] + shares[i] * common`` to integers, in units of 2^-38 and 2^-76; entries\n"
-                "beyond 1 are clipped, but for rows known to lie within.");
+                "are clipped to [-1, 1], except in rows known to lie within.");
     kernels.def("find_powers", find_powers, argument("rows"), argument("factors"), argument("powers"),
                 "Write the least even power of two, from -32 to 32, above the entries of each row times the root of\n"
                 "its factor; -34 for rows of zeros.");

@@ -222,10 +222,10 @@ void bind_layout(nb::module_& kernels) {
                 argument("ends"), argument("places"),
                 "Write the nearest rows of each row among the members of its cells, nearest first; itself if there "
                 "are fewer.\n\n"
-                "``order`` has each row once, cell by cell, and ``ends`` where the cells begin and end in it.");
+                "``order`` has each row once, cell by cell, and ``ends`` has the begins and ends of the cells in it.");
     kernels.def("attract_and_repel", attract_and_repel, argument("points"), argument("heads"), argument("tails"),
                 argument("every"), nb::arg("rounds"), nb::arg("a"), nb::arg("seed"),
-                "Move places along UMAP's gradient, edge by edge, with steps that shrink to 0.");
+                "Move positions along UMAP's gradient, edge by edge, with steps that shrink to 0.");
 }
 
 }  // namespace parasphere

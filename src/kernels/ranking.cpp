@@ -259,14 +259,14 @@ void bind_ranking(nb::module_& kernels) {
     kernels.def("add_word_scores", add_word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
                 nb::arg("scale"), nb::arg("begin"), argument("cursors"), argument("scores"), nb::arg("end"),
                 "Add the scores of words, times ``scale``, to those of documents from ``begin`` to ``end``.\n\n"
-                "``cursors`` has the first posting of each word that is not before ``begin``, and is moved beyond "
+                "``cursors`` has the first posting of each word that is not before ``begin``, and is advanced past "
                 "these documents.");
     kernels.def("word_scores", word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
                 argument("positions"), argument("scores"),
                 "Write the scores of the words of some documents per query, in float64, (n_queries, k).");
     kernels.def("keep_best", keep_best, argument("scores"), nb::arg("size"), nb::arg("begin"), argument("best"),
                 argument("positions"),
-                "Update the best documents of each query, a heap with the worst of them first, by the first ``size`` "
+                "Update the best documents of each query, a heap with the worst of them first, with the first ``size`` "
                 "scores.");
 }
 

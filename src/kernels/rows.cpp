@@ -615,8 +615,8 @@ void bind_rows(nb::module_& kernels) {
                 argument("unknown"), argument("squared_weights"),
                 "Sum the rows of the word ids of each document, in order, in float64.\n\n"
                 "``weights`` is None or has one weight per row. ``hashed`` is the weight of words that have only a\n"
-                "hash; if it is 0, they count as unknown words do. What is written: the sums (n_docs, dim), and the\n"
-                "lengths, squared norms, numbers of unknown words, and squared weights, (n_docs,) each.");
+                "hash; if it is 0, they are only counted as unknown. Writes the sums (n_docs, dim), and the lengths,\n"
+                "squared norms, numbers of unknown words, and squared weights, (n_docs,) each.");
     kernels.def("add_hashed", add_hashed, nb::arg("word"), nb::arg("weight"), argument("total"),
                 "Add the unit vector of a word that has only a hash, times a weight, to ``total`` (dim,).");
     kernels.def("count_ids", count_ids, argument("ids"), argument("counts"),
@@ -626,8 +626,8 @@ void bind_rows(nb::module_& kernels) {
                 "Write ``shift + factor * row``, divided by its length, for each row; ``otherwise`` where that is 0.");
     kernels.def("map_shifted_rows", map_shifted_rows, argument("rows"), argument("factors"), argument("shift"),
                 argument("matrix"), argument("silent"), argument("out"),
-                "Write ``factor * row - shift`` for each row, times a matrix unless that is None; 0 for those that\n"
-                "are silent. BLAS would not keep to one order of additions.");
+                "Write ``factor * row - shift`` for each row, times a matrix unless that is None; 0 for rows that are\n"
+                "silent. BLAS is not used, as its order of additions varies.");
     kernels.def("project", project, argument("rows"), argument("direction"), argument("along"),
                 "Write the inner product of each row with a direction to ``along``: (n, dim), (dim,) -> (n,).");
     kernels.def("weighted_sum", weighted_sum, argument("rows"), argument("weights"), argument("total"),

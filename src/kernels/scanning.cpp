@@ -657,24 +657,24 @@ void bind_scanning(nb::module_& kernels) {
     kernels.def("find_beginnings", find_beginnings, argument("texts"), argument("beginnings"), argument("found"),
                 "Write 1 to ``found`` for each text with a character that begins with one of some pairs of bytes.\n\n"
                 "``beginnings`` is 1 for such a pair, ``256 first + second``, and above 1 if the third byte must be\n"
-                "that one or the next. First bytes below 0xCC are not looked at. Returns the number of texts.");
+                "that one or the next. First bytes below 0xCC are ignored. Returns the number of texts found.");
     kernels.def("ids_of_texts", ids_of_texts, argument("texts"), argument("folding"), nb::arg("table"),
                 nb::arg("hashing"), argument("ids"), argument("ends"),
-                "Write the word ids of texts, a list of str or an Arrow array of strings, one after another to ``ids``,\n"
-                "and where each text ends to ``ends``.\n\n"
-                "Words whose id is -2 are passed over. Unknown words have the id -1 or, with ``hashing``, one of their\n"
-                "own of -3 or less. Returns the number of ids written.");
-    nb::class_<WordCounts>(kernels, "WordCounts", "Counts words, text after text, in a table that grows.")
+                "Write the concatenated word ids of texts, a list of str or an Arrow array of strings, to ``ids``,\n"
+                "and the end of each text to ``ends``.\n\n"
+                "Words whose id is -2 are skipped. Unknown words have the id -1 or, with ``hashing``, a hash of -3 or\n"
+                "less. Returns the number of ids written.");
+    nb::class_<WordCounts>(kernels, "WordCounts", "Counts the words of texts in a growing table.")
         .def(nb::init<>())
         .def("__len__", &WordCounts::size)
-        .def_prop_ro("n_bytes", &WordCounts::bytes, "The bytes of all words together.")
+        .def_prop_ro("n_bytes", &WordCounts::bytes, "The total number of bytes of all words.")
         .def_prop_ro("longest_search", &WordCounts::longest_search,
-                     "How many slots the longest search for a word of the table visits.")
+                     "The number of slots that the longest search for a word of the table visits.")
         .def("add", &WordCounts::add, argument("texts"), argument("folding"), argument("ids"), argument("ends"),
-             "Count the words of texts, and give new words the next free ids; -1 is the id of those that are too long.\n\n"
+             "Count the words of texts, and give new words the next free ids; too long words have the id -1.\n\n"
              "Ids and ends are written as by :func:`ids_of_texts`. Returns the number of ids written.")
         .def("read", &WordCounts::read, argument("data"), argument("offsets"), argument("counts"),
-             "Write all words in the order of their ids (Arrow's layout), and how often each occurred.");
+             "Write all words in the order of their ids (Arrow's layout), and their numbers of occurrences.");
 }
 
 }  // namespace parasphere

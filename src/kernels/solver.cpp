@@ -408,7 +408,7 @@ void bind_solver(nb::module_& kernels) {
                 "Solve documents and write their posteriors: kappa_n, kappa' and the directions mu'.\n\n"
                 "``prior`` is that of :func:`solve_each`. The directions have the type of the sums.");
     kernels.def("apply_formula", apply_formula, nb::arg("formula"), argument("x"), argument("order"), argument("out"),
-                "Write a formula of :mod:`parasphere.sphere.bessel`, by its name, of each number of ``x``.");
+                "Write the values of a formula of :mod:`parasphere.sphere.bessel`, chosen by its name, for ``x``.");
 }
 
 }  // namespace parasphere

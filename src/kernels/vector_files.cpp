@@ -392,8 +392,8 @@ void normalise(nb::handle given_matrix, nb::handle given_norms) {
 void bind_vector_files(nb::module_& kernels) {
     kernels.def("scan_text", scan_text, argument("text"), argument("matrix"), argument("spans"), argument("slots"),
                 argument("good"),
-                "Parse a word without spaces and dim plain numbers from each line, and mark the lines that are just "
-                "that. A line too short for a row takes no place in the matrix, (most_rows, dim): the next line "
+                "Parse a word without spaces and dim plain numbers from each line, and mark the lines with exactly "
+                "these. A line too short for a row has no row in the matrix, (most_rows, dim): the next line "
                 "overwrites it. A blank line has the slot -1. The text must end with a newline.");
     kernels.def("scan_binary", scan_binary, argument("codes"), argument("raw"), argument("spans"),
                 "Parse all whole rows (word, space, float32 bytes, optional newline); return their number and the "
@@ -401,7 +401,7 @@ void bind_vector_files(nb::module_& kernels) {
     kernels.def("first_not_unit", first_not_unit, argument("matrix"),
                 "Return the first row whose length is not about 1, or -1.");
     kernels.def("normalise", normalise, argument("matrix"), argument("norms"),
-                "Scale the rows, (n, dim), to unit length in float64; their lengths are written to ``norms``.");
+                "Scale the rows, (n, dim), to unit length in float64, and write their lengths to ``norms``.");
 }
 
 }  // namespace parasphere

@@ -195,18 +195,18 @@ void ids_of_words(nb::handle given_words, const WordTable& table, bool hashing, 
 
 void bind_words(nb::module_& kernels) {
     nb::class_<WordTable>(kernels, "WordTable",
-                          "A hash table of words, given as UTF-8 bytes and offsets (Arrow's layout).\n\n"
-                          "A word is found by its place among them, or by its entry of ``ids``, (n_words,), if that is\n"
-                          "not None. To ``repeats``, (n_words,), the earlier place of the same word is written, or -1.")
+                          "A hash table of words, passed as UTF-8 bytes and offsets (Arrow's layout).\n\n"
+                          "The id of a word is its index, or its entry of ``ids``, (n_words,), unless that is None.\n"
+                          "The index of an earlier equal word, or -1, is written to ``repeats``, (n_words,).")
         .def("__init__", make_table, argument("data"), argument("offsets"), argument("ids") = nb::none(),
              argument("repeats") = nb::none())
         .def("__len__", &WordTable::size)
         .def("__reduce__", reduced)
         .def_prop_ro("longest_search", &WordTable::longest_search,
-                     "How many slots the longest search for a word of the table visits.");
+                     "The number of slots that the longest search for a word of the table visits.");
     kernels.def("ids_of_words", ids_of_words, argument("words"), nb::arg("table"), nb::arg("hashing"), argument("ids"),
                 "Look up whole words, a list of str or an Arrow array of strings, one id each.\n\n"
-                "Unknown words have the id -1 or, with ``hashing``, one of their own of -3 or less.");
+                "Unknown words have the id -1 or, with ``hashing``, a hash of -3 or less.");
 }
 
 }  // namespace parasphere

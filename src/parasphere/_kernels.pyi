@@ -1,4 +1,4 @@
-"""The compiled loops, src/kernels. A ValueError is raised unless all arrays are of the types and sizes that are due."""
+"""The compiled loops, src/kernels. They raise a ValueError unless all arrays have the required types and sizes."""
 
 from typing import Any, TypeAlias
 
@@ -42,9 +42,9 @@ def nearest_in_cells(rows: _F4, cells: _I8, order: _I8, ends: _I8, places: _I8) 
 def attract_and_repel(points: _F8, heads: _I8, tails: _I8, every: _F8, rounds: int, a: float, seed: int) -> None: ...
 
 # learning
-_Pieces: TypeAlias = tuple[_I4, _I8, _I8]  # the fields of Pieces,
+_Pieces: TypeAlias = tuple[_I4, _I8, _I8]  # the fields of TextPieces,
 _Parameters: TypeAlias = tuple[_F4, _F4, _F4, _F4, _F4, _F8]  # of Parameters,
-_Prior: TypeAlias = tuple[_F4, _F4, _F4, float]  # and of Prior
+_Prior: TypeAlias = tuple[_F4, _F4, _F4, float]  # and of WordPrior
 
 def learn(
     pieces: _Pieces,
