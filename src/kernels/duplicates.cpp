@@ -166,8 +166,8 @@ void bind_duplicates(nb::module_& kernels) {
     kernels.def("find_pairs", find_pairs, argument("starts"), argument("words"), argument("values"), argument("rare"),
                 argument("reach"), nb::arg("postings"), nb::arg("threshold"), nb::arg("first"), argument("pairs"),
                 argument("cosines"),
-                "Find the pairs of documents from ``first`` on with earlier ones; return the first document whose pairs\n"
-                "may not fit, and the number of pairs.\n\n"
+                "Find the pairs of documents from ``first`` on with earlier ones; return the first document whose\n"
+                "pairs may not fit, and the number of pairs.\n\n"
                 "The first five arrays are compressed rows, frequent words first, and the output of\n"
                 ":func:`find_rare`.");
 }
