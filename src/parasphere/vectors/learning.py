@@ -202,7 +202,7 @@ class Learning:
         return loss / max(count, 1)
 
     def shards(self, order: NDArray[np.int64]) -> Iterator[tuple[tuple[float, float], NDArray[np.int64]]]:
-        """Yield the texts of a shard, and the shares of all words that lie before its begin and its end."""
+        """Yield, per shard, the shares of all words that lie before its begin and before its end, and its texts."""
         words = np.concatenate([[0], np.cumsum(np.diff(self.texts.ends)[order])])
         cuts = [*np.searchsorted(words, np.arange(0, words[-1], SHARD)).tolist(), len(order)]
         for lo, hi in pairwise(cuts):

@@ -1,7 +1,7 @@
 """Word vectors taught by a sentence encoder: the objective, the initial values, and the steps that minimise it.
 
 Each word has one free row: its direction is the word's vector, its length the word's weight. The sum of the rows of a
-text, scaled to unit length, is the text's direction u. An affine map takes it to the teacher's space,
+text, scaled to unit length, is the text's direction u. A linear map takes it to the teacher's space,
 ``y = (u P + b) / |u P + b|``, where it is compared with the teacher's unit vector t. Per batch of texts, the loss is
 
 - the cross-entropy of each t among those of the batch, with the logits ``y . t / temperature``,
