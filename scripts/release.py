@@ -77,8 +77,11 @@ def wheel_problems(path: Path, version: str) -> list[str]:
         for name in inside:
             if "licen" not in name.lower():
                 contents.setdefault(archive.read(name), []).append(name)
+        (readme,) = (archive.read(name).decode() for name in inside if name.endswith(".dist-info/METADATA"))
     found = [f"the same file twice: {same}" for text, same in contents.items() if text and same[1:]]
     found += [f"no {name}" for name in IN_WHEEL if name not in inside]
+    links = re.findall(r'(?:\]\(|src(?:set)?=")(?!https?://|#)([^)"]+)', readme)
+    found += [f"a link that works in the repository alone: {link}" for link in links]
     kernels = [name for name in inside if COMPILED.search(name)]
     if len(kernels) != 1 or not kernels[0].startswith("parasphere/_kernels."):
         found.append(f"compiled files {kernels}, not the kernels alone")
