@@ -21,8 +21,8 @@ from .common import BOLD, show, show_table
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
-SHORTEST = 20  # words after the first sentence of a docstring
-WIDTH = 24  # of the names of what was found
+SHORTEST = 20  # fewest words after the first sentence of a docstring
+WIDTH = 24  # of the names on the left
 TITLE = "The docstrings of numpy, scipy and scikit-learn"
 
 
@@ -67,7 +67,7 @@ def run(picture: Path) -> None:
 
 
 def _print_search(model: SphericalParagraphModel, corpus: datasets.Dataset) -> None:
-    """Print what a query finds, and the words by which it finds the first."""
+    """Print the matches of a query, and the words that contribute most to the first."""
     matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
     show("")
     _print("A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
@@ -97,7 +97,7 @@ def _print(name: str, text: str) -> None:
 
 
 def _print_findings(corpus: datasets.Dataset) -> None:
-    """Compare how often the first sentence of a docstring finds the rest of it before all others."""
+    """Compare how often the first sentence of a docstring ranks the rest of it first."""
     halves = [
         (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
     ]

@@ -19,16 +19,16 @@ from .common import documents, keep_corpus, load_encoder, quiet, reading, say, t
     help="The folder of a model, written by 'parasphere fit'.",
     show_default="fitted to the texts",
 )
-@click.option("--title", metavar="TITLE", help="What the page is called.", show_default="the name of the corpus")
+@click.option("--title", metavar="TITLE", help="Title of the page.", show_default="the name of the corpus")
 @click.option(
     "--column",
     "names",
     metavar="NAME",
     multiple=True,
-    help="Column to filter and colour by: words, numbers or dates. Can be given several times.",
+    help="Column to filter and colour by: words, numbers or dates; may be repeated.",
     show_default="all that an index has",
 )
-@options.flag("--no-texts", help="Leave the texts out: what is found is named by its id.")
+@options.flag("--no-texts", help="Leave the texts out; matches show their ids instead.")
 @options.text
 @options.id
 @options.encoding
@@ -39,7 +39,7 @@ def page(
     corpus: Path, out: Path, model: Path | None, title: str | None, names: tuple[str, ...], no_texts: bool,
     n_topics: int | None, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
-    """Write a corpus as a page: one HTML file to give away.
+    """Write a corpus as a page: one HTML file to share.
 
     It shows a map with topics, searches by meaning and words, filters, selects and exports, in any browser and without
     a server or a network. It holds at most 50,000 texts.
@@ -55,8 +55,8 @@ def page(
     from ..storage import is_saved, write_file
 
     keep_corpus(out, corpus)
-    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # before the work rather than after it
-        raise ParasphereError(f"a page is an .html file, which {out} is not; write --out {out.with_suffix('.html')}")
+    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # fail before the work, not after it
+        raise ParasphereError(f"{out} is not the name of an .html file; use --out {out.with_suffix('.html')}")
     given: Any = None if model is None else load_encoder(model)
     if is_saved(corpus, "index"):
         if model is not None:
