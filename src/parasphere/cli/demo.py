@@ -40,14 +40,14 @@ def run(picture: Path) -> None:
     _print("The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
     commonest = ", ".join(word for word, _ in coverage.unknown[:6])
     _print("The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
-           f"{plain.name} ({commonest}, ...); {len(model.vectors_) - len(plain):,} words get one")  # fmt: skip
-    _print("Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, and {model.n_iter_} EM iterations")
+           f"{plain.name} ({commonest}, ...); the model adds {len(model.vectors_) - len(plain):,}")  # fmt: skip
+    _print("Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, then {model.n_iter_} EM iterations")
     _print("kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
            f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
     for name, doc in (("Most certain", sure), ("Least certain", unsure)):
         _print(name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
-               f"words with a weight of {posterior.length[doc]:,.0f}")  # fmt: skip
+               f"words of total weight {posterior.length[doc]:,.0f}")  # fmt: skip
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
@@ -72,7 +72,7 @@ def _print_search(model: SphericalParagraphModel, corpus: datasets.Dataset) -> N
     show("")
     _print("A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
     match = model.explain_match(QUERY, corpus.texts[matches[0].position])
-    for name, words in (("Its words", match.words_a), ("Words that match", match.words_b)):
+    for name, words in (("Words of the query", match.words_a), ("Words of the first", match.words_b)):
         parts: dict[str, float] = {}
         for word, part in words:
             parts[word] = parts.get(word, 0.0) + part

@@ -49,7 +49,7 @@ PORT = 8765
     show_default="beside the texts, ending in .explore",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, help="Port of the page on this machine; 0 is a free one."
+    "--port", type=click.IntRange(0, 65535), default=PORT, help="Port of the page on this machine; 0 is any free port."
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @options.as_json

@@ -9,8 +9,8 @@ where ``n_w`` and ``c_w`` are the counts of word ``w`` in the query and in the d
 the document, and ``idf_w = log(1 + (n_docs - df_w + 1/2) / (df_w + 1/2))``. Only counts are stored, so that adding and
 removing documents is exact.
 
-Words are the stems of a language (Snowball's), so that "connected" finds "connections"; without a
-language, they are what the tokenizer returns.
+Words are the stems of a language (Snowball's), so that "connected" finds "connections"; without a language, they
+are what the tokenizer returns.
 """
 
 from collections.abc import Sequence

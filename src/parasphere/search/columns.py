@@ -130,7 +130,7 @@ class Column:
         if self.kind == "text" and name[0] in "<>" and self._all_numbers(value):
             value = float(value)
         holds = np.asarray(OPERATORS[name](*self._comparable(value)), bool)
-        if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell is in no order
+        if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell is not ordered
             holds &= self.values != self.categories.index("")
         return holds & ~self._missing() if name != "!=" else holds | self._missing()
 

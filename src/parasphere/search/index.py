@@ -158,7 +158,7 @@ class Index:
         return self.contents.columns
 
     def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
-        """Add documents after the present ones.
+        """Add documents, after the existing ones.
 
         Parameters
         ----------

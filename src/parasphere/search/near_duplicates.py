@@ -183,7 +183,7 @@ def duplicates(
         The smallest similarity, above 0 and at most 1. If a tenth of the words of a paragraph are deleted or replaced,
         it is 0.94 at the median, and 0.87 if a fifth are; of other neighbours, one in a hundred is above 0.5.
     against : texts, token lists, columns or path, default=None
-        Other texts, among which duplicates of the texts of ``source`` are searched.
+        Other texts: find the texts of ``source`` that have duplicates among these.
     keep : {"longest", "first"}, default="longest"
         Which text represents a group.
     text : str or sequence of str, default="text"
@@ -334,7 +334,7 @@ class _Distinct(NamedTuple):
         hashes = np.add.reduceat(_mixed(words, values), starts[filled])
         _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
         like = filled[first][same]  # the first document with the same hash
-        differ = filled[~_equal_rows(vectors, filled, like)]  # by chance, and hardly ever
+        differ = filled[~_equal_rows(vectors, filled, like)]  # hash collisions
         like[np.isin(filled, differ)] = differ
         distinct, numbers = np.unique(like, return_inverse=True)
         row[filled] = numbers
