@@ -116,7 +116,7 @@ def _opened(
 
 
 def _landscape(
-    path: Path, given: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None
+    path: Path, fitted: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None
 ) -> "Landscape":
     """Return the map and the topics of the texts; each model has a subfolder of its own."""
     from ..explorer import landscape_of
@@ -125,7 +125,7 @@ def _landscape(
     subfolder = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
     known = [*facts, read_manifest(path)["data"]]
     with telling(path.name, shown=not quiet.get()) as tell:
-        return landscape_of(given, held, folder=subfolder, facts=known, n_topics=n_topics, tell=tell)
+        return landscape_of(fitted, held, folder=subfolder, facts=known, n_topics=n_topics, tell=tell)
 
 
 def _stamps(corpus: Path) -> list[list[Any]]:

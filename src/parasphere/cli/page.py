@@ -57,13 +57,13 @@ def page(
     keep_corpus(out, corpus)
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # fail before the work, not after it
         raise ParasphereError(f"{out} is not the name of an .html file; use --out {out.with_suffix('.html')}")
-    given: Any = None if model is None else load_encoder(model)
+    fitted: Any = None if model is None else load_encoder(model)
     if is_saved(corpus, "index"):
         if model is not None:
             raise ParasphereError(f"{corpus} is an index, which has a model of its own; leave --model out.")
         if columns["id"] is not None:
             raise ParasphereError(f"--id-column needs a corpus; {corpus} is an index, which has ids of its own.")
-        given, held = read_index(corpus, columns=names or None)
+        fitted, held = read_index(corpus, columns=names or None)
     else:
         with reading("reading", corpus) as at:
             held = read_documents(documents(corpus), columns=names, progress=at, **columns)
@@ -73,10 +73,10 @@ def page(
             "'parasphere explore' shows more."
         )
     with telling(corpus.name, shown=not quiet.get()) as tell:
-        if given is None:
+        if fitted is None:
             tell("fitting a model")
-            given = SphericalParagraphModel().fit(held.texts.tolist())
-        found = landscape_of(given, held, n_topics=n_topics, tell=tell)
+            fitted = SphericalParagraphModel().fit(held.texts.tolist())
+        found = landscape_of(fitted, held, n_topics=n_topics, tell=tell)
         tell("packing")
         content = page_of(Explorer(held, found, title or corpus.name), texts=not no_texts).encode()
         tell(f"writing {len(content) / 1e6:,.1f} MB")

@@ -83,8 +83,8 @@ def _write(loaded: "WordVectors", out: Path, keep: Path | None, as_json: bool) -
     from ..vectors import EXTENSIONS
 
     if keep is not None:
-        wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
-        loaded = loaded.subset([word for word in wanted if word in loaded])
+        chosen = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
+        loaded = loaded.subset([word for word in chosen if word in loaded])
     if out.suffix.lower() in EXTENSIONS:
         loaded.write(out, verbose=not quiet.get())
     else:

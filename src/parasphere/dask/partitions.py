@@ -85,12 +85,12 @@ def _of_collection(collection: Any, columns: Mapping[str, Any]) -> list[Source]:
             *(columns.get(name) for name in ("id", "label")),
             *columns.get("carry", ()),
         ]
-        wanted = list(dict.fromkeys(name for name in names if name is not None))
-        missing = [name for name in wanted if name not in list(collection.columns)]
+        needed = list(dict.fromkeys(name for name in names if name is not None))
+        missing = [name for name in needed if name not in list(collection.columns)]
         if missing:
             there = ", ".join(f'"{name}"' for name in collection.columns)
             raise CorpusError(f'the DataFrame has no column "{missing[0]}"; its columns are {there}')
-        collection = collection[wanted]
+        collection = collection[needed]
     parts = collection.to_delayed()
     return [
         Source(number, f"partition {number} of {len(parts)}", key_of(str(part.key)), part)

@@ -98,10 +98,10 @@ def _write(
 ) -> Written:  # fmt: skip
     """Write the vectors of all partitions while no other process uses the folder."""
     sent = send(encoder, folder)
-    given = {name: repr(value) for name, value in sorted(columns.items())}
+    options = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
     for source in sources:
-        key = storage.key_of("vectors", sent.folder.name, source.key, space, given)[:16]
+        key = storage.key_of("vectors", sent.folder.name, source.key, space, options)[:16]
         paths[source.number] = folder / f"part-{source.number:06d}-{key}.parquet"
     foreign = sorted(
         path.name for path in folder.iterdir() if _PART.fullmatch(path.name) and path not in paths.values()

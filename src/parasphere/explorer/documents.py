@@ -143,14 +143,14 @@ def read_documents(
         raise CorpusError("there are no texts to explore; give a corpus with at least two")
     texts = Strings.concatenate([Strings.of(_plain(block)) for block in held])
     ids = _numbers(len(texts)) if held[0].ids is None else Strings.of(map(str, _all_of(held, "ids")))
-    given = dict(columns) if isinstance(columns, Mapping) else {}
+    by_name = dict(columns) if isinstance(columns, Mapping) else {}
     if held[0].labels is not None:
-        given["folder"] = _all_of(held, "labels")
-    given |= {name: [value for block in held for value in (block.carried or {})[name]] for name in carry}
-    for name, values in given.items():
+        by_name["folder"] = _all_of(held, "labels")
+    by_name |= {name: [value for block in held for value in (block.carried or {})[name]] for name in carry}
+    for name, values in by_name.items():
         if len(values) != len(texts):
             raise CorpusError(f'"{name}" has {len(values):,} values for {len(texts):,} texts; give one per text')
-    return Documents(texts, ids, [Facet.of(name, values) for name, values in given.items()])
+    return Documents(texts, ids, [Facet.of(name, values) for name, values in by_name.items()])
 
 
 def read_index(

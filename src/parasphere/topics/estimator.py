@@ -107,8 +107,8 @@ class SphericalTopics(
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. If there are more than 10,000,
-    neighbours are looked for among 10,000 drawn at random, from which the number of topics is found too.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. If there are more than 10,000, neighbours are looked for
+    among 10,000 drawn at random, from which the number of topics is found too.
 
     Examples
     --------

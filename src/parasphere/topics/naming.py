@@ -123,13 +123,13 @@ class Phrases:
         """
         scores = self.scores(np.eye(len(sizes)), sizes)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :KEPT]
-        wanted = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
-        wanted.sort(key=lambda pair: -scores[pair])
-        words = {i: words_of(self.written[i]) for _, i in wanted}
+        candidates = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
+        candidates.sort(key=lambda pair: -scores[pair])
+        words = {i: words_of(self.written[i]) for _, i in candidates}
         used: set[str] = set()
         chosen: list[list[int]] = [[] for _ in sizes]
         for rank in range(MOST_PHRASES):
-            for topic, phrase in wanted:
+            for topic, phrase in candidates:
                 own = chosen[topic]
                 begun = {word[:ALIKE] for other in own for word in words[other]}
                 if (
