@@ -123,7 +123,7 @@ def _reading(reader: Reader, sources: Sequence[Source], work: Path, errors: Erro
 
 
 def _read(client: Any, sources: Sequence[Source], reading: Reading, shown: bool) -> Outcome:
-    """Read all partitions; the total of the outcome are the statistics from which EM starts."""
+    """Read all partitions; the outcome's total is the statistics from which EM starts."""
     with progress("reading", len(sources), unit="partitions", shown=shown) as advance:
 
         def tasks() -> Iterator[Any]:

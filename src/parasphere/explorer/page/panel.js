@@ -24,7 +24,7 @@ export function columnsOf(item) {
 // The certainty of a text, in words and as a bar.
 function certainty(seen) {
   if (!(seen.information > 0)) return el("p", { class: "certainty small" }, "The model knows no word of this text.");
-  const surer = seen.rank < 0.005 ? "less certain than nearly all texts here" : `more certain than ${per(seen.rank)} of the texts here`;
+  const surer = seen.rank < 0.005 ? "less than of nearly all texts here" : `more than of ${per(seen.rank)} of the texts here`;
   return el("div", { class: "certainty" },
     el("div", { class: "row" }, el("span", {}, "Certainty"), el("b", {}, seen.certainty.toFixed(2))),
     el("div", { class: "bar", "aria-hidden": "true" }, el("div", { width: `${100 * seen.certainty}%` })),
