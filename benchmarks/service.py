@@ -127,12 +127,8 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
 def measure(load: Load) -> dict[str, Any]:
     """Measure the fastest rate, then half of it."""
     warm = load.run(WARM)
-    slow = (
-        warm["per_second"] * SECONDS < 20 * SIZES[load.size]
-    )  # several requests on each connection, or it means little
-    seconds, tries = (
-        (6 * SECONDS, 1) if slow else (SECONDS, TRIES)
-    )  # slow servers suffer little from short interruptions
+    slow = warm["per_second"] * SECONDS < 20 * SIZES[load.size]  # too few requests per connection to measure
+    seconds, tries = (6 * SECONDS, 1) if slow else (SECONDS, TRIES)  # slow servers suffer little from interruptions
     full = _undisturbed(load, seconds, tries)
     half = _undisturbed(load, seconds, tries, full["per_second"] / 2)
     return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}

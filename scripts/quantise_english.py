@@ -16,9 +16,7 @@ from parasphere.vectors.english import KIND, decode_rows
 from parasphere.vectors.stored import StoredVectors
 
 FIRST = 30_000  # words with one byte per number; the others have half a byte
-_SCALES = np.arange(
-    7.0, 11.0, 0.5
-)  # candidates for the scaled largest number of a row, before numbers are clipped at 7
+_SCALES = np.arange(7.0, 11.0, 0.5)  # candidates for the largest number of a row, before clipping at 7
 
 
 def save_quantised(

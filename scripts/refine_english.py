@@ -217,9 +217,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
         natural = prior.concentration * torch.tensor(prior.mean_direction).float() + word * sums
         kappa = natural.norm(dim=1, keepdim=True)
         half = (dim - 1) / 2
-        mean = natural / (
-            half + (kappa**2 + half**2).sqrt()
-        )  # approximate mean of the posterior, by a bound of the Bessel ratio
+        mean = natural / (half + (kappa**2 + half**2).sqrt())  # of the posterior, by a bound of the Bessel ratio
         first, second = normalize((mean - common) @ whitening, dim=1).split(len(scores))
         cosines = (first * second).sum(1)
         correlation = torch.corrcoef(torch.stack([cosines, scores]))[0, 1]

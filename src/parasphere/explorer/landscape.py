@@ -70,7 +70,7 @@ def landscape_of(
     facts : JSON-able, default=None
         What the result depends on: model, corpus, columns. If they changed, it is computed again.
     n_topics : int, default=None
-        Number of topics; None finds it. Not used if ``model`` are topics.
+        Number of topics; None finds it. Ignored if ``model`` is a SphericalTopics.
     seed : int, default=0
     tell : callable, default=nothing
         Called with the name of each step before it begins.

@@ -140,10 +140,8 @@ class _Candidates:
         self.x, self.y = x[order], y[order]
         self.distance = distance[self.x, self.y]
         self.sparse = (self.x % SPACING == 0) & (self.y % SPACING == 0)
-        self.lines = np.empty(
-            (len(order), 2, 2)
-        )  # of each place; its cost without other names is NaN until it is computed
-        self.costs = np.full(len(order), np.nan)
+        self.lines = np.empty((len(order), 2, 2))  # of each place
+        self.costs = np.full(len(order), np.nan)  # without other names; NaN until computed
 
     def best(self, boxes: Floats, lines: Floats) -> tuple[Floats, Floats, float]:
         """Return the box, the line and the cost of the best place, given the boxes and lines of the other names."""

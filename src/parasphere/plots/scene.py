@@ -23,11 +23,7 @@ LONGEST = 4  # lines of a name
 CELL = 4.0  # of the grid on which densities are estimated
 NEAR, FAR = 7.0, 14.0  # standard deviations of the kernels for fine and for large topics
 MIDDLE, LAND, COAST = 0.4, 0.3, 0.12  # share of the highest density in the middle of an island, inside, and anywhere
-FEWEST, PART, PURE = (
-    8,
-    0.004,
-    0.6,
-)  # least number of texts of a further island, as a share of all texts, and of the texts there
+FEWEST, PART, PURE = 8, 0.004, 0.6  # least texts of a further island; least share of all texts, and of the texts there
 DENSE = 0.3  # share of the highest density of its topic that a further island must reach
 ENDS = 200  # most points in which the line of a name may end
 

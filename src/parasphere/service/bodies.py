@@ -25,7 +25,7 @@ class EmbedBody(Body):
 
     texts: Texts = Field(examples=[_EXAMPLE])
     space: Literal["default", "direction"] = Field("default", description="As fitted, or posterior directions.")
-    certainty: bool = Field(False, description="Also return how certain each vector is.")
+    certainty: bool = Field(False, description="Also return information and concentration.")
 
 
 class SimilarBody(Body):

@@ -62,9 +62,7 @@ class ServiceMiddleware:
         except Exception as error:
             fields = {"request_id": exchange.id, "path": scope["path"]}
             LOGGER.error("error", exc_info=error, extra={"fields": fields})
-            await exchange.refuse(
-                ProblemError(500, f"the server failed; its log has the reason, under id {exchange.id}.")
-            )
+            await exchange.refuse(ProblemError(500, f"the server failed; its log says why, under id {exchange.id}."))
         finally:
             self.held -= exchange.size
             self.waiting -= works

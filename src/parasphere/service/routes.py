@@ -115,7 +115,7 @@ async def _read(request: Request, kind: type[Body]) -> Body:
 
 @endpoint("POST", "/embed", bodies.EmbedAnswer, quick=True)
 def embed(call: Call, body: EmbedBody) -> Any:
-    """Turn texts into unit vectors (0 for a text without known words), on request with their certainty."""
+    """Turn texts into unit vectors (0 for a text whose words have no weight), on request with their certainty."""
     texts = call.texts(body.texts, "texts")
     vectors = call.vectors(texts, "direction" if body.space == "direction" else None)
     content = {"model": call.settings.name, "dim": call.engine.encoder.dim, "vectors": vectors}
@@ -246,9 +246,8 @@ def embeddings(call: Call, body: EmbeddingsBody) -> Any:
     """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words separated by blanks."""
     texts, dim = call.texts(body.input, "input"), call.engine.encoder.dim
     if body.dimensions not in (None, dim):
-        raise ProblemError(
-            422, f"the model has {dim} dimensions, not {body.dimensions}; omit this field.", "dimensions"
-        )
+        message = f"the model has {dim} dimensions, not {body.dimensions}; omit this field."
+        raise ProblemError(422, message, "dimensions")
     rows: Any = call.vectors(texts)
     if body.encoding_format == "base64":
         rows = [b64encode(row).decode() for row in rows.astype("<f4", copy=False)]

@@ -36,11 +36,9 @@ SHARE = 0.035  # of a topic's texts that must have a phrase of its name
 WEAKEST = (0.0, 0.03, 0.1)  # least score of each phrase of a name, as a share of the first's
 MOST_PHRASES = len(WEAKEST)  # of a name
 KEPT = 30  # phrases that are kept per topic of each level
-APART = (
-    0.25  # least share of a phrase's occurrences with no word before it, or after it, as a ratio to that of all words
-)
+APART = 0.25  # least share of a phrase's occurrences without a word before (after) it, relative to that of all words
 CODE = 0.5  # share of a word's occurrences within addresses and code, from which on it is a name in code
-NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, as a ratio to that of all words
+NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, relative to that of all words
 IDIOM = 0.5  # share of a word's occurrences between the same two stop words, from which on it is an idiom
 POWER = 1.25  # of the share of texts: above 1, phrases of many texts are preferred
 ALONE, LONGER = 0.5, 0.75  # weights of a single word, and of longer phrases
