@@ -116,9 +116,7 @@ def recipe(model: SphericalParagraphModel, words: TfidfVectorizer) -> GridSearch
 def run() -> dict[str, Any]:
     """Return accuracies by corpus, labels per class and classifier, and the tests."""
     warnings.simplefilter("ignore")  # of convergence, and of classes with fewer texts than folds
-    corpora = {
-        name: load() for name, load in CORPORA.items()
-    }  # all of them first, so that missing data is reported at once
+    corpora = {name: load() for name, load in CORPORA.items()}  # all first, to report missing data at once
     rows = [row for name, data in corpora.items() for row in _rows(name, divided(data), data.label_names)]
     return _result(corpora, rows)
 

@@ -256,12 +256,12 @@ class TopicSums:
                     own += [word for word in words if not words_of(word) & used][:MOST_PHRASES]
                     used |= {part for word in own for part in words_of(word)}
             return [SEPARATOR.join(own) or f"topic {topic}" for topic, own in enumerate(names)]
-        names = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != len(sizes):
+        named = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
+        if not isinstance(named, list) or not all(isinstance(name, str) for name in named) or len(named) != len(sizes):
             raise ParasphereError(
-                f"naming must return a list of {len(sizes)} strings, one per topic, not {names!r:.60}"
+                f"naming must return a list of {len(sizes)} strings, one per topic, not {named!r:.60}"
             )
-        return names
+        return named
 
     def _joint(self, rows: Rows) -> Floats:
         """Return the log-density of each text and topic together, (n, k)."""
