@@ -1,1 +1,1 @@
-"""Speed and memory beside peers, measured side by side in one run."""
+"""Benchmarks: speed, memory and quality beside other libraries, measured in the same run."""

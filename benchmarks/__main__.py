@@ -1,6 +1,6 @@
 """Run all benchmarks, or those named, as in ``python -m benchmarks vmf text``; the names are in ``NAMES``.
 
-Each is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
+Each report is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
 """
 
 import importlib
@@ -53,7 +53,7 @@ def _version(peer: str) -> str | None:
 
 
 def _commit() -> str:
-    """Return the commit that is measured; ``-dirty`` follows if a file differs from it, but for results."""
+    """Return the measured commit, with ``-dirty`` if source files differ from it."""
     git = ["git", "-C", str(RESULTS)]
     name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
     differs = subprocess.run(

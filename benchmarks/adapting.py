@@ -1,8 +1,8 @@
-"""What adapting the default vectors to the texts gains: ``SphericalParagraphModel()`` beside ``adapt=False``.
+"""Gains by adapting the default vectors to the texts: ``SphericalParagraphModel()`` beside ``adapt=False``.
 
 Run with ``python -m benchmarks adapting``; it takes half an hour and needs the corpora and tasks
 (``SCIKIT_LEARN_DATA``, ``NLTK_DATA``, ``PARASPHERE_TASKS``). Settings were chosen by the first table, on development
-data alone: collections other than SciFact, the training and development parts of the STS benchmark, docstrings, and
+data only: collections other than SciFact, the training and development parts of the STS benchmark, docstrings, and
 cross-validation within training texts. Accuracies, STS and clusters on test data are those of ``results/``, where both
 models are rows.
 """
@@ -35,21 +35,21 @@ from reproduction.experiments.tasks.rivals import Indexed
 WORDS = Tokenizer(digits=True)
 Build = Callable[[], Any]
 Row = dict[str, float]
-COLLECTIONS = ("cranfield", "cisi", "npl", "lisa")  # those to choose by
+COLLECTIONS = ("cranfield", "cisi", "npl", "lisa")  # for development
 TESTED = (*COLLECTIONS, "scifact")
 CHOSEN_ON = ("20news-same", "20news-similar", "reuters-10", "subj", "mr")
 BEFORE, CHOSEN, NEW = "not adapted", "7 passes", "vectors of words without one"
 
 
 class Adapted(BaseEstimator):
-    """A learner that adapts the default vectors with other settings, or takes over a part of what was learned.
+    """A learner that adapts the default vectors with other settings, or keeps only a part of the learned vectors.
 
     Parameters
     ----------
     settings : dict of str to object
-        What differs from the settings of the library.
+        Settings that differ from those of the library.
     part : {"all", "new", "known"}, default="all"
-        Take over all vectors, only those of words without one, or only those of words with one.
+        Keep all learned vectors, only those of new words, or only those of words that had a vector.
     """
 
     def __init__(self, settings: dict[str, Any], part: str = "all") -> None:
@@ -90,15 +90,15 @@ PARTS: dict[str, Build] = {
 
 
 def run() -> dict[str, Any]:
-    """Return the figures of the settings that were tried, of parts of what is learned, on test data, and times."""
+    """Return the scores of all settings, of parts of the learned vectors, on test data, and the times."""
     warnings.simplefilter("ignore")  # of convergence, which the tables would not show
-    found: dict[str, Any] = {"tried": {name: _told(name, _developed(build)) for name, build in TRIED.items()}}
-    found["parts"] = {name: _told(name, _parts(build)) for name, build in PARTS.items()}
-    found["tested"] = {name: _told(name, searched(TRIED[name], ["scifact"])) for name in (BEFORE, CHOSEN)}
+    found: dict[str, Any] = {"tried": {name: _printed(name, _developed(build)) for name, build in TRIED.items()}}
+    found["parts"] = {name: _printed(name, _parts(build)) for name, build in PARTS.items()}
+    found["tested"] = {name: _printed(name, searched(TRIED[name], ["scifact"])) for name in (BEFORE, CHOSEN)}
     return found | {"times": times()}
 
 
-def _told(name: str, row: Row) -> Row:
+def _printed(name: str, row: Row) -> Row:
     print(name, {key: round(100 * value, 2) for key, value in row.items()}, flush=True)
     return row
 
@@ -114,7 +114,7 @@ def _parts(build: Build) -> Row:
 
 
 def searched(build: Build, names: Iterable[str]) -> Row:
-    """Return nDCG@10 on collections, by meaning alone and with words beside it."""
+    """Return nDCG@10 on collections, by meaning alone and together with words."""
     row: Row = {}
     for name in names:
         data = datasets.collection(name)
@@ -138,7 +138,7 @@ def sentences(build: Build) -> Row:
 
 
 def _first_sentences(build: Build) -> float:
-    """Return how often the first sentence of a docstring finds the rest of it before all others."""
+    """Return how often the first sentence of a docstring ranks the rest of it first."""
     parts = [text.split("\n\n", 1) for text in own.load("docstrings").texts if "\n\n" in text]
     parts = [part for part in parts if part[0].endswith(".") and len(part[1].split()) >= 20]
     queries, texts = ([part[i] for part in parts] for i in (0, 1))
@@ -160,7 +160,7 @@ def _within_training(build: Build, data: Dataset) -> float:
 
 
 def times() -> dict[str, list[float]]:
-    """Return the seconds of a fit with two threads, and those of the processors."""
+    """Return the seconds of a fit with two threads, and its processor seconds."""
     news, found = datasets.load("20news"), {}
     assert news.train is not None
     corpora = {
@@ -177,7 +177,7 @@ def times() -> dict[str, list[float]]:
 
 
 def gains(result: dict[str, Any]) -> str:
-    """Return tables of what is gained in searches, and of where it comes from."""
+    """Return the tables of gains in searches and of their sources."""
     tried = result["tried"]
     named = {"adapt=False": {**tried[BEFORE], **result["tested"][BEFORE]}}
     named["adapt=True"] = {**tried[CHOSEN], **result["tested"][CHOSEN]}
@@ -200,8 +200,8 @@ def report(result: dict[str, Any]) -> str:
         "How settings were chosen, on the same data. The prior of a word has a concentration of 1,000 for texts of ten "
         "words, and falls with the square of their mean length:\n\n"
         f"{_development(tried, tuple(tried[BEFORE]))}\n\n"
-        "Seconds of a fit with two threads, and of the processors:\n\n"
-        f"{table(['', 'seconds', 'of processors'], times)}"
+        "Seconds of a fit with two threads, and processor seconds:\n\n"
+        f"{table(['', 'seconds', 'processor seconds'], times)}"
     )
 
 

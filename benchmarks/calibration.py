@@ -1,9 +1,9 @@
-"""Are probabilities of topics as often right as they say? Before and after their calibration by a temperature.
+"""Calibration of the probabilities of topics, before and after they are divided by a temperature.
 
-Run with ``python -m benchmarks calibration``. Topics are found in 5,000 texts of each corpus of the topics benchmark,
-as many as labels, or as many as are found. As many other texts, if there are, are then right if they have the label
-that most texts of their most likely topic have in the fit. The expected calibration error is that of ten bins of the
-largest probability.
+Run with ``python -m benchmarks calibration``. Topics are found in up to 5,000 texts of each corpus of the topics
+benchmark; their number is that of the labels, or found. Probabilities are judged on as many other texts: a text is
+right if its label is that of most texts of its most likely topic in the fit. The expected calibration error has ten
+bins of the largest probability.
 """
 
 from benchmarks.measure import table
@@ -52,7 +52,7 @@ def measured(texts: list[str], labels: NDArray[np.int64], n_topics: Any, seed: i
 
 
 def run() -> dict[str, Any]:
-    from benchmarks.topics import TEXTS, corpora  # needs gensim, which the table does not
+    from benchmarks.topics import TEXTS, corpora  # imported here, because it needs gensim, and the tables do not
 
     results: dict[str, Any] = {}
     for corpus, (texts, labels) in corpora(2 * TEXTS).items():
@@ -62,7 +62,7 @@ def run() -> dict[str, Any]:
 
 
 def summary(results: dict[str, Any]) -> str:
-    """Return the table of one row per corpus and way to choose the number of topics, means over seeds in per cent."""
+    """Return a table with one row per corpus and number of topics; means over seeds, in per cent."""
 
     def mean(rows: list[dict[str, Any]], name: str) -> str:
         return " → ".join(f"{100 * np.mean([row[when][name] for row in rows]):.0f}" for when in ("before", "after"))
@@ -94,8 +94,8 @@ def report(results: dict[str, Any]) -> str:
     bins = [f"{100 * i // BINS}–{100 * (i + 1) // BINS}" for i in range(BINS)]
     return (
         f"Means over {len(SEEDS)} seeds, before → after calibration, in per cent: the expected calibration error; the "
-        f"texts that are right among those whose largest probability is from {NEAR[0]} to {NEAR[1]}; the texts for "
-        f"which it is more than 0.99; and its median for outliers.\n\n{summary(results)}\n\n"
-        f"The texts that are right, by largest probability, and in brackets how many of all texts have it, in per "
+        f"share of right texts, if the largest probability is from {NEAR[0]} to {NEAR[1]}; the share of texts "
+        f"whose largest probability is above 0.99; and its median for outliers.\n\n{summary(results)}\n\n"
+        f"Right texts by their largest probability, and in brackets the share of texts in that bin, in per "
         f"cent:\n\n{table(['corpus/topics', '', *bins], curves)}"
     )

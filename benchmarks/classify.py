@@ -1,12 +1,12 @@
-"""Classifiers of vectors, of tf-idf and of both side by side, with few labels per class and with many.
+"""Classification by vectors, by tf-idf and by both side by side, with few labels per class and with many.
 
-Run with ``python -m benchmarks classify``; a quarter of an hour. It needs the tasks (``PARASPHERE_TASKS``), and
-descriptions of Debian's packages: PARASPHERE_BENCH_PACKAGES as in :mod:`benchmarks.packages`, and
-PARASPHERE_BENCH_SECTIONS, a file of what ``apt-cache dumpavail`` prints.
+Run with ``python -m benchmarks classify``; it takes a quarter of an hour. It needs the tasks (``PARASPHERE_TASKS``),
+and descriptions of Debian's packages: PARASPHERE_BENCH_PACKAGES as in :mod:`benchmarks.packages`, and
+PARASPHERE_BENCH_SECTIONS, a file with the output of ``apt-cache dumpavail``.
 
 The model is fitted to all training texts without labels, tf-idf and the classifier to those that have a label. C, and
-the weights of vectors and tf-idf, are chosen by cross-validation on the texts that have a label, anew in every draw.
-The grid of weights was chosen on splits of the first three corpora other than those here, so that they share texts.
+the weights of vectors and tf-idf, are chosen by cross-validation on the texts that have a label, in every draw.
+The grid of weights was chosen on other splits of the first three corpora, which have texts in common with these.
 """
 
 from benchmarks.measure import table
@@ -45,7 +45,7 @@ WEIGHTS = [(0, 1), (0.3, 1), (1, 1), (1, 0)]  # of vectors and of tf-idf
 STRENGTHS = [0.1, 1, 10]  # C
 FOLDS = 3
 TEXTS = 3_000  # at most, for training and for testing
-SMALLEST = 100  # packages in a section, of all that are drawn
+SMALLEST = 100  # least number of drawn packages in a section
 # Labels per class, and how often they are drawn.
 LABELS: dict[int | None, int] = {10: 5, 100: 2, None: 1}
 # The files number their classes; the names are those of J. Xu et al. (2015) and X.-H. Phan et al. (2008).
@@ -63,10 +63,10 @@ Parts = tuple[Texts, Texts, Labels, Labels]
 
 
 def sections() -> Dataset:
-    """Return packages and their sections, one of each source: those of one source have much of their text in common."""
+    """Return packages and their sections, one package per source: packages of one source share much of their text."""
     path = os.environ.get("PARASPHERE_BENCH_SECTIONS")
     if path is None:
-        raise SystemExit("set PARASPHERE_BENCH_SECTIONS to a file of what `apt-cache dumpavail` prints")
+        raise SystemExit("set PARASPHERE_BENCH_SECTIONS to a file with the output of `apt-cache dumpavail`")
     fields = [dict(re.findall(r"^([\w-]+): (.*)$", each, re.M)) for each in Path(path).read_text().split("\n\n")]
     known = {each["Package"]: each for each in fields if "Section" in each}
     everything = packages()
@@ -116,7 +116,7 @@ def recipe(model: SphericalParagraphModel, words: TfidfVectorizer) -> GridSearch
 def run() -> dict[str, Any]:
     """Return accuracies by corpus, labels per class and classifier, and the tests."""
     warnings.simplefilter("ignore")  # of convergence, and of classes with fewer texts than folds
-    corpora = {name: load() for name, load in CORPORA.items()}  # all, so that what is missing is told at once
+    corpora = {name: load() for name, load in CORPORA.items()}  # all first, to report missing data at once
     rows = [row for name, data in corpora.items() for row in _rows(name, divided(data), data.label_names)]
     return _result(corpora, rows)
 
@@ -138,7 +138,7 @@ def _rows(corpus: str, parts: Parts, names: list[str]) -> Iterator[dict[str, Any
     texts, test_texts, labels, test_labels = parts
     model = SphericalParagraphModel().fit(texts)
     yield {"corpus": corpus, "labels": 0, "accuracies": {NAMES: _by_names(model, parts, names)}, "tests": {}}
-    # The words and pairs of a text are found once, not in every fold.
+    # The words and pairs of a text are extracted once, not in every fold.
     analyse = cache(TfidfVectorizer(ngram_range=(1, 2)).build_analyzer())
     for per_class, draws in LABELS.items():
         right: dict[str, list[NDArray[np.bool_]]] = {}
@@ -207,9 +207,9 @@ def report(result: dict[str, Any]) -> str:
     return (
         f"{table(columns, rows)}\n\n"
         "Words are the median per text. Accuracies are means over draws of the texts whose labels are known "
-        f"({draws}), on the same test texts, of which the models have seen nothing: models are fitted to all training "
-        "texts without labels, tf-idf and classifiers to the texts with a label. Classifiers are linear support vector "
-        f"machines, C and weights chosen by cross-validation in {FOLDS} folds, for tf-idf and vectors alone too. "
+        f"({draws}), on the same test texts, which no model has seen: models are fitted to all training texts without "
+        "labels, tf-idf and classifiers to the texts with a label. Classifiers are linear support vector machines; "
+        f"their C and the weights are chosen by cross-validation in {FOLDS} folds, also for tf-idf and vectors alone. "
         f'"{BOTH.capitalize()}" is the recipe. † marks differences with p < 0.05 in a paired t-test over test texts, '
         "corrected for the number of tests in the table (Holm)."
     )

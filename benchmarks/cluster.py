@@ -1,9 +1,9 @@
 """Fitting on a Dask cluster of this machine, beside a plain fit of the same files.
 
-Run with ``python -m benchmarks cluster``; it takes twenty minutes, or less with fewer gigabytes of text, which the
-variable PARASPHERE_BENCH_GIGABYTES says. Each fit is made twice, in turn, and the one that took less processor time
-counts: on a machine that is shared with others this varies by a third. The texts are drawn from the words of the
-default vectors, by their frequency, in documents of some 200 words that keep to a part of the vocabulary.
+Run with ``python -m benchmarks cluster``; it takes twenty minutes, or less if PARASPHERE_BENCH_GIGABYTES (of text) is
+less than 5. Each fit is made twice, in turn, and the one with less processor time counts, which on a shared machine
+varies by a third. Documents have about 200 words, drawn from those of the default vectors by frequency, half of them
+from one part of the vocabulary.
 """
 
 from benchmarks.measure import share_stolen, stolen, table
@@ -21,13 +21,13 @@ import numpy as np
 
 GIGABYTES = float(os.environ.get("PARASPHERE_BENCH_GIGABYTES", "5"))
 FILES = 16
-WORDS = 200  # of a text, on average
+WORDS = 200  # per text, on average
 ROUNDS = 2
 OVERHEAD_BAR = 0.15
-TASK = 0.002  # seconds that the scheduler takes per task, about
-WORKER_MEMORY_BAR = 1.5e9  # bytes of a worker at its peak, whatever the size of the corpus
+TASK = 0.002  # seconds of the scheduler per task, approximately
+WORKER_MEMORY_BAR = 1.5e9  # bytes of a worker at its peak, for any size of the corpus
 
-# Memory is that which is the process's own: pages of mapped files are the system's, which takes them back when it must.
+# Only the memory of the process itself counts: the system can reclaim pages of mapped files.
 WATCH = """
 import threading, time
 most = [0]
@@ -90,7 +90,7 @@ if __name__ == "__main__":
 
 
 def stock(n_texts: int = 5000) -> list[bytes]:
-    """Return different texts, of which the files are made."""
+    """Return different texts, from which the files are made."""
     from parasphere import WordVectors
 
     rng, words = np.random.default_rng(0), WordVectors.load("english-128").words
@@ -98,7 +98,7 @@ def stock(n_texts: int = 5000) -> list[bytes]:
     texts = []
     for length in rng.integers(WORDS // 10, 2 * WORDS, n_texts):
         ids = np.searchsorted(shares, rng.random(length) * shares[-1])
-        # Every other word keeps to one of 50 parts of the vocabulary.
+        # About every other word is from one of 50 parts of the vocabulary.
         topical = ids // 50 * 50 + rng.integers(50)
         ids = np.where(rng.random(length) < 0.5, topical, ids).clip(0, len(words) - 1)
         texts.append((" ".join(words[i] for i in ids.tolist()) + "\n").encode())
@@ -186,10 +186,10 @@ def report(result: dict[str, Any]) -> str:
         rows.append(_row(name, found, f"{predicted(result, count):.1f}", f"{more:+.0%}"))
     intro = (
         f"{result['documents']:,} generated texts, {result['bytes'] / 1e9:.2f} GB in {FILES} files, "
-        f"{plain['iterations']} iterations, the same bits. Overhead is that of processor time, which other programs on "
-        f"the machine change less; bar: at most {OVERHEAD_BAR:.0%}. Memory is that of a worker at its peak, "
-        f"without pages of mapped files; bar: {WORKER_MEMORY_BAR / 1e9:.1f} GB, whatever the size of the corpus. Of "
-        f"{ROUNDS} rounds the lesser processor time of each. *Stolen* is the time of the cores that the host of this "
-        "machine gave to others."
+        f"{plain['iterations']} iterations, the same bits. Overhead is in processor time, which other programs on the "
+        f"machine change less; bar: at most {OVERHEAD_BAR:.0%}. Memory is the peak of a worker, without pages of "
+        f"mapped files; bar: {WORKER_MEMORY_BAR / 1e9:.1f} GB, for any size of the corpus. Each row is the round with "
+        f"the least processor time of {ROUNDS}. *Stolen* is the time of the cores that the host of this machine gave "
+        "to others."
     )
     return f"{intro}\n\n" + table(["", "s", "s by the cost model", "processor s", "overhead", "MB", "stolen, %"], rows)

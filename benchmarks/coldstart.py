@@ -1,7 +1,7 @@
-"""What a fresh process costs: importing, fitting and loading before the first vector, and the command line.
+"""Cost of a fresh process: importing, fitting and loading before the first vector, and the command line.
 
-``python -m benchmarks coldstart`` starts each process on one core, several times, without a place to cache anything,
-and adds up the files of the library and of what it depends on; beside model2vec, with the same vectors in its format.
+``python -m benchmarks coldstart`` starts each process several times on one core, without a cache, and adds up the files
+of the library and its dependencies; beside model2vec with the same vectors in its format.
 """
 
 from benchmarks.measure import table
@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 import parasphere
 
 ROUNDS = 5
-NEEDED = "import numpy, sklearn.base, orjson"  # what the model cannot do without
+NEEDED = "import numpy, sklearn.base, orjson"  # imports that the model needs anyway
 IMPORT = "from parasphere import SphericalParagraphModel"
 IMPORT_BAR = 1.5
 VECTORS = """
@@ -100,7 +100,7 @@ def run() -> dict[str, Any]:
 
 
 def installed(name: str) -> float:
-    """Return the megabytes of a distribution and of all that it depends on, without extras."""
+    """Return the megabytes of a distribution and its dependencies, without extras."""
     names, waiting = set(), [name]
     total = 0
     while waiting:
@@ -129,13 +129,13 @@ def report(result: dict[str, Any]) -> str:
     columns = ["a fresh process, on one core", "CPU s", "range", "of it system", "peak MB", "most major faults"]
     processes, sizes = result["processes"], result["installed"]
     ratio = processes[IMPORT]["cpu"] / processes[NEEDED]["cpu"]
-    said = (
+    intro = (
         f"Medians of {ROUNDS} processes, from the start of Python to the end of the work. Importing the model costs "
-        f"{ratio:.2f} times the imports that it cannot do without (bar: at most {IMPORT_BAR}). Installed, with all "
-        f"that it depends on and without byte code, parasphere takes {sizes['parasphere']:.0f} MB, model2vec "
+        f"{ratio:.2f} times the imports that it needs anyway (bar: at most {IMPORT_BAR}). Installed with all "
+        f"dependencies and without byte code, parasphere takes {sizes['parasphere']:.0f} MB, model2vec "
         f"{sizes['model2vec']:.0f} MB."
     )
-    return f"{said}\n\n{table(columns, rows)}"
+    return f"{intro}\n\n{table(columns, rows)}"
 
 
 def _command(line: str) -> str:

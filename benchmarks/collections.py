@@ -80,9 +80,9 @@ def report(result: dict[str, Any]) -> str:
     ]
     return (
         f"{table(columns, rows)}\n\n"
-        "In parentheses the number of queries; the mean is over collections. Models are fitted to the documents, with "
-        "one seed; an index finds the weight of words without labels. How vectors adapt was chosen on the first four "
-        "collections.\n\n"
+        "The number of queries is in parentheses; the mean is over collections. Models are fitted to the documents, "
+        "with one seed; an index finds the weight of words without labels. The settings of adapting were chosen on the "
+        "first four collections.\n\n"
         f"Over all {sum(queries.values())} queries together: points of the mean per query, and p of a paired "
         "randomisation test (10,000 random signs), corrected for the number of tests in the table (Holm):\n\n"
         f"{table(['', 'beside', 'difference', 'p'], tests)}"

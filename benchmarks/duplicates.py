@@ -1,8 +1,8 @@
-"""Which similarity tells near-duplicates from other neighbours, and how long it takes to find all groups.
+"""Similarities that separate near-duplicates from other neighbours, and the time to find all groups.
 
 Run with ``python -m benchmarks duplicates``. Of 20,000 paragraphs (see ``benchmarks.search``), 1,000 are copied with a
 share of their words changed: half of these deleted, half replaced by random words of the corpus. The similarity of a
-copy with its original is compared with that of the copy with its nearest other paragraph.
+copy to its original is compared with its similarity to the nearest other paragraph.
 """
 
 from benchmarks.measure import table
@@ -98,7 +98,7 @@ def report(result: dict[str, Any]) -> str:
         f"Copies with changed words, and the nearest other paragraph of each:\n\n"
         f"{similarity_table(result['similarities'])}\n\n"
         f"All groups, threshold {result['threshold']}, one core:\n\n"
-        f"{table(['paragraphs', 'groups', 'texts too many', 's'], times)}"
+        f"{table(['paragraphs', 'groups', 'redundant texts', 's'], times)}"
     )
 
 

@@ -1,14 +1,14 @@
-"""Static models by their own libraries and by our reader, on the same texts, on one thread.
+"""Static models by their own libraries and by the reader of parasphere, on the same texts, on one thread.
 
-Run with ``python -m benchmarks ecosystem``. The tables are those that install from PyPI: ``tokenlearn-static-model``
-(of model2vec), the word pieces of all-MiniLM-L6-v2 as a ``StaticEmbedding``, and WordLlama's; what is not installed is
-left out. The texts are the sentences of MR if NLTK's cache has them, else the first lines of the embedded docstrings.
-Words are composed of pieces before the clock starts, as is the library's model loaded; of all texts, or of every second
-one, so that the reader divides the other words into pieces. Times are those of the processor, the best of several
-repeats: other work on the machine does not count.
+Run with ``python -m benchmarks ecosystem``. The tables are those that can be installed from PyPI:
+``tokenlearn-static-model`` (of model2vec), the word pieces of all-MiniLM-L6-v2 as a ``StaticEmbedding``, and
+WordLlama's; those that are not installed are left out. The texts are the sentences of MR if NLTK's cache has them,
+otherwise the first lines of the embedded docstrings. The vectors of words are composed of pieces before the clock
+starts, as the library's model is loaded before; either of the words of all texts, or of every second text, so that the
+reader divides the other words into pieces. Times are processor times, the best of several repeats.
 
-A difference is the largest between two numbers of the unit vectors of a text: the largest and the median over all
-texts. "Plain" texts are the words alone, lower-cased and with spaces between them, which WordPiece divides as we do.
+The difference of a text is the largest between two numbers of its unit vectors; the report has the largest and the
+median over all texts. "Plain" texts are lower-cased words with spaces between them, which WordPiece divides as we do.
 """
 
 from benchmarks.measure import table
@@ -42,7 +42,7 @@ def corpus() -> tuple[str, list[str]]:
 
 
 def tables(folder: Path) -> Iterator[tuple[str, str | Path, Encode]]:
-    """Yield the name of each table that is installed, where it is, and the function of its own library."""
+    """Yield the name and path of each installed table, and the encoder of its own library."""
     found = find_spec("static_model")
     if found is not None and found.origin is not None and find_spec("model2vec"):
         from model2vec import StaticModel
@@ -109,7 +109,7 @@ def compared(source: str | Path, encode: Encode, texts: list[str], plain: list[s
     rows = pieces.of_pieces(WordVectors)
     by_words, by_half = composed(source, texts), composed(source, texts[::2])
     by_pieces = Reader(rows, pieces.tokenizer, weights=rows.weights)
-    theirs = encode(texts)  # the first calls compile and load what later ones need
+    theirs = encode(texts)  # also warms up: first calls compile and load
     return {
         "differences": {
             "pieces": differences(by_pieces.read(texts).sums, theirs),
@@ -126,7 +126,7 @@ def compared(source: str | Path, encode: Encode, texts: list[str], plain: list[s
 
 
 def run() -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # of the libraries about themselves
+    warnings.simplefilter("ignore")  # of the other libraries
     name, texts = corpus()
     plain = [" ".join(WORDS(text)) for text in texts]
     with tempfile.TemporaryDirectory() as folder:

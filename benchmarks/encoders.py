@@ -1,7 +1,7 @@
-"""Texts encoded per second, on one thread, by SPM and by other encoders that were fitted before.
+"""Texts encoded per second on one thread, by SPM and other fitted encoders.
 
-Run with ``python -m benchmarks.encoders``. The texts are the sentences of MR if NLTK's cache has them, else the first
-lines of the embedded docstrings. Skip-thought and MiniLM are measured if they are installed and trained.
+Run with ``python -m benchmarks.encoders``. The texts are the sentences of MR if NLTK's cache has them, otherwise the
+first lines of the embedded docstrings. Skip-thought and MiniLM are measured if they are installed and trained.
 """
 
 from benchmarks.measure import best, table
@@ -59,8 +59,8 @@ def report(result: dict[str, Any]) -> str:
         for name, value in speeds.items()
     ]
     return (
-        f"{result['corpus']}: {result['texts']:,} texts, raw text to vectors, one thread. The default has english-128, "
-        "adapted to the texts; SPM, and the mean of word vectors, have GloVe.\n\n"
+        f"{result['corpus']}: {result['texts']:,} texts, raw text to vectors, one thread. The default uses "
+        "english-128, adapted to the texts; SPM and the mean of word vectors use GloVe.\n\n"
     ) + table(["", "dimensions", "texts per second", "times the slowest"], rows)
 
 

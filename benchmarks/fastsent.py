@@ -1,8 +1,8 @@
 """Learning from ordered text: FastSent beside gensim's word2vec on the same tokens, one thread each.
 
-Run with ``python -m benchmarks.fastsent``. The text is the training part of 20 Newsgroups where scikit-learn's cache
-has it, else the embedded docstrings. Sentences are made once, before the clock starts, and both learn 100 dimensions
-from the same words, those that occur five times.
+Run with ``python -m benchmarks.fastsent``. The text is the training part of 20 Newsgroups if scikit-learn's cache has
+it, otherwise the embedded docstrings. Sentences are split once, before the clock starts, and both learn 100 dimensions
+from the same words, those that occur at least five times.
 """
 
 from benchmarks.measure import best, table

@@ -1,8 +1,9 @@
 """Figures of the README and the documentation, from the JSON of ``benchmarks/results`` and ``results``.
 
-A page names each in comments around it, ``<!-- sts: spm / english-128 -->76.3<!-- /sts -->``: a function of
-:data:`FIGURES` and its arguments. A table is named like this on lines of its own. :func:`fill` writes both anew. Tables
-that need the statistics of the experiments are in :mod:`benchmarks.readme`; this module needs no package of theirs.
+Each figure is between comments that name a function of :data:`FIGURES` and its arguments, as in
+``<!-- sts: spm / english-128 -->76.3<!-- /sts -->``; for a table, the comments are on lines of their own. :func:`fill`
+writes both again. Tables that need the statistics of the experiments, and their packages, are in
+:mod:`benchmarks.readme`.
 """
 
 import json
@@ -22,7 +23,7 @@ PLACE = re.compile(r"<!-- (\w+)(?:: ([^>]+?))? -->(.*?)<!-- /\1 -->", re.DOTALL)
 
 
 def fill(page: str, figures: Mapping[str, Callable[..., str]]) -> str:
-    """Return the text of a page with the figures that are known, and all others as they are."""
+    """Return the text of a page with the named figures filled in; unknown names stay as they are."""
 
     def write(place: re.Match[str]) -> str:
         name, arguments, old = place.groups()
@@ -46,7 +47,7 @@ def _experiments(name: str) -> Any:
 
 
 def _accuracy(encoder: str, dataset: str) -> str:
-    """Return an accuracy of the tables of the results: of the linear SVM, in per cent, the mean over seeds."""
+    """Return an accuracy of ``results``: of the linear SVM, in per cent, the mean over seeds."""
     wanted = {"encoder": encoder, "dataset": dataset, "dim": 50, "classifier": "liblinear", "transductive": False}
     runs = [run for run in _experiments("results")["runs"] if wanted.items() <= run.items()]
     return f"{100 * np.mean([run['accuracy'] for run in runs]):.1f}"
@@ -58,7 +59,7 @@ def _changed(name: str, dataset: str) -> float:
 
 
 def _gain(name: str, dataset: str) -> str:
-    """Return the points that a change of the study of sensitivity is worth."""
+    """Return the points that a change gains in the study of sensitivity."""
     return f"{_changed(name, dataset) - _changed('as in the tables', dataset):.1f}".replace("-", "−")
 
 
@@ -76,7 +77,7 @@ def _faster(how: str) -> str:
 
 
 def _topics() -> str:
-    """Return the table of methods that divide corpora into topics: means over seeds, in per cent."""
+    """Return the table of topic models: means over seeds, in per cent."""
     results = benchmark("topics")
     corpora, methods = (list(dict.fromkeys(names)) for names in zip(*(key.split("/") for key in results), strict=True))
     measures = {"nmi": "NMI", "ari": "ARI", "c_v": "C_v", "c_npmi": "NPMI", "diversity": "diversity"}

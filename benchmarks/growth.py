@@ -1,9 +1,9 @@
-"""How time and memory of joint learning grow with the number of texts.
+"""Growth of time and memory of joint learning with the number of texts.
 
-Run with ``python -m benchmarks growth``; it takes some minutes. The texts are sentences of the file that the variable
-PARASPHERE_BENCH_TEXT names, and halves of them when they are used up, in files of their own; each size is learned in
-one epoch, in 100 dimensions, by a new process, whose peak memory is that of the whole process. Word ids beyond 16 MB
-are in a mapped file, so that the largest sizes show what larger corpora would.
+Run with ``python -m benchmarks growth``; it takes some minutes. The texts are sentences of the file
+PARASPHERE_BENCH_TEXT, and halves of them when they are used up. Each size is a file, learned in one epoch and 100
+dimensions by a new process; memory is the peak of that process. Word ids beyond 16 MB are in a mapped file, so that the
+largest sizes behave as larger corpora would.
 """
 
 from benchmarks.measure import table
@@ -58,7 +58,7 @@ def run() -> dict[str, Any]:
             print(size, rows[str(size)], flush=True)
     grown = rows[max(rows, key=int)]["megabytes"] - rows[min(rows, key=int)]["megabytes"]
     if grown > LARGEST_GROWTH:
-        raise AssertionError(f"memory grew by {grown:.0f} MB; {LARGEST_GROWTH:.0f} are the bound")
+        raise AssertionError(f"memory grew by {grown:.0f} MB; the limit is {LARGEST_GROWTH:.0f}")
     return {"rows": rows, "threads": THREADS, "grown": grown, "sentences": n_whole}
 
 
@@ -76,7 +76,7 @@ def report(result: dict[str, Any]) -> str:
     ]
     return (
         f"{result['sentences']:,} sentences of Wikipedia, then halves of them; one epoch in 100 dimensions, "
-        f"{result['threads']} threads. Memory is that of the "
-        f"whole process; it may grow by {LARGEST_GROWTH:.0f} MB, and grew by {result['grown']:.0f}.\n\n"
+        f"{result['threads']} threads. Memory is the peak of the "
+        f"process; it may grow by {LARGEST_GROWTH:.0f} MB, and grew by {result['grown']:.0f}.\n\n"
         + table(["texts", "words of text", "words learned", "seconds", "microseconds per word", "peak MB"], rows)
     )

@@ -1,11 +1,11 @@
-"""Joint learning from vectors that compare sentences well already: what it keeps, by how strongly they are held.
+"""Joint learning that starts from good sentence vectors: how much it keeps, by ``start_strength``.
 
 Run with ``python -m benchmarks held``; it takes a quarter of an hour and needs the sentence pairs of the STS benchmark
 (PARASPHERE_TASKS), a text (PARASPHERE_BENCH_TEXT) and the table of WordLlama (``pip install --no-deps wordllama``).
 Vectors are learned with ``JointVectors(start_strength=..., weigh=False)`` from the sentences of the training part, or
 from those of 30,000 paragraphs of Wikipedia; then SPM is fitted to the sentences of the training part. The measure is
-Spearman's correlation. The report gives it on the test part for one strength: the one that is best on the training and
-the development part, learned from the sentences. The JSON file has all of them.
+Spearman's correlation. The report has it on the test part for one strength only: the best on the training and
+development parts when learning from the sentences. The JSON file has all.
 """
 
 from benchmarks.measure import table
@@ -32,7 +32,7 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def run() -> dict[str, Any]:
-    """Return the correlations on each part: given, and learned from each text with each strength, by seed."""
+    """Return the correlations on each part, of given vectors and of those learned from each text with each strength."""
     parts = {part: sentence_pairs(part) for part in PARTS}
     sentences = parts["train"].first + parts["train"].second
     texts = {HERE: sentences, ELSEWHERE: _sentences()}
@@ -72,10 +72,10 @@ def _correlations(model: SphericalParagraphModel, vectors: WordVectors, parts: d
 
 
 def report(result: dict[str, Any]) -> str:
-    """Return a table per vectors, and what the best strength gives on the test part."""
+    """Return a table per vectors, and the score of the best strength on the test part."""
     found = []
     for name, rows in result["rows"].items():
-        lines = [["not learned", *(f"{100 * value:.2f}" for value in 2 * rows["given"][:2])]]
+        lines = [["without learning", *(f"{100 * value:.2f}" for value in 2 * rows["given"][:2])]]
         for strength in STRENGTHS:
             means = [np.mean(rows[f"{text}, {strength:.0f}"], axis=0)[:2] for text in (HERE, ELSEWHERE)]
             lines.append([f"{strength:,.0f}", *(f"{100 * value:.2f}" for value in np.concatenate(means))])
@@ -84,11 +84,12 @@ def report(result: dict[str, Any]) -> str:
         tested = [100 * seed[2] for seed in rows[f"{HERE}, {best:.0f}"]]
         found.append(
             f"{name}:\n\n{table(columns, lines)}\n\n"
-            f"The best strength, learned from {HERE}, is {best:,.0f}; with it the test part has {np.mean(tested):.2f} "
-            f"(by seed {', '.join(f'{value:.2f}' for value in tested)}), not learned {100 * rows['given'][2]:.2f}."
+            f"The best strength when learning from {HERE} is {best:,.0f}; its score on the test part is "
+            f"{np.mean(tested):.2f} (by seed {', '.join(f'{value:.2f}' for value in tested)}), without learning "
+            f"{100 * rows['given'][2]:.2f}."
         )
     return (
-        "SPM on vectors that were learned jointly with texts from given ones, `weigh=False`: Spearman x 100 on the "
-        f"STS benchmark, means of {len(SEEDS)} seeds. Learned from {HERE} of the training part "
+        "SPM with vectors learned jointly, starting from given ones, `weigh=False`: Spearman x 100 on the STS "
+        f"benchmark, means of {len(SEEDS)} seeds. Learned from {HERE} of the training part "
         f"({result['sentences']:,}), or from {result['of Wikipedia']:,} of {ELSEWHERE}.\n\n" + "\n\n".join(found)
     )

@@ -3,15 +3,15 @@
 Run with ``python -m benchmarks joint``; it takes a quarter of an hour. All learn 300 dimensions from the training texts
 of 20 Newsgroups, tokenised alike, with the same number of threads: ours by its defaults, from ``english-128`` and from
 nothing, the others for the same wall time or a little more. The accuracy is that of a linear support vector machine on
-the test texts: on SPM for vectors of words, on inferred vectors for Doc2Vec. fastText is left out if it is not
-installed. What is compared with an earlier version is timed in turn, again (up to four times) if the machine's host
-gave more than a twentieth of the processors' time to others meanwhile; the fastest counts.
+the test texts: on the vectors of SPM for word vectors, on inferred vectors for Doc2Vec. fastText is left out if it is
+not installed. Our learners are timed in turn, up to four times if the machine's host gave more than a twentieth of the
+processors' time to others meanwhile; the fastest counts.
 
-The loss is minus what joint learning maximises: words of test texts are predicted from others of the same text, over
-all words of the training texts (nothing is drawn), with the concentrations and the mean direction that were learned.
+The loss is the negative objective of joint learning: words of test texts are predicted from others of the same text,
+among all words of the training texts (without sampling), with the learned concentrations and mean direction.
 
-The variable PARASPHERE_BEFORE may name a checkout of an earlier version (84db8a2, whose joint learning took one thread
-and 40 epochs); it then learns from the same texts in a process of its own.
+If the variable PARASPHERE_BEFORE names a checkout of an earlier version (84db8a2, whose joint learning took one thread
+and 40 epochs), it learns from the same texts in another process.
 """
 
 from benchmarks.measure import share_stolen, stolen, table
@@ -67,7 +67,7 @@ print(json.dumps({"seconds": seconds, "epochs": len(found.losses)}))
 
 
 class Task:
-    """Texts to learn from, and how vectors of words or texts are judged."""
+    """Texts to learn from, and the evaluation of vectors of words or texts."""
 
     def __init__(self, name: str) -> None:
         self.name, data = name, datasets.load(name)
@@ -82,7 +82,7 @@ class Task:
         self.judged = self._pieces(read.counts / read.counts.sum())
 
     def _pieces(self, shares: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        """Return words of test texts and those to predict from them, drawn and cut as learning does."""
+        """Return words of test texts and the words to predict from them, sampled and divided as in learning."""
         read = Lookup(Vocabulary(self.known), Tokenizer()).ids(self.unseen[:JUDGED])
         known = read.ids >= 0
         ends = np.append(0, np.cumsum(known))[read.ends]
@@ -95,17 +95,17 @@ class Task:
         return [(pieces.words[lo:middle], pieces.words[middle:hi]) for (lo, hi), middle in both]
 
     def accuracy(self, seen: NDArray[Any], unseen: NDArray[Any]) -> float:
-        """Return the share of test texts that a linear machine on vectors of texts classifies rightly."""
+        """Return the accuracy of a linear classifier of vectors of texts on the test texts."""
         machine = LinearSVC(dual=False, tol=1e-3).fit(seen, self.labels[self.train])
         return float(machine.score(unseen, self.labels[~self.train]))
 
     def accuracy_of(self, vectors: WordVectors) -> float:
-        """Return the same of the vectors of texts that SPM makes of vectors of words."""
+        """Return the accuracy with the vectors of SPM on these word vectors."""
         model = SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=1e-4, space="direction").fit(self.texts)
         return self.accuracy(model.transform(self.texts), model.transform(self.unseen))
 
     def loss_of(self, vectors: WordVectors, kappa: float, kappa0: float, mean: NDArray[Any]) -> float:
-        """Return the mean loss per word that is predicted, in nats."""
+        """Return the mean loss per predicted word, in nats."""
         rows = vectors.vocabulary.get_many(self.known)
         scaled = (kappa * np.asarray(vectors.weights)[rows, None] * vectors.matrix[rows]).astype(np.float32)
         losses = []
@@ -151,7 +151,7 @@ def report(result: dict[str, Any]) -> str:
     bits = "the same" if result["same bits"] else "NOT the same"
     return (
         f"20 Newsgroups: {result['texts']:,} texts, {result['words']:,} words, {result['dim']} dimensions; "
-        f"{THREADS} threads unless told otherwise. One and {THREADS} threads gave {bits} bits. The loss is that of "
+        f"{THREADS} threads unless stated otherwise. One and {THREADS} threads gave {bits} bits. The loss is that of "
         "words left out of test texts, in nats.\n\n"
         + table(["", "seconds", "epochs", "words per second", "loss", "accuracy", "stolen, %"], rows)
         + _ratios(result["rows"])
@@ -180,7 +180,7 @@ def ours(**changed: Any) -> JointVectors:
 
 
 def learned(learner: JointVectors, task: Task, judged: dict[str, float] | None = None) -> dict[str, float]:
-    """Learn with ours, and judge what was learned unless it was judged before."""
+    """Learn with our learner, and evaluate the vectors unless they were evaluated before."""
     lost, begun = stolen(), time.perf_counter()
     learner.fit(task.texts)
     seconds, epochs = time.perf_counter() - begun, len(learner.losses_)
@@ -227,7 +227,7 @@ def _facts(seconds: float, epochs: int, task: Task, accuracy: float) -> dict[str
 
 
 def _for_about(goal: float, learn: Callable[[int], Any], task: Task) -> dict[str, float]:
-    """Learn for as many epochs as take a number of seconds or a little more, by the time of one epoch."""
+    """Learn for the number of epochs that takes ``goal`` seconds or a little more, by the time of one epoch."""
     begun = time.perf_counter()
     learn(1)
     epochs = math.ceil(goal / (time.perf_counter() - begun))
@@ -240,7 +240,7 @@ def _for_about(goal: float, learn: Callable[[int], Any], task: Task) -> dict[str
 
 
 def _peers(task: Task, seed: int) -> dict[str, Callable[[int], Any]]:
-    """Return those that are installed: each learns for a number of epochs, and returns vectors, or how it is judged."""
+    """Return the installed peers: functions of the number of epochs that return word vectors, or how to score them."""
     peers: dict[str, Callable[[int], Any]] = {}
     if find_spec("gensim") is not None:
         peers |= {
@@ -248,7 +248,7 @@ def _peers(task: Task, seed: int) -> dict[str, Callable[[int], Any]]:
             "Doc2Vec (gensim, DBOW)": lambda n: _doc2vec(n, task, seed),
         }
     if find_spec("fasttext") is not None:
-        peers["fastText (skip-gram)"] = lambda n: _fasttext(n, task)  # it takes no seed
+        peers["fastText (skip-gram)"] = lambda n: _fasttext(n, task)  # which has no seed
     return peers
 
 

@@ -1,8 +1,8 @@
 """Learning word vectors from texts: accuracies on the paper's six corpora, over three seeds.
 
-Run with ``python -m benchmarks joint_corpora``; it takes 40 minutes. What is learned, how it is judged and what an
-earlier version is named by are those of :mod:`benchmarks.joint`; where a corpus is not divided, a fifth of its texts,
-drawn at random, are test texts.
+Run with ``python -m benchmarks joint_corpora``; it takes 40 minutes. Learners, evaluation and the variable for an
+earlier version are those of :mod:`benchmarks.joint`; of corpora that are not divided, a random fifth of the texts are
+test texts.
 """
 
 from benchmarks.joint import EARLIER, THREADS, Task, before, learned, others, ours
@@ -34,8 +34,8 @@ def _on(task: Task) -> dict[str, list[float]]:
         rows |= others(mine["seconds"], task, seed)
         for name, row in rows.items():
             found.setdefault(name, []).append(row["accuracy"])
-        said = {name: round(100 * row["accuracy"], 1) for name, row in rows.items()}
-        print(task.name, seed, found.get(EARLIER), said, flush=True)
+        percents = {name: round(100 * row["accuracy"], 1) for name, row in rows.items()}
+        print(task.name, seed, found.get(EARLIER), percents, flush=True)
     return found
 
 
@@ -45,6 +45,6 @@ def report(corpora: dict[str, Any]) -> str:
         for name in next(iter(corpora.values()))
     ]
     return (
-        "Accuracies, in per cent, each learned in about the time of JointVectors (mean and standard deviation of "
+        "Accuracies in per cent; each peer learns for about the time of JointVectors (mean and standard deviation of "
         f"{len(SEEDS)} seeds):\n\n" + table(["", *corpora], rows)
     )

@@ -1,8 +1,8 @@
-"""Maps: our layout beside openTSNE, by time and by how many neighbours stay neighbours.
+"""Maps: our layout beside openTSNE, by time and trustworthiness.
 
 Run with ``python -m benchmarks layouts``; needs openTSNE. Rows are the offsets of docstrings, of messages of 20
 Newsgroups, and of the first 100,000 paragraphs of the text that PARASPHERE_BENCH_TEXT names. Trustworthiness is
-scikit-learn's, of 15 neighbours by cosine, for 2,000 of the rows at most. Seconds of CPU, on one core.
+scikit-learn's, of 15 neighbours by cosine, for at most 2,000 of the rows. Times are CPU seconds on one core.
 """
 
 from benchmarks.measure import table

@@ -1,8 +1,8 @@
-"""What all benchmarks share: one thread, the best of several repeats, and a table at the end."""
+"""Helpers of all benchmarks: one thread, the best of several repeats, and Markdown tables."""
 
 import os
 
-# Before numpy is imported: a ratio on one core must not depend on who starts threads of their own.
+# Before numpy is imported, so that no library starts threads of its own.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -24,7 +24,7 @@ def best(function: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def stolen() -> float:
-    """Return the seconds of CPU that the machine's host has given to others since it started; 0 if it does not tell."""
+    """Return the CPU seconds that the machine's host gave to others since the start; 0 if unknown."""
     try:
         fields = Path("/proc/stat").read_text().split(maxsplit=9)
     except OSError:
@@ -33,7 +33,7 @@ def stolen() -> float:
 
 
 def share_stolen(since: float, seconds: float) -> float:
-    """Return which share of the processors' time went to others in the seconds since :func:`stolen` was asked."""
+    """Return the share of the processors' time that the host gave to others since :func:`stolen` returned ``since``."""
     return (stolen() - since) / (seconds * (os.cpu_count() or 1))
 
 

@@ -1,7 +1,7 @@
 """Clusters of texts on the sphere: MovMF beside scikit-learn's KMeans and a plain numpy EM, on the same sparse matrix.
 
-Run with ``python -m benchmarks.mixtures``. The texts are the 11,314 training texts of 20 Newsgroups where
-scikit-learn's cache has them, else the embedded docstrings, as normalised tf-idf of all their words.
+Run with ``python -m benchmarks.mixtures``. The texts are the 11,314 training texts of 20 Newsgroups if
+scikit-learn's cache has them, otherwise the embedded docstrings, as normalised tf-idf of all their words.
 """
 
 from benchmarks.measure import best, table
@@ -26,7 +26,7 @@ from parasphere.sphere.movmf import MovMF
 
 COMPONENTS = 50
 SEED = 0
-PLAIN_ITERATIONS = 4  # of the reference, from which the time of one is taken
+PLAIN_ITERATIONS = 4  # of the reference, by which its time per iteration is measured
 
 
 def corpus() -> tuple[str, sparse.csr_array]:
@@ -44,7 +44,7 @@ def corpus() -> tuple[str, sparse.csr_array]:
 
 
 def plain_em(rows: Any, directions: NDArray[Any], kappa: float, stop: float, most: int) -> tuple[float, int]:
-    """EM as one would write it down: dense responsibilities, means one a row; until a likelihood is reached."""
+    """Plain EM with dense responsibilities and one mean per row, until a likelihood is reached."""
     weights, kappas = np.full(len(directions), 1 / len(directions)), np.full(len(directions), kappa)
     reached, steps = -np.inf, 0
     while reached < stop and steps < most:
@@ -67,7 +67,7 @@ def timed(model: Any, rows: Any) -> dict[str, Any]:
 
 
 def one_iteration(build: Any, rows: Any, few: int = 2, many: int = 8) -> float:
-    """Return the seconds of one iteration, without the start."""
+    """Return the seconds of one iteration, without initialisation."""
     short, long = (best(lambda count=count: build(count).fit(rows), 2) for count in (few, many))
     return (long - short) / (many - few)
 
@@ -133,9 +133,9 @@ def report(result: dict[str, Any]) -> str:
         f"{result['corpus']}: {n:,} rows of normalised tf-idf, {dim:,} words, {result['nonzero']:,} entries; "
         f"{COMPONENTS} components, one start, one thread.",
         table(["from start to convergence", "s", "iterations"], fits),
-        "One iteration, from the same first directions, the start not counted.",
+        "One iteration, from the same initial directions, without the initialisation.",
         table(["one iteration", "ms", "time over ours"], steps),
-        "From the same first directions to the same mean log-likelihood of a text (within the tolerance of ours).",
+        "From the same initial directions to the same mean log-likelihood per text (within the tolerance of ours).",
         table(["to equal likelihood", "s", "iterations", "log-likelihood"], equal),
     ])  # fmt: skip
 

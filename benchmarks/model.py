@@ -1,7 +1,7 @@
-"""Raw text to document vectors by SPM and by gensim's PV-DBOW, LDA and LSI; and the cost of an EM iteration.
+"""Raw text to document vectors by SPM and by gensim's PV-DBOW, LDA and LSI, and the cost of an EM iteration.
 
-Run with ``python -m benchmarks.model``. The texts are the 11,314 training texts of 20 Newsgroups where scikit-learn's
-cache has them, else the embedded docstrings. Every system starts from the same Python list of raw strings.
+Run with ``python -m benchmarks.model``. The texts are the 11,314 training texts of 20 Newsgroups if scikit-learn's
+cache has them, otherwise the embedded docstrings. Every system starts from the same Python list of raw strings.
 """
 
 from benchmarks.measure import best, table
@@ -66,7 +66,7 @@ def our_topics(texts: list[str]) -> NDArray[np.float64]:
 
 
 def synthetic(n_docs: int) -> Bags:
-    """Return bags that look like those of texts of some twenty words."""
+    """Return random bags similar to those of texts of about twenty words."""
     rng = np.random.default_rng(0)
     center = rng.normal(size=DIM)
     sums = rng.normal(size=(n_docs, DIM)).astype(np.float32) * 2 + (center / np.linalg.norm(center) * 8).astype(
@@ -89,7 +89,7 @@ def iteration(bags: Bags, iterations: int = 8) -> float:
 
 
 def products(bags: Bags) -> float:
-    """Return the seconds of the two products with the sums that an iteration cannot do without, in numpy."""
+    """Return the seconds of the two products with the sums that each iteration needs, in numpy."""
     v, w = np.ones(DIM, np.float32), np.ones(len(bags), np.float32)
     return best(lambda: (bags.sums @ v, bags.sums.T @ w), 5)
 
@@ -168,7 +168,7 @@ def report(result: dict[str, Any]) -> str:
         f"{result['corpus']}: {result['documents']:,} raw texts to vectors, reading and learning included.",
         table(["text to vectors", "s", "time over ours", "bar"], rows),
         f"One EM iteration (with the evidence), beside `sums @ v` plus `sums.T @ w` in numpy on the same float32 sums; "
-        f"bar: at most {ITERATION_BAR:.0f}x at a million. Memory is what a fit takes beyond the bags.",
+        f"bar: at most {ITERATION_BAR:.0f}x at a million. Memory is that of a fit beyond the bags.",
         table(columns, em),
         f"A saved model loads in {1e3 * result['load_seconds']:.1f} ms; one short text takes "
         f"{1e3 * result['median_transform_seconds']:.2f} ms (median of 1,000; bar: under 1 ms).",

@@ -1,9 +1,9 @@
-"""The topics of 20 Newsgroups to read, and how long topics and a map of 100,000 texts take.
+"""The topics of 20 Newsgroups, and the time for topics and a map of 100,000 texts.
 
-Run with ``python -m benchmarks newsgroups``; it takes some minutes. The newsgroups are those of ``SCIKIT_LEARN_DATA``,
-with as many topics as SphericalTopics finds; the 100,000 texts are paragraphs of the file that PARASPHERE_BENCH_TEXT
-names. Trustworthiness is scikit-learn's, with 15 neighbours, of 2,000 of the newsgroup texts. Maps are written to the
-folder that PARASPHERE_BENCH_MAPS names, if it is set.
+Run with ``python -m benchmarks newsgroups``; it takes some minutes. The newsgroups are those in ``SCIKIT_LEARN_DATA``,
+and SphericalTopics finds the number of topics; the 100,000 texts are paragraphs of the file PARASPHERE_BENCH_TEXT.
+Trustworthiness is scikit-learn's, with 15 neighbours, of 2,000 of the newsgroup texts. Maps are written to the folder
+PARASPHERE_BENCH_MAPS, if it is set.
 """
 
 import os
@@ -107,9 +107,9 @@ def report(result: dict[str, Any]) -> str:
     many, kept = result["many"], result["kept"]
     return (
         f"SphericalTopics finds {len(rows)} topics in the {result['texts']:,} texts of 20 Newsgroups, and "
-        f"{result['outliers']:,} outliers, in {result['seconds']:.0f} s. The two commonest newsgroups of each topic "
-        f"are beside its words; the labels were not used.\n\n{table(['texts', 'words', 'newsgroups'], rows)}\n\n"
-        f"The map keeps neighbours: trustworthiness {kept['map']:.3f}; two principal axes "
+        f"{result['outliers']:,} outliers, in {result['seconds']:.0f} s. The two most frequent newsgroups of each "
+        f"topic are beside its words; the labels were not used.\n\n{table(['texts', 'words', 'newsgroups'], rows)}\n\n"
+        f"Trustworthiness of the map {kept['map']:.3f}; two principal axes "
         f"{kept['two principal axes']:.3f}. {many['texts']:,} paragraphs of Wikipedia: {many['topics']} topics in "
         f"{many['seconds to topics']:.0f} s, a map of them in {many['seconds to a map']:.0f} s, on two threads."
     )

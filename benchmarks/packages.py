@@ -1,8 +1,8 @@
-"""Known items: descriptions of Debian's packages, found by their titles.
+"""Known-item search: descriptions of Debian's packages, found by their titles.
 
-Run with ``python -m benchmarks packages``. PARASPHERE_BENCH_PACKAGES names a file of descriptions, such as
-``apt-get update -o Acquire::Languages=en`` fetches (``Translation-en``; ``apt-helper cat-file`` unpacks it).
-Of 10,000 packages, drawn at random, the index has the descriptions without the titles; each title is a query.
+Run with ``python -m benchmarks packages``. PARASPHERE_BENCH_PACKAGES names a file of descriptions, as fetched
+by ``apt-get update -o Acquire::Languages=en`` (``Translation-en``; ``apt-helper cat-file`` unpacks it).
+The index has the descriptions of 10,000 random packages without their titles; each title is a query.
 """
 
 from benchmarks.measure import table
@@ -19,7 +19,7 @@ PACKAGES = 10_000
 
 
 def packages() -> list[tuple[str, str, str]]:
-    """Return names, titles and descriptions, each description once."""
+    """Return names, titles and descriptions, without repeated descriptions."""
     path = os.environ.get("PARASPHERE_BENCH_PACKAGES")
     if path is None:
         raise SystemExit("set PARASPHERE_BENCH_PACKAGES to a file of descriptions (Translation-en)")

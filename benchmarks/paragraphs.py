@@ -1,7 +1,7 @@
-"""How well the first sentence of a Wikipedia paragraph finds the rest of it among 20,000.
+"""Search by the first sentence of a Wikipedia paragraph for the rest of it, among 20,000.
 
-Run with ``python -m benchmarks paragraphs``; it takes some minutes, mostly to learn vectors. The text is that of the
-variable PARASPHERE_BENCH_TEXT (one paragraph per line). Models are fitted to the paragraphs without their first
+Run with ``python -m benchmarks paragraphs``; it takes some minutes, mostly to learn vectors. The text is the file
+PARASPHERE_BENCH_TEXT (one paragraph per line). Models are fitted to the paragraphs without their first
 sentences; 2,000 first sentences are searched. The measure is the mean reciprocal rank of the right paragraph.
 """
 
@@ -71,7 +71,7 @@ def _measured(model: SphericalParagraphModel, queries: list[str], documents: lis
         found = np.full((len(queries[some]), len(documents)), -np.inf)
         for row, matches in zip(found, index.search(queries[some], k=200), strict=True):
             row[matches.positions] = matches.scores
-        # Whatever is not among the best 200 counts as the last.
+        # A paragraph that is not among the best 200 gets the last rank.
         right = np.arange(some.start, some.start + len(found))
         found[np.isneginf(found)] = -1e9
         missed = found[np.arange(len(found)), right] == -1e9
@@ -87,7 +87,7 @@ def _measured(model: SphericalParagraphModel, queries: list[str], documents: lis
 
 
 def _factors(asked: Posterior, known: Posterior, model: SphericalParagraphModel, some: slice) -> NDArray[np.float64]:
-    """Return the log Bayes factor of each query with all paragraphs, by which searches ranked before."""
+    """Return the log Bayes factor of each query with all paragraphs."""
     return np.stack([log_bayes_factor(_one(asked, i), known, model.encoder_.prior) for i in range(len(asked))[some]])
 
 

@@ -1,7 +1,7 @@
 """Write the tables and figures of the README and the documentation, from ``benchmarks/results`` and ``results``.
 
 Run with ``python -m benchmarks.readme`` after ``python -m benchmarks`` or ``reproduce run``; with ``--check`` it writes
-nothing, and names the pages whose figures differ.
+nothing, but lists the pages whose figures differ.
 """
 
 from benchmarks import calibration, classify, collections
@@ -27,8 +27,8 @@ ENCODERS = {
     "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",
 }  # fmt: skip
-# The encoder that classifies, the system of the other tasks with its word vectors, and the one with BM25 beside it,
-# of stems but for MiniLM.
+# The encoder of classification, the system and word vectors of the other tasks, and the system that adds BM25 (of
+# stems, except with MiniLM).
 SYSTEMS = {
     "`SphericalParagraphModel()`": ("spm-default", "spm-default", None, "index-default"),
     "the same, `adapt=False`": ("spm-english", "spm", ENGLISH, "index"),
@@ -46,10 +46,10 @@ QUALITIES = (
 
 
 def filled(page: str) -> str:
-    """Return the text of a page with all its figures; a name that no figure has is an error."""
+    """Return the text of a page with all figures filled in; raise for unknown names."""
     figures = FIGURES | TABLES
     if unknown := {place[1] for place in PLACE.finditer(page)} - set(figures):
-        raise ValueError(f"{sorted(unknown)} are no figures; there are {sorted(figures)}")
+        raise ValueError(f"{sorted(unknown)} are unknown figures; the known ones are {sorted(figures)}")
     return fill(page, figures)
 
 
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
         if not arguments:
             path.write_text(filled(path.read_text("utf-8")), "utf-8")
     if stale and arguments:
-        sys.exit("These pages have other figures than the results; python -m benchmarks.readme writes them.")
+        sys.exit("The figures of these pages differ from the results; python -m benchmarks.readme writes them.")
 
 
 def _accuracies() -> str:

@@ -1,8 +1,8 @@
 """Exact search among 100,000 paragraphs: time per query, and to make, save, open and update the index.
 
-Run with ``python -m benchmarks search``. The paragraphs, of at least 20 words, are those of the file that the variable
-PARASPHERE_BENCH_TEXT names (one per line; ours is the beginning of the English Wikipedia). Queries are the first words
-of some of them. One core; the best of several repeats. bm25s, if it is installed, ranks the same texts by words alone.
+Run with ``python -m benchmarks search``. The paragraphs, of at least 20 words, are from the file PARASPHERE_BENCH_TEXT
+(one per line; ours is the beginning of the English Wikipedia). Queries are the first words of some of them. Times are
+the best of several repeats on one core. bm25s, if it is installed, ranks the same texts by words alone.
 """
 
 from benchmarks.measure import best, table

@@ -1,10 +1,10 @@
-"""The service under load, beside MiniLM in as many processes without a server, which would only make it slower.
+"""The service under load, beside MiniLM in the same number of processes without a server.
 
-``python -m benchmarks service`` starts ``parasphere serve`` with two workers, and asks it for vectors over as many
-connections as it takes to keep it busy, first as fast as it answers, then at about half that rate. The load is made by
-wrk (``apt install wrk``) on the same machine: what it takes is missing to the server. A rented machine has moments in
-which its host gives its processors to others; a measurement is repeated until it had few of them, and the table tells
-how much of the time they were. MiniLM is measured if it is installed.
+``python -m benchmarks service`` starts ``parasphere serve`` with two workers and requests vectors over enough
+connections to keep it busy, first as fast as it answers, then at about half that rate. wrk (``apt install wrk``) makes
+the load on the same machine, and so takes time from the server. The host of a rented machine sometimes gives its
+processors to others; measurements are repeated until this took little time, and the table shows how much. MiniLM is
+measured if it is installed.
 """
 
 from benchmarks.measure import share_stolen, stolen, table
@@ -59,10 +59,10 @@ function delay()
 end
 """
 WORKERS = 2
-SIZES = {1: 32, 64: 8}  # texts per request, and connections that keep the server busy with them
+SIZES = {1: 32, 64: 8}  # texts per request, and connections that keep the server busy
 WARM, SECONDS = 4, 10  # per measurement; six times as long for a slow server
-STOLEN, TRIES = 0.01, 20  # share of the time given to others that is accepted, and times that it is tried for
-REST = 5  # seconds until the next try
+STOLEN, TRIES = 0.01, 20  # accepted share of the time given to others, and most attempts
+REST = 5  # seconds before the next attempt
 REQUESTS = 100_000  # of one text, none of which may fail
 RATIO_BARS, P99_BAR = {1: 15, 64: 150}, 10.0  # times MiniLM's texts per second; milliseconds at half load
 _BODIES = 64  # different requests, sent in turn
@@ -77,7 +77,7 @@ class Load:
     size: int  # texts per request
 
     def run(self, seconds: float, rate: float = 0.0) -> dict[str, float]:
-        """Make the load with wrk for some seconds; a rate is that of requests per second, 0 for the fastest."""
+        """Make the load with wrk for some seconds; ``rate`` is in requests per second, 0 for the fastest."""
         connections = SIZES[self.size]
         pause = 1000 * connections / rate if rate else 0.0
         with tempfile.TemporaryDirectory() as folder:
@@ -127,17 +127,15 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
 def measure(load: Load) -> dict[str, Any]:
     """Measure the fastest rate, then half of it."""
     warm = load.run(WARM)
-    slow = (
-        warm["per_second"] * SECONDS < 20 * SIZES[load.size]
-    )  # several requests on each connection, or it means little
-    seconds, tries = (6 * SECONDS, 1) if slow else (SECONDS, TRIES)  # moments matter little to what takes seconds
+    slow = warm["per_second"] * SECONDS < 20 * SIZES[load.size]  # too few requests per connection to measure
+    seconds, tries = (6 * SECONDS, 1) if slow else (SECONDS, TRIES)  # slow servers suffer little from interruptions
     full = _undisturbed(load, seconds, tries)
     half = _undisturbed(load, seconds, tries, full["per_second"] / 2)
     return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}
 
 
 def _undisturbed(load: Load, seconds: float, tries: int, rate: float = 0.0) -> dict[str, float]:
-    """Measure until the host has taken little time away; return the measurement that it took least from."""
+    """Repeat until the host gave little time to others; return the measurement with the least."""
     found = []
     for i in range(tries):
         time.sleep(REST if i else 0)
@@ -181,7 +179,7 @@ def _minilm(texts: list[str], size: int) -> float:
 
 
 def _many(load: Load) -> dict[str, float]:
-    """Make at least so many requests as none may fail of."""
+    """Make at least ``REQUESTS`` requests, none of which may fail."""
     many = {"requests": 0.0, "errors": 0.0}
     while many["requests"] < REQUESTS:
         one = load.run(SECONDS)
@@ -208,25 +206,25 @@ def report(result: dict[str, Any]) -> str:
             f"{100 * full['stolen']:.1f}, {100 * half['stolen']:.1f}", f"{full['errors'] + half['errors']}",
         ])  # fmt: skip
     many = result["many"]
-    said = [
-        f"Sentences of {result['corpus']}, sent to {result['workers']} workers on {result['cores']} cores, which the "
-        f"load is made on too, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts); OpenAI's request, "
-        "with vectors in base64, sent by wrk. At half load each connection pauses between requests, for random times "
-        "that make about half the requests per second of full load. *Stolen* is the time of the cores that the host of "
-        f"this machine gave to others, at full and half load; of up to {TRIES} measurements the one with the least.",
+    parts = [
+        f"Sentences of {result['corpus']}, sent by wrk to {result['workers']} workers on the same {result['cores']} "
+        f"cores, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts), as requests of OpenAI's clients "
+        "with vectors in base64. At half load, random pauses on each connection halve the requests per second. "
+        "*Stolen* is the time of the cores that the host of this machine gave to others, at full and half load; of up "
+        f"to {TRIES} measurements the one with the least counts.",
         f"{many['requests']:,.0f} requests of one text: {many['errors']:,.0f} errors (bar: 0).",
     ]
     p99 = {size: result["SPM"][str(size)]["half"]["p99"] for size in SIZES}
-    said.append(
+    parts.append(
         f"p99 at half load: {p99[1]:.1f} ms with one text, {p99[64]:.1f} ms with 64 (bar: below {P99_BAR:.0f})."
     )
     if "MiniLM-L6" in result:
         rival = {size: result["MiniLM-L6"][str(size)] for size in SIZES}
         ratios = {size: result["SPM"][str(size)]["texts_per_second"] / rival[size] for size in SIZES}
-        said.append(
+        parts.append(
             f"MiniLM-L6 in {result['workers']} processes without a server: {rival[1]:,.0f} texts per second, one at a "
-            f"time, and {rival[64]:,.0f}, 64 at a time. The service does {ratios[1]:.0f} times as many with one text "
-            f"per request, and {ratios[64]:.0f} times with 64 (bars: {RATIO_BARS[1]} and {RATIO_BARS[64]})."
+            f"time, and {rival[64]:,.0f}, 64 at a time. The service encodes {ratios[1]:.0f} times as many with one "
+            f"text per request, and {ratios[64]:.0f} times with 64 (bars: {RATIO_BARS[1]} and {RATIO_BARS[64]})."
         )
     columns = [
         "",
@@ -240,7 +238,7 @@ def report(result: dict[str, Any]) -> str:
         "stolen, %",
         "errors",
     ]
-    return "\n\n".join([*said, table(columns, rows)])
+    return "\n\n".join([*parts, table(columns, rows)])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Saved folders under fire: kills, writers that meet, readers beside writers, and full disks, counted.
+"""Robustness of saved folders: killed writers, concurrent writers, readers beside writers, and full disks.
 
-Run with ``python -m benchmarks storage``. Every save holds numbers that say which save they belong to, so that a
-mixture of two would be seen. Children are forked, so a kill can fall on any instruction.
+Run with ``python -m benchmarks storage``. Each save writes its number everywhere, so that a mixture of two saves would
+be noticed. Writers are forked processes, which can be killed at any instruction.
 """
 
 from benchmarks.measure import table
@@ -33,13 +33,13 @@ def save(folder: Path, number: int, size: int = 100_000) -> None:
 
 
 def whole(folder: Path) -> bool:
-    """Tell whether a folder can be loaded and all of it is of one save."""
+    """Load a folder; return whether all of it is of one save."""
     arrays, meta = storage.load(folder, KIND)
     return all((array == meta["number"]).all() for array in arrays.values())
 
 
 def child(work: Callable[[], None]) -> int:
-    """Run something in a process of its own, whose exit status says how it went."""
+    """Run a function in a forked process; return its id. The exit status is 0, 1 for an error of ours, or 2."""
     sys.stdout.flush()
     pid = os.fork()
     if pid:
@@ -53,17 +53,17 @@ def child(work: Callable[[], None]) -> int:
         os._exit(2)
 
 
-def saves_for_ever(folder: Path, first: int) -> None:
+def save_repeatedly(folder: Path, first: int) -> None:
     for number in range(first, first + 10**9):
         save(folder, number)
 
 
 def kills(folder: Path, count: int, rng: random.Random) -> dict[str, int]:
-    """Kill a process that saves, at a random moment; then load, and save again."""
+    """Kill a saving process at a random moment; then load, and save again."""
     counts = dict.fromkeys(("runs", "broken loads", "refused saves", "files left over"), 0)
     save(folder, 0)
     for run in range(count):
-        pid = child(lambda run=run: saves_for_ever(folder, 1 + 1_000 * run))
+        pid = child(lambda run=run: save_repeatedly(folder, 1 + 1_000 * run))
         time.sleep(rng.uniform(0.0, 0.03))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -81,7 +81,7 @@ def kills(folder: Path, count: int, rng: random.Random) -> dict[str, int]:
 
 
 def pairs(folder: Path, count: int) -> dict[str, int]:
-    """Let two processes save to one folder at once."""
+    """Let two processes save to one folder at the same time."""
     counts = dict.fromkeys(("runs", "refused saves", "broken folders", "files left over"), 0)
     for run in range(count):
         pids = [child(lambda number=number: save(folder, number)) for number in (2 * run, 2 * run + 1)]
@@ -96,10 +96,10 @@ def pairs(folder: Path, count: int) -> dict[str, int]:
 
 
 def loads(folder: Path, count: int) -> dict[str, int]:
-    """Load again and again while two other processes save."""
+    """Load repeatedly while two other processes save."""
     counts = dict.fromkeys(("runs", "failed loads", "different saves seen"), 0)
     save(folder, 0)
-    pids = [child(lambda number=number: saves_for_ever(folder, number)) for number in (1, 10**6)]
+    pids = [child(lambda number=number: save_repeatedly(folder, number)) for number in (1, 10**6)]
     seen = set()
     for _ in range(count):
         counts["runs"] += 1
@@ -118,7 +118,7 @@ def loads(folder: Path, count: int) -> dict[str, int]:
 
 @contextlib.contextmanager
 def little_room(folder: Path, room: int) -> Iterator[str]:
-    """Give a folder a disk of its own of so many bytes, or else let files grow no further than that."""
+    """Mount a file system of ``room`` bytes on a folder; if that is not allowed, limit the size of files instead."""
     folder.mkdir()
     if os.system(f"mount -t tmpfs -o size={room} tmpfs '{folder}' 2>/dev/null") == 0:
         try:
@@ -135,7 +135,7 @@ def little_room(folder: Path, room: int) -> Iterator[str]:
 
 
 def full(folder: Path, count: int, rng: random.Random) -> dict[str, Any]:
-    """Save what does not fit, beside an earlier save that must stay as it is."""
+    """Save what does not fit, over an earlier save that must not change."""
     counts: dict[str, Any] = dict.fromkeys(("runs", "told by an error of ours", "broken loads", "files left over"), 0)
     with little_room(folder, 1 << 20) as counts["by"]:
         save(folder / "a", 1, 50_000)
@@ -154,7 +154,7 @@ def full(folder: Path, count: int, rng: random.Random) -> dict[str, Any]:
 
 
 def run() -> dict[str, Any]:
-    """Count."""
+    """Return the counts of each experiment."""
     rng = random.Random(0)
     folder = Path(tempfile.mkdtemp())
     try:

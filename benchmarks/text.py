@@ -1,7 +1,8 @@
-"""Text to sums of word vectors, compared with scikit-learn, gensim and model2vec on the same texts and vocabulary.
+"""Text to sums of word vectors, beside scikit-learn, gensim and model2vec on the same texts and vocabulary.
 
-Run with ``python -m benchmarks.text``. The texts are 20 Newsgroups, raw, where scikit-learn's cache has them, else the
-embedded docstrings, five times. All start from a Python list of strings; one core; the best of several repeats.
+Run with ``python -m benchmarks.text``. The texts are raw 20 Newsgroups if scikit-learn's cache has them, otherwise the
+embedded docstrings, five times. All start from a Python list of strings; times are the best of several repeats on one
+core.
 """
 
 from benchmarks.measure import best, table
@@ -42,7 +43,7 @@ MEMORY_BAR = 1.5e9
 
 
 def corpus() -> tuple[str, list[str]]:
-    """Return the texts to read, and what they are."""
+    """Return the name of the corpus, and its texts."""
     try:
         return "20 Newsgroups, raw", fetch_20newsgroups(subset="all", download_if_missing=False).data
     except OSError:
@@ -66,7 +67,7 @@ def gensim_mean(keyed: KeyedVectors, texts: list[str]) -> NDArray[np.float32]:
 
 
 def static_model(vectors: WordVectors) -> StaticModel:
-    """Build a model2vec model with these very words and vectors."""
+    """Build a model2vec model with the same words and vectors."""
     words = {word: row for row, word in enumerate(vectors.vocabulary.words)}
     words["[UNK]"] = len(words)
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
@@ -76,7 +77,7 @@ def static_model(vectors: WordVectors) -> StaticModel:
 
 
 def floor(vectors: WordVectors, texts: list[str]) -> float:
-    """Return the seconds of only reading the text and gathering the same rows: what no tokenizer can beat."""
+    """Return the seconds of reading the bytes and summing the rows, without tokenizing: a lower bound."""
     reader = Reader(vectors, Words())
     ids, ends = reader.lookup.ids(texts)
     out = reader.empty(len(texts))
@@ -92,7 +93,7 @@ def floor(vectors: WordVectors, texts: list[str]) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Measure the speed of each, in one process, one after another."""
+    """Measure all in one process, one after another."""
     name, texts = corpus()
     vectors = WordVectors.load(GLOVE)
     megabytes = sum(len(text.encode()) for text in texts) / 1e6

@@ -1,8 +1,8 @@
 """Tf-idf of words and of pairs of words, beside scikit-learn's ``TfidfVectorizer`` on the same texts.
 
-Run with ``python -m benchmarks.tfidf``. The texts are those that 20 Newsgroups has for training, raw, where
-scikit-learn's cache has them, else the embedded docstrings. Both are given a Python list of strings and keep every
-word; one core; the best of several repeats.
+Run with ``python -m benchmarks.tfidf``. The texts are the raw training texts of 20 Newsgroups if scikit-learn's cache
+has them, otherwise the embedded docstrings. Both start from a Python list of strings and keep every word; times are the
+best of several repeats on one core.
 """
 
 from benchmarks.measure import best, table
@@ -24,7 +24,7 @@ BARS = {"words": 8, "words and pairs": 5}
 
 
 def corpus() -> tuple[str, list[str]]:
-    """Return the texts to read, and what they are."""
+    """Return the name of the corpus, and its texts."""
     try:
         return "20 Newsgroups, for training, raw", fetch_20newsgroups(subset="train", download_if_missing=False).data
     except OSError:
@@ -32,7 +32,7 @@ def corpus() -> tuple[str, list[str]]:
 
 
 def run() -> dict[str, Any]:
-    """Measure each, in one process, one after another."""
+    """Measure all in one process, one after another."""
     name, texts = corpus()
     seconds: dict[str, dict[str, dict[str, float]]] = {}
     columns = {}
@@ -54,7 +54,7 @@ def run() -> dict[str, Any]:
 
 
 def _times(encoder: Any, texts: list[str], repeats: int) -> dict[str, float]:
-    encoder.fit_transform(texts[:100])  # what is compiled is loaded before the clock starts
+    encoder.fit_transform(texts[:100])  # loads compiled code before the clock starts
     encoder.transform(texts[:100])
     return {
         "fit_transform": best(lambda: encoder.fit_transform(texts), repeats),
@@ -63,7 +63,7 @@ def _times(encoder: Any, texts: list[str], repeats: int) -> dict[str, float]:
 
 
 def _agree(ours: TfIdf, theirs: TfidfVectorizer, texts: list[str]) -> None:
-    """Insist that both do the same work: texts have the same cosines, where the tokens are the same."""
+    """Raise unless both do the same work: the cosines of texts must agree."""
     a, b = ours.transform(texts), theirs.transform(texts)
     assert np.abs((a @ a.T).toarray() - (b @ b.T).toarray()).mean() < 1e-5
 

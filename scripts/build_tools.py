@@ -1,4 +1,4 @@
-"""Print what building the kernels needs, one requirement per line; cmake and ninja only where they are missing."""
+"""Print the requirements for building the kernels, one per line; cmake and ninja only if they are missing."""
 
 import shutil
 import tomllib

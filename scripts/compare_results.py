@@ -1,7 +1,7 @@
-"""Compare the results of two runs of ``make reproduce``: which outcomes repeat, document by document.
+"""Compare the results of two runs of ``make reproduce``, document by document.
 
-Run with ``python scripts/compare_results.py FOLDER [OTHER]``, after ``make reproduce QUICK=1`` say, whose folder is
-``reproduced``; the other is by default the committed ``results``. Prints what differs, and by how much.
+Run with ``python scripts/compare_results.py FOLDER [OTHER]``. FOLDER is ``reproduced`` after ``make reproduce
+QUICK=1``; OTHER is by default the committed ``results``. Prints the differences and their sizes.
 """
 
 import sys
@@ -16,7 +16,7 @@ from reproduction.experiments.seeds import SAME
 RESULTS = Path(__file__).parent.parent / "results"
 RUN = (*SAME, "encoder_seed")
 TRIAL = ("task", "dataset", "system", "vectors")
-SMALL = 5e-6  # differences that no table shows, such as the order of a sum makes
+SMALL = 5e-6  # smaller differences, as from the order of a sum, are in no table
 
 
 def main(folder: Path, other: Path) -> None:
@@ -57,7 +57,7 @@ def _common(ours: Any, theirs: Any, names: tuple[str, ...]) -> Iterator[tuple[di
 
 
 def _measured(trial: dict[str, Any]) -> Any:
-    """Return what a trial measured with each seed: (n_seeds,), or (n_methods, n_seeds) of clusterings."""
+    """Return the measures of a trial by seed: (n_seeds,), or (n_methods, n_seeds) for clusterings."""
     if trial["task"] == "clustering":
         return np.array([method["nmi"] for method in trial["clusterings"].values()])
     return np.array(trial["by_seed"])

@@ -1,7 +1,7 @@
 """Draw the maps of the documentation: ``docs/map.png``, ``docs/map-dark.png`` and ``docs/tutorial-map.png``.
 
 Run with ``python scripts/draw_maps.py``. The messages are those of 20 Newsgroups, without headers, footers and quotes;
-scikit-learn downloads them (``SCIKIT_LEARN_DATA`` says where they are kept).
+scikit-learn downloads them to ``SCIKIT_LEARN_DATA``.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 def draw_newsgroups() -> None:
-    """Draw the map of the first page, on a light and on a dark ground."""
+    """Draw the map of the first page, in the light and the dark theme."""
     texts = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes")).data
     topics = SphericalTopics(random_state=0).fit(texts)
     rows, large = topics.vectors(texts), topics.at(topics.levels_[0]).names()
@@ -25,7 +25,7 @@ def draw_newsgroups() -> None:
 
 
 def draw_tutorial() -> None:
-    """Draw the map that the tutorial ends with."""
+    """Draw the map at the end of the tutorial."""
     corpus = datasets.load("docstrings")
     model = SphericalParagraphModel(JointVectors(epochs=10)).fit(corpus.texts)
     labels = [corpus.label_names[label] for label in corpus.labels]

@@ -1,6 +1,6 @@
 """Draw the plate diagram of the model: ``docs/plate.svg``.
 
-Run with ``python scripts/draw_plate.py [FILE]``; a name that ends in ``.png`` gives a PNG file.
+Run with ``python scripts/draw_plate.py [FILE]``; a name that ends in ``.png`` makes a PNG file.
 """
 
 import sys
@@ -13,7 +13,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 PLATE = Path(__file__).parent.parent / "docs" / "plate.svg"
 RADIUS = 0.34
 INK, SHADE, LINE = "#222222", "#d9e6ef", "#777777"
-# Name: place, symbol, whether it is observed, and whether it is a variable rather than a parameter.
+# Name: position, symbol, whether it is observed, and whether it is a variable (not a parameter).
 NODES = {
     "mu0": ((0.7, 2.55), r"$\mu_0$", False, False),
     "kappa0": ((0.7, 1.05), r"$\kappa_0$", False, False),
@@ -22,7 +22,7 @@ NODES = {
     "kappa": ((2.75, 0.42), r"$\kappa_n$", False, False),
 }
 ARROWS = [("mu0", "d"), ("kappa0", "d"), ("d", "w"), ("kappa", "w")]
-# Left, bottom, width and height of a plate, and what is said in its corner.
+# Left, bottom, width and height of a plate, and the text in its corner.
 PLATES = [((1.85, -0.25, 4.55, 3.0), "documents $n = 1 … N$"), ((4.2, 0.92, 1.95, 1.55), "words $i = 1 … l_n$")]
 
 

@@ -1,12 +1,13 @@
-"""Embed the English model: ``python scripts/embed_english.py FILE.npz``, a file that scripts/refine_english.py wrote.
+"""Embed the English vectors: ``python scripts/embed_english.py FILE.npz``, with a file of scripts/refine_english.py.
 
-It writes src/parasphere/vectors/english-128: words with quantised rows and weights, and where they come from. The same
-file gives the same bytes. The vectors are a default of the library, so other ones change the figures of the README, the
-docs, results and benchmarks/results.
+It writes src/parasphere/vectors/english-128: words, quantised rows, weights and provenance. The same file gives the
+same bytes. The vectors are the default of the library, so other ones change the figures of the README, the docs,
+results and benchmarks/results.
 
 FILE.npz holds ``u``, (n_words, dim), and ``scale``, (n_words,): their product has the weight of a word as its length
 and the vector as its direction. ``words`` are one UTF-8 string, separated by line feeds, the most frequent first;
-``counts`` tell how often each occurs in the text; ``provenance`` is JSON. Facts that it lacks are named with --fact.
+``counts`` has the number of occurrences of each in the texts; ``provenance`` is JSON. Its missing facts are given by
+--fact.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def embed(source: Path, facts: dict[str, str]) -> int:
     provenance: dict[str, Any] = json.loads(_text(arrays["provenance"])) if "provenance" in arrays else {}
     provenance |= facts
     if missing := [name for name in NEEDED if name not in provenance]:
-        raise SystemExit(f"{source} does not say its {', '.join(missing)}; add --fact {missing[0]}=...")
+        raise SystemExit(f"{source} has no fact {', '.join(missing)}; add --fact {missing[0]}=...")
     words = _text(arrays["words"]).split("\n")
     matrix = arrays["u"] * arrays["scale"].reshape(-1, 1)
     folder = english_folder()
@@ -65,12 +66,12 @@ def embed(source: Path, facts: dict[str, str]) -> int:
     (folder / "LICENCE.txt").write_text(LICENCE, encoding="utf-8")
     size = sum(path.stat().st_size for path in folder.iterdir())
     if size > LARGEST:
-        raise SystemExit(f"{folder} has {size:,} bytes; at most {LARGEST:,} may be embedded.")
+        raise SystemExit(f"{folder} has {size:,} bytes; the limit is {LARGEST:,}.")
     return size
 
 
 def _weights(matrix: NDArray[np.float32], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the lengths of the rows, scaled to mean 1 over the embedded words of the text."""
+    """Return the lengths of the rows, scaled to mean 1 over the occurrences of the embedded words."""
     lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
     return np.asarray(lengths * (counts.sum() / (counts @ lengths)))
 

@@ -1,10 +1,10 @@
-"""Judge word vectors on development data: ``python scripts/judge_english.py FILE.npz ... > table.md``.
+"""Evaluate word vectors on development data: ``python scripts/judge_english.py FILE.npz ... > table.md``.
 
 Files are those of scripts/make_english.py, or anything that ``WordVectors.load`` takes. The table has the rank
-correlation with people on the training and development parts of the STS benchmark, nDCG@10 of Cranfield, both by the
-offsets of a model that is fitted to the same texts; and the accuracy of linear SVMs on offsets, cross-validated in four
-parts on the training parts of `same`, `similar` and Reuters and on a random half of Subj and MR. The data of tasks are
-found through PARASPHERE_TASKS, the corpora as in reproduction.datasets.
+correlation with human scores on the training and development parts of the STS benchmark, nDCG@10 of Cranfield, both by
+the offsets of a model that is fitted to the same texts; and the accuracy of linear SVMs on offsets, cross-validated in
+four folds on the training parts of `same`, `similar` and Reuters and on a random half of Subj and MR. The tasks are in
+PARASPHERE_TASKS, the corpora as in reproduction.datasets.
 """
 
 import sys
@@ -53,7 +53,7 @@ def search(vectors: WordVectors) -> float:
 
 
 def known_part(corpus: Dataset) -> tuple[list[str], list[int]]:
-    """Return the texts and labels that may be seen: the training part, or half of a corpus without one."""
+    """Return texts and labels for development: the training part, or half of a corpus without one."""
     if corpus.train is not None:
         chosen = np.flatnonzero(corpus.train)
     else:

@@ -1,7 +1,7 @@
 """Make the embedded corpus, src/parasphere/datasets/docstrings.jsonl.xz: ``python scripts/make_docstrings.py``.
 
-It reads the docstrings of the numpy, scipy and scikit-learn that are installed, so other versions make another corpus:
-change it only on purpose, with the count and the hash in tests/test_datasets.py and the figures of the README.
+It reads the docstrings of the installed numpy, scipy and scikit-learn, so other versions make another corpus: change it
+only on purpose, with the count and the hash in tests/datasets/test_datasets.py and the figures of the README.
 """
 
 import importlib
@@ -19,7 +19,7 @@ from typing import Any
 
 TARGET = Path(__file__).parent.parent / "src" / "parasphere" / "datasets" / "docstrings.jsonl.xz"
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
-MIN_WORDS = 20  # a shorter docstring ("Alias of ...") says too little
+MIN_WORDS = 20  # of a docstring; shorter ones, such as "Alias of ...", are left out
 
 # area -> the public modules whose functions and classes belong to it
 AREAS = {
@@ -84,7 +84,7 @@ def documented(module: str) -> list[tuple[str, str]]:
 
 
 def settled(text: str) -> str:
-    """Remove what differs between processes: random results, addresses, the order of sets."""
+    """Remove text that differs between processes: random results, addresses, the order of sets."""
     text = re.sub(r".*# may vary\n?", "", text)
     text = re.sub(r"\bat 0x[0-9a-f]+", "", text)
     return re.sub(r"\{'[\w', ]+'\}", lambda match: str(sorted(re.findall(r"\w+", match[0]))), text)

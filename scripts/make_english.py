@@ -1,14 +1,14 @@
-"""Teach English word vectors: sentence transformers teach one row per word on sentences and paragraphs.
+"""Distil sentence transformers into English word vectors, one row per word, on sentences and paragraphs.
 
 Run with ``python scripts/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER --cache FOLDER
---out english.npz`` on a machine with a GPU. The texts hold one paragraph per line; a teacher is a folder of
+--out english.npz`` on a machine with a GPU. The texts have one paragraph per line; a teacher is a folder of
 sentence-transformers. ``--teacher`` may be repeated, and ``--glove FILE`` adds a teacher, the mean of GloVe vectors
-weighted by smooth inverse frequency: the cosine that is taught is the weighted mean of theirs, each after what all its
-texts have in common was subtracted. Encoding takes most of the time; ``--cache`` keeps it, and each
-``--variant NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``, with one share per teacher, is taught from it and written
-beside ``--out`` as ``OUT-NAME.npz``.
+weighted by smooth inverse frequency. The target is the weighted mean of the cosines of all teachers, whose vectors are
+centred over the texts. Encoding takes most of the time; ``--cache`` keeps the encoded texts, from which each
+``--variant NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``, with one share per teacher, is trained and written beside
+``--out`` as ``OUT-NAME.npz``.
 
-The file holds ``u`` (n_words, dim) int8 and ``scale`` (n_words,) float32, whose product are the rows; ``weights``
+The file has ``u`` (n_words, dim) int8 and ``scale`` (n_words,) float32, whose product are the rows; ``weights``
 (n_words,) float32, the lengths of the rows, with mean 1 over the texts; ``words``, joined by line feeds, as bytes of
 UTF-8; ``counts`` (n_words,) int64; and ``provenance``, JSON as bytes of UTF-8.
 """
@@ -36,16 +36,16 @@ from parasphere.vectors.learning_texts import Texts, known_words, most_frequent,
 from parasphere.vectors.teaching import Course, Teaching
 
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(0-9])")
-SHORTEST = 12  # characters that a sentence must exceed
-PARAGRAPH = 120  # words of a paragraph that are read
-PIECES = 160  # word pieces that the teacher reads of a text
-AHEAD = 8  # batches that are tokenised ahead of the one that the teacher reads
+SHORTEST = 12  # a sentence must have more characters
+PARAGRAPH = 120  # most words that are read of a paragraph
+PIECES = 160  # most word pieces that the teacher reads of a text
+AHEAD = 8  # batches that are tokenised ahead of the teacher
 RARITY = 1e-4  # of smooth inverse frequency
 BEGAN = time.monotonic()
 
 
 class Variant(NamedTuple):
-    """One model to teach."""
+    """One set of vectors to train."""
 
     name: str
     shares: tuple[float, ...]
@@ -55,7 +55,7 @@ class Variant(NamedTuple):
 
 
 def say(*what: object) -> None:
-    """Print something after the seconds since the start."""
+    """Print the seconds since the start, and a message."""
     print(f"{time.monotonic() - BEGAN:7.1f}", *what, flush=True)
 
 
@@ -130,7 +130,7 @@ def weights_of(teacher: Path) -> str:
 def encoded(
     teacher: Path, device: str, batch: int, parts: list[list[str]], cache: Path | None
 ) -> list[NDArray[np.float16]]:
-    """Return the teacher's vectors of lists of texts, from the cache where it has those of the same texts."""
+    """Return the teacher's vectors of lists of texts, from the cache if they are there."""
     weights, model, found = weights_of(teacher), None, []
     for texts in parts:
         digest = hashlib.blake2b("\n".join([weights, *texts]).encode(), digest_size=16).hexdigest()
@@ -146,7 +146,7 @@ def encoded(
             part = path.with_suffix(".part")
             with part.open("wb") as file:
                 np.save(file, found[-1])
-            part.rename(path)  # a file of this name is whole
+            part.rename(path)  # so that a file of this name is complete
     return found
 
 
@@ -159,7 +159,7 @@ def by_transformer(
 
 
 def apart(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """Return unit vectors without what all of them have in common; vectors of zeros stay zero."""
+    """Return unit vectors minus their mean, of unit length again; vectors of zeros stay zero."""
     vectors = unit_rows(vectors, np.float32)
     known = vectors.any(axis=1)
     vectors[known] -= vectors[known].mean(0)
@@ -167,7 +167,7 @@ def apart(vectors: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def by_glove(texts: Texts, glove: WordVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return GloVe's unit vectors of texts, weighted means, and of words."""
+    """Return GloVe's unit vectors of texts (weighted means) and of words."""
     places = glove.vocabulary.get_many(texts.words)
     rows = np.where(places[:, None] >= 0, glove.matrix[np.maximum(places, 0)], np.float32(0))
     weights = RARITY / (RARITY + texts.counts / texts.counts.sum())
@@ -187,7 +187,7 @@ def joined(vectors: list[NDArray[Any]], shares: tuple[float, ...]) -> NDArray[np
 
 
 def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
-    """Write rows of int8, and what they were made from."""
+    """Write the rows as int8, and their provenance."""
     rows = teaching.rows
     scale = np.maximum(np.abs(rows).max(axis=1), 1e-30) / 127
     facts = provenance | {"losses": teaching.losses}
@@ -203,7 +203,7 @@ def write(path: Path, teaching: Teaching, provenance: dict[str, Any]) -> None:
 
 
 def variant(written: str) -> Variant:
-    """Return the variant that is written as ``NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``."""
+    """Return the variant of a string ``NAME:SHARE,SHARE...[:DIM[:SEED[:STEPS]]]``."""
     name, shares, dim, seed, steps = [*written.split(":"), "", "", "", ""][:5]
     try:
         given = tuple(float(share) for share in shares.split(","))
@@ -221,22 +221,22 @@ def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files, one paragraph per line")
-    parser.add_argument("--lines", type=int, help="read so many lines per file; default: all")
+    parser.add_argument("--lines", type=int, help="number of lines to read per file; default: all")
     parser.add_argument(
         "--teacher", type=Path, action="append", required=True, help="a folder of sentence-transformers"
     )
     parser.add_argument(
-        "--teacher-name", action="append", help="what the provenance calls it; default: the folder's name"
+        "--teacher-name", action="append", help="its name in the provenance; default: the folder's name"
     )
-    parser.add_argument("--glove", type=Path, help="word vectors, the last teacher")
+    parser.add_argument("--glove", type=Path, help="word vectors, as the last teacher")
     parser.add_argument("--variant", type=variant, action="append", required=True, help="may be repeated")
-    parser.add_argument("--words", type=int, default=84_000, help="the most frequent words to teach")
+    parser.add_argument("--words", type=int, default=84_000, help="number of words to train, the most frequent ones")
     parser.add_argument("--min-count", type=int, default=4)
-    parser.add_argument("--digits", action="store_true", help="numbers are words")
+    parser.add_argument("--digits", action="store_true", help="treat numbers as words")
     parser.add_argument("--batch", type=int, default=4096, help="texts per step")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--encode-batch", type=int, default=1024)
-    parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded vectors")
+    parser.add_argument("--cache", type=Path, help="a folder for the encoded vectors")
     parser.add_argument("--out", type=Path, required=True, help="the .npz to write; the name of the variant is added")
     given = parser.parse_args()
     if given.teacher_name and len(given.teacher_name) != len(given.teacher):

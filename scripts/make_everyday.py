@@ -1,11 +1,11 @@
-"""Write everyday English for scripts/make_english.py: what WordNet says of its words, and sentences made of them.
+"""Write everyday English for scripts/make_english.py: the glosses of WordNet, and sentences made of its words.
 
 Run with ``python scripts/make_everyday.py WORDNET/dict --counts wikipedia.txt.xz --out everyday.txt.xz``. Wikipedia
-seldom says "a man is slicing an onion", so its words for what people do all day are badly taught. The file holds one
-text per line: each definition and each example of WordNet 3, and sentences that a small grammar draws from its nouns,
-verbs and adjectives, in proportion to the square root of how often a word occurs in ``--counts``. That text also
-decides between the forms that spelling allows ("runing", "running"). A word is drawn as the part of speech that it most
-often is in WordNet's tagged texts, and in its first two senses. The same files and seed give the same bytes.
+rarely has sentences such as "a man is slicing an onion", so everyday words are learned badly from it alone. The file
+has one text per line: each definition and each example of WordNet 3, and sentences of a small grammar, with nouns,
+verbs and adjectives drawn in proportion to the square root of their counts in ``--counts``. These counts also decide
+between possible spellings of forms ("runing", "running"). A word is used as its most frequent part of speech in
+WordNet's tagged texts, and in its first two senses. The same files and seed give the same bytes.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 
-# Lexicographer files of WordNet, by what their words can do in a sentence.
+# Lexicographer files of WordNet, by the roles of their words in a sentence.
 PEOPLE, ANIMALS, THINGS, FOOD = (18,), (5,), (6,), (13,)
 PLACES = (15,)
 ACTS = (29, 30, 33, 34, 35, 36, 38, 39, 40, 41)
@@ -43,11 +43,11 @@ RAREST = 20  # occurrences below which a word is left out
 
 
 NOUN, VERB, ADJECTIVE = 1, 2, 3
-SENSES = 2  # the senses of a word, the most frequent first, in which it is drawn
+SENSES = 2  # senses of a word that are used, the most frequent first
 
 
 def glosses(path: Path) -> Iterator[str]:
-    """Yield what a data file of WordNet says of each of its synsets."""
+    """Yield the glosses of the synsets of a data file of WordNet."""
     for line in _read(path).splitlines():
         if not line.startswith("  "):  # the licence
             yield line.partition(" | ")[2].strip()
@@ -80,7 +80,7 @@ class Senses:
                 self.files.setdefault(entry, set()).add(int(file))
 
     def words(self, kind: int, files: tuple[int, ...]) -> set[str]:
-        """Return the words that are mostly of a kind, and one of whose first senses is in some file."""
+        """Return the words that are mostly of a kind and have one of their first senses in one of the files."""
         return {
             word
             for (word, of), found in self.files.items()
@@ -92,7 +92,7 @@ class Senses:
         return self.tagged[word, kind] > others or (kind == NOUN and others == 0)
 
 
-def said(gloss: str) -> Iterator[str]:
+def parts_of(gloss: str) -> Iterator[str]:
     """Yield the definition and the examples of a gloss."""
     definition, *rest = gloss.split('"')
     yield definition.strip(" ;:.")
@@ -132,29 +132,29 @@ class Grammar:
         return self.rng.choice(self.templates)()
 
     def doing(self) -> str:
-        """Return what somebody is doing."""
+        """Return a sentence about what somebody is doing."""
         what = f"{self.one(self.who())} is {self.ing(self.verb())}"
         return self.closed(what + self.maybe(0.7, self.object) + self.maybe(0.3, self.where))
 
     def several(self) -> str:
-        """Return what several are doing."""
+        """Return a sentence about what several are doing."""
         who = f"{self.rng.choice(NUMBERS)} {self.maybe(0.3, self.quality).strip()} {self.many(self.who())}"
         return self.closed(f"{who} are {self.ing(self.verb())}" + self.maybe(0.5, self.object) + self.where())
 
     def tells(self) -> str:
-        """Return what somebody does or did."""
+        """Return a sentence about what somebody does or did."""
         form = self.rng.choice((self.third, self.past))
         return self.closed(
             f"the {self.who()} {form(self.acts.draw(self.rng))}" + self.object() + self.maybe(0.3, self.where)
         )
 
     def scene(self) -> str:
-        """Return what is to be seen."""
+        """Return a description of a scene."""
         what = f"{self.one(self.thing())}" + self.where()
         return self.closed(what + self.maybe(0.3, lambda: f" and {self.one(self.thing())}"))
 
     def headline(self) -> str:
-        """Return a line as of a newspaper."""
+        """Return a headline of a newspaper."""
         verb = self.third(self.acts.draw(self.rng))
         words = f"{self.who()} {verb} {self.thing()}" + self.maybe(0.5, lambda: f" in {self.places.draw(self.rng)}")
         return words[0].upper() + words[1:]
@@ -206,7 +206,7 @@ class Grammar:
         return (self.people if drawn < 0.8 else self.animals).draw(self.rng)
 
     def verb(self) -> str:
-        """Return an act that can be seen."""
+        """Return a verb of a visible act."""
         return self.physical.draw(self.rng)
 
     def thing(self) -> str:
@@ -218,7 +218,7 @@ class Grammar:
         return of.draw(self.rng)
 
     def object(self) -> str:
-        """Return something that something is done to, with a space before it."""
+        """Return an object of a verb, with a space before it."""
         return f" {self.one(self.thing()) if self.rng.random() < 0.6 else 'the ' + self.thing()}"
 
     def where(self) -> str:
@@ -231,7 +231,7 @@ class Grammar:
         return " " + (self.rng.choice(COLOURS) if self.rng.random() < 0.4 else self.qualities.draw(self.rng))
 
     def one(self, noun: str, chance: float = 0.3) -> str:
-        """Return a noun with an article and at times an adjective."""
+        """Return a noun with an article and sometimes an adjective."""
         words = (self.maybe(chance, self.quality) + " " + noun).strip()
         return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
@@ -245,15 +245,15 @@ class Grammar:
         return words[0].upper() + words[1:] + "."
 
     def ing(self, verb: str) -> str:
-        """Return the form of a verb for what goes on."""
+        """Return the present participle of a verb."""
         return self.known(verb + "ing", verb[:-1] + "ing", verb + verb[-1] + "ing")
 
     def third(self, verb: str) -> str:
-        """Return the form of a verb for what somebody does."""
+        """Return the third person singular of a verb."""
         return self.known(verb + "s", verb + "es", verb[:-1] + "ies")
 
     def past(self, verb: str) -> str:
-        """Return the form of a verb for what somebody did."""
+        """Return the past tense of a verb."""
         return self.known(verb + "ed", verb + "d", verb[:-1] + "ied", verb + verb[-1] + "ed")
 
     def many(self, noun: str) -> str:
@@ -286,7 +286,7 @@ def main() -> None:
         for line in lines:
             counts.update(re.findall("[a-z]+", line.lower()))
     texts = [text for kind in ("noun", "verb", "adj", "adv") for gloss in glosses(given.wordnet / f"data.{kind}")
-             for text in said(gloss)]  # fmt: skip
+             for text in parts_of(gloss)]  # fmt: skip
     print(f"{len(texts):,} definitions and examples", flush=True)
     grammar = Grammar(given.wordnet, counts, rng)
     texts += [grammar.sentence() for _ in range(given.sentences)]

@@ -1,11 +1,11 @@
 """Write tests/model/translated.json: short texts in Chinese, Japanese and Thai, from permissively licensed programs.
 
-Run as ``python scripts/make_translated.py MAN CATALOGUES``. MAN is a folder with ``zh_CN`` and ``ja``, as the Debian
-packages ``passwd`` and ``login`` have in ``/usr/share/man`` (``apt-get download passwd login``, ``dpkg-deb -x``): the
-manual pages of shadow-utils, under the BSD-3-Clause licence. CATALOGUES is the folder ``django`` of Django's wheel,
+Run with ``python scripts/make_translated.py MAN CATALOGUES``. MAN is a folder with ``zh_CN`` and ``ja``, as in
+``/usr/share/man`` of the Debian packages ``passwd`` and ``login`` (``apt-get download passwd login``, ``dpkg-deb -x``):
+the manual pages of shadow-utils, under the BSD-3-Clause licence. CATALOGUES is the folder ``django`` of Django's wheel,
 whose Thai messages are under the BSD-3-Clause licence too.
 
-A page is its name, and what it says in the language: English sentences, which translators left, are not kept.
+Of a page, only the translated paragraphs are kept, not the English ones.
 """
 
 import gettext
@@ -18,8 +18,8 @@ from typing import Any
 
 from parasphere.text import share_without_spaces
 
-LONGEST = 600  # characters of a page
-SHARE = 0.3  # of the letters of a paragraph: names of commands are Latin
+LONGEST = 600  # most characters of a page
+SHARE = 0.3  # least share of letters of the script in a paragraph, which may have Latin names of commands
 SOURCES = {
     "zh": (
         "shadow-utils, manual pages in Chinese",
@@ -35,7 +35,7 @@ SOURCES = {
 
 
 def page(path: Path) -> str:
-    """Return what a manual page says in a script without spaces, one line per paragraph."""
+    """Return the paragraphs of a manual page in a script without spaces, one per line."""
     source = gzip.decompress(path.read_bytes()).decode("utf-8")
     body = source[source.index("\n.SH") :]
     body = re.sub(r"^\.\\\".*\n", "", body, flags=re.MULTILINE)  # comments
@@ -50,7 +50,7 @@ def page(path: Path) -> str:
 
 
 def pages(folder: Path) -> dict[str, str]:
-    """Return the pages of a language by name, as in ``passwd(1)``; those that say nothing in it are left out."""
+    """Return the pages of a language by name, as in ``passwd(1)``; those without translated text are left out."""
     found = {}
     for path in sorted(folder.glob("man*/*.gz")):
         name, section, _ = path.name.rsplit(".", 2)

@@ -1,11 +1,11 @@
 """Run the tests on every supported Python that is installed, from wheel and sdist, with old and new dependencies.
 
-Run with ``make matrix``, after ``python -m build``. Tests are those of ``make test`` in the sdist, so that what it
-lacks is noticed, and run against the installed package: with the highest versions of dependencies against a wheel as it
-is published (that of 3.11, or of the stable ABI, built by 3.12), with the lowest against what this Python builds from
-the sdist. But for the kernels, all of these must hold the same files.
+Run with ``make matrix``, after ``python -m build``. Tests are those of ``make test`` in the sdist, so that missing
+files are noticed. They run against the installed package: with the highest versions of dependencies a wheel as
+published (that of 3.11, or of the stable ABI, built by 3.12), with the lowest a wheel that this Python builds from the
+sdist. Except for the kernels, all wheels must have the same files.
 
-    python scripts/matrix.py                                    all of it
+    python scripts/matrix.py                                    all combinations
     python scripts/matrix.py --quick                            the tests of packaging, sphere, text and command line
     python scripts/matrix.py --python 3.12 --resolution highest
 """
@@ -40,7 +40,7 @@ QUICK_NEEDS = ("hypothesis", "mpmath", "pandas", "pytest", "pytest-xdist")  # of
 
 
 def main() -> None:
-    """Run each combination in an environment of its own, and print a table."""
+    """Run each combination in its own environment, and print a table."""
     options = _options()
     wheel, sdist = _one("*.whl"), _one("*.tar.gz")
     found = []
@@ -67,7 +67,7 @@ ABSENT: tuple[None, str, list[str]] = (None, "not installed", [])
 
 
 class _Builds:
-    """Wheels that Pythons build from the sdist, each of them once."""
+    """Wheels built from the sdist, once per Python."""
 
     def __init__(self, sdist: Path, wheel: Path, folder: Path) -> None:
         self._sdist, self._wheel, self._folder = sdist, wheel, folder
@@ -91,7 +91,7 @@ class _Builds:
         one, other = _files(wheel), _files(self._wheel)
         if one != other:
             names = sorted({name for name, _ in one ^ other})
-            sys.exit(f"with Python {python}, the sdist builds another wheel than {self._wheel.name}: {names}")
+            sys.exit(f"with Python {python}, the wheel of the sdist differs from {self._wheel.name}: {names}")
         return wheel
 
 
@@ -111,15 +111,15 @@ def _number(python: str) -> tuple[int, ...]:
 
 
 def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> tuple[bool, str, list[str]]:
-    """Install and test; return whether it went well, a summary, and the last lines."""
+    """Install and test; return whether the tests passed, a summary, and the last lines."""
     python, resolution, _ = case
     environment = {**os.environ, "VIRTUAL_ENV": str(folder), "PARASPHERE_CACHE": str(folder / "cache")}
     environment.pop("PYTHONPATH", None)
     start = time.monotonic()
     steps = [
         ["uv", "venv", "--quiet", "--python", python, str(folder)],
-        # Old versions without a wheel for this Python are passed over, rather than built. What the package needs is
-        # named by the project's file too: to uv, direct requirements are those it is given, not those of a wheel.
+        # Old versions without a wheel for this Python are skipped, not built. The requirements of the package are
+        # passed too, because to uv, those of a wheel are not direct requirements.
         ["uv", "pip", "install", "--quiet", "--resolution", resolution, "--only-binary", ":all:",
          *(word for name in NEVER_WHEELS for word in ("--no-binary", name)),
          f"parasphere @ {package.as_uri()}", "--requirements", str(tests / "pyproject.toml"),
@@ -140,13 +140,13 @@ def _run(case: Case, package: Path, tests: Path, folder: Path, quick: bool) -> t
 
 
 def _last(lines: list[str]) -> list[str]:
-    """Return what pytest says of the tests that failed, or the last lines if it does not come to that."""
+    """Return pytest's output about failed tests, or else the last lines."""
     starts = [i for i, line in enumerate(lines) if re.fullmatch(r"=+ (FAILURES|ERRORS) =+", line)]
     return lines[min([*starts, max(0, len(lines) - 25)]) :]
 
 
 def _summary(lines: list[str]) -> str:
-    """Return pytest's last line, or without one (the installation failed) simply the last."""
+    """Return pytest's last line, or if there is none (the installation failed) the last line."""
     counts = [line for line in lines if re.search(r"\d+ (passed|failed|error).* in \d", line)]
     return (counts or lines or [""])[-1].strip("= ")
 
@@ -169,7 +169,7 @@ def _project() -> dict[str, Any]:
 
 
 def _supported() -> list[str]:
-    """Return the Pythons of the classifiers, and the next, which joins them once its tests have passed."""
+    """Return the Pythons of the classifiers and the next one."""
     lines = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in _project()["classifiers"])
     named = [line[1] for line in lines if line]
     return [*named, f"3.{int(named[-1].partition('.')[2]) + 1}"]
@@ -178,7 +178,7 @@ def _supported() -> list[str]:
 def _one(pattern: str) -> Path:
     found = sorted((ROOT / "dist").glob(pattern))
     if len(found) != 1:
-        sys.exit(f"dist/ must hold one {pattern}, not {len(found)}: run python -m build into an empty dist/ first")
+        sys.exit(f"dist/ must hold one {pattern}, not {len(found)}: empty dist/ and run python -m build first")
     return found[0]
 
 
@@ -188,7 +188,7 @@ def _bin() -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--python", action="append", help="only this Python; may be given several times")
+    parser.add_argument("--python", action="append", help="only this Python; may be repeated")
     parser.add_argument("--resolution", action="append", choices=RESOLUTIONS)
     parser.add_argument("--quick", action="store_true", help="a part of the tests, with fewer dependencies")
     return parser.parse_args()

@@ -1,7 +1,7 @@
-"""Measure on the paper's corpora whether certainty tells which texts are classified correctly.
+"""Measure on the paper's corpora whether certainty predicts which texts are classified correctly.
 
-Run with ``python scripts/measure_certainty.py [FOLDER]`` where ``SCIKIT_LEARN_DATA`` and ``NLTK_DATA`` name the
-corpora. Writes ``certainty.md``, ``certainty.json``, ``certainty.png`` and ``information.png``, by default to results/.
+Run with ``python scripts/measure_certainty.py [FOLDER]``; the corpora are in ``SCIKIT_LEARN_DATA`` and ``NLTK_DATA``.
+Writes ``certainty.md``, ``certainty.json``, ``certainty.png`` and ``information.png``, by default to results/.
 """
 
 import sys

@@ -15,8 +15,8 @@ from parasphere import VectorsError, Vocabulary, storage
 from parasphere.vectors.english import KIND, decode_rows
 from parasphere.vectors.stored import StoredVectors
 
-FIRST = 30_000  # words whose numbers have a byte each
-_SCALES = np.arange(7.0, 11.0, 0.5)  # what the largest number of a row may become before it is cut off at 7
+FIRST = 30_000  # words with one byte per number; the others have half a byte
+_SCALES = np.arange(7.0, 11.0, 0.5)  # candidates for the largest number of a row, before clipping at 7
 
 
 def save_quantised(
@@ -30,7 +30,7 @@ def save_quantised(
     spelled = [word.encode() for word in words]
     longest = max(spelled, key=len)
     if len(longest) > 255:
-        raise VectorsError(f"the word {longest.decode()!r} has {len(longest)} bytes; at most 255 can be kept.")
+        raise VectorsError(f"the word {longest.decode()!r} has {len(longest)} bytes; the limit is 255.")
     rows, halves, rounded = in_bytes(matrix[:FIRST]), in_half_bytes(matrix[FIRST:]), np.asarray(weights, np.float16)
     exact = StoredVectors(Vocabulary(words), decode_rows(rows, halves), weights=rounded, unknown_weight=unknown_weight)
     arrays: dict[str, NDArray[Any]] = {
@@ -61,11 +61,11 @@ def in_bytes(matrix: NDArray[np.float32]) -> NDArray[np.int8]:
 def in_half_bytes(matrix: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Return rows (n, dim) as integers of half a byte, (n, dim / 2), each in the scale that keeps its direction best.
 
-    A byte has the integer of a column of the first half, plus 8, in its lower bits, and that of the same column of the
-    second half in its upper ones.
+    The lower bits of a byte have the integer of a column of the first half, plus 8, the upper bits that of the same
+    column of the second half.
     """
     if matrix.shape[1] % 2:
-        raise VectorsError(f"the rows have {matrix.shape[1]} numbers; an even number is needed: two share a byte.")
+        raise VectorsError(f"the rows have {matrix.shape[1]} numbers; it must be even, because two share a byte.")
     scaled = _scaled(matrix)
     best, integers = np.zeros(len(matrix)), np.zeros(matrix.shape)
     for most in _SCALES:
@@ -82,5 +82,7 @@ def _scaled(matrix: NDArray[np.float32]) -> NDArray[np.float64]:
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     bad = np.flatnonzero(~(np.isfinite(largest[:, 0]) & (largest[:, 0] > 0)))
     if len(bad):
-        raise VectorsError(f"row {bad[0]:,} has {largest[bad[0], 0]} as its largest number; a direction is needed.")
+        raise VectorsError(
+            f"row {bad[0]:,} has {largest[bad[0], 0]} as its largest number; it must be finite and not 0."
+        )
     return np.asarray(matrix / largest.astype(np.float64))

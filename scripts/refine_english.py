@@ -1,24 +1,24 @@
-"""Refine taught English word vectors: words that the texts lack, and what people say of pairs of sentences.
+"""Refine distilled English word vectors: add missing words, and learn from human scores of pairs of sentences.
 
 Run with ``python scripts/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict --texts wikipedia.txt.xz
---cache FOLDER --out english.npz``. ``taught.npz`` is a file of scripts/make_english.py, the teacher is the one that
-taught it, and the texts are counted. The scores of people are those of the training part of the STS benchmark, which is
-found through PARASPHERE_TASKS. It takes minutes on a CPU: most of them encode single words, which ``--cache`` keeps.
+--cache FOLDER --out english.npz``. ``taught.npz`` is a file of scripts/make_english.py, with the same teacher; in the
+texts words are counted. The human scores are those of the training part of the STS benchmark in PARASPHERE_TASKS. It
+takes minutes on a CPU, most of them to encode single words, which ``--cache`` keeps.
 
-Instead of ``taught.npz`` it may be a folder english-128 as it was before words were refined. That of commit 9813a09 is
-what today's english-128 was made from (docs/teaching.md has the commands).
+Instead of ``taught.npz``, a folder english-128 from before this step can be given; today's english-128 was made from
+that of commit 9813a09 (docs/teaching.md has the commands).
 
-1. **Missing words.** Encyclopaedias seldom say "riveting" or "cliches". A ridge regression learns, from words that were
-   taught, how the vector and the weight follow from the teacher's vector of the word alone and from GloVe's. It gives
+1. **Missing words.** Encyclopaedias seldom have words such as "riveting" or "cliches". A ridge regression learns from
+   the distilled words to predict vector and weight from the teacher's and GloVe's vector of the word alone. It predicts
    those of the most frequent words of GloVe, and of WordNet's words among all of GloVe's.
-2. **GloVe.** Each row is joined with GloVe's, with a share of ``--share``, and projected on the main axes of these.
-3. **Light words.** Weights below 1 are raised to the power ``--power``, which brings them nearer to 1. A teacher hears
-   topics, and gives function words little; how a text speaks is in them.
-4. **People.** Rows and weights of the words that occur in the pairs are moved such that the cosines of offsets, which
-   ``SphericalParagraphModel.compare`` returns, correlate with the scores. A penalty on each movement keeps words that
-   occur in few pairs near where they were. ``--no-pairs`` leaves this out.
+2. **GloVe.** Each row is joined with GloVe's, with the share ``--share``, and projected on the main axes.
+3. **Light words.** Weights below 1 are raised to the power ``--power``, which brings them nearer to 1. Teachers encode
+   topics and give function words little weight, though these carry style.
+4. **Human scores.** Rows and weights of the words in the pairs are changed so that the cosines of offsets, which
+   ``SphericalParagraphModel.compare`` returns, correlate with the scores. A penalty on each change keeps words of few
+   pairs near their start. ``--no-pairs`` leaves this step out.
 
-The file that is written has the form of those of scripts/make_english.py.
+The output has the format of scripts/make_english.py.
 """
 
 import argparse
@@ -42,14 +42,14 @@ from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.english import read_quantised
 from parasphere.vectors.learning_texts import read_texts
 
-FREQUENT = 100_000  # of GloVe's words, the most frequent first, are taken
-COMMON = 10_000  # taught words that are unlike the missing ones: the most frequent
-EXAMPLES = 20_000  # taught words that the regression learns from
+FREQUENT = 100_000  # number of GloVe's most frequent words that are added
+COMMON = 10_000  # most frequent words, which are unlike the missing ones and not learned from
+EXAMPLES = 20_000  # words that the regression learns from
 ALPHA = 3.0  # of the regression
 STEPS, RATE_OF_WEIGHTS, RATE_OF_ROWS = 80, 2e-2, 2e-3
 PENALTY_OF_WEIGHTS, PENALTY_OF_ROWS = 3e-3, 2e-3  # times the sum of squares, beside a correlation
-OMITTED = 0.1  # of the words, in each step
-MEASURED = 20  # steps after which the metric is measured again
+OMITTED = 0.1  # share of the words left out of each step
+MEASURED = 20  # steps between computations of the metric
 
 
 class Taught(NamedTuple):
@@ -61,7 +61,7 @@ class Taught(NamedTuple):
 
 
 def read(path: Path) -> tuple[Taught, dict[str, Any]]:
-    """Return the words of a file of scripts/make_english.py that have a vector, and its provenance; or of a folder."""
+    """Return the words with a vector and the provenance of a file of scripts/make_english.py, or of a folder."""
     if path.is_dir():
         return read_embedded(path)
     with np.load(path) as given:
@@ -76,7 +76,9 @@ def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
     """Return the words of a folder that has all rows as bytes, and its provenance."""
     arrays, _ = read_quantised(folder)
     if "halves" in arrays:
-        raise SystemExit(f"{folder} has rows of half bytes: it was refined before. Give what it was refined from.")
+        raise SystemExit(
+            f"{folder} has rows of half bytes, so it is refined already; give the folder or file that it was made from."
+        )
     ends = np.cumsum(arrays["lengths"], dtype=np.int64)
     data = arrays["data"].tobytes()
     words = [data[end - length : end].decode() for end, length in zip(ends, arrays["lengths"].tolist(), strict=True)]
@@ -100,7 +102,7 @@ def counted(files: list[Path], words: list[str]) -> NDArray[np.int64]:
 
 
 def missing_words(words: list[str], glove: list[str], wordnet: Path) -> list[str]:
-    """Return words of GloVe that are not among others, the most frequent first: frequent ones, and those of WordNet."""
+    """Return GloVe's words that are not in ``words``: frequent ones and those of WordNet, most frequent first."""
     known = set(words)
     defined = {
         line.split(" ", 1)[0]
@@ -116,7 +118,7 @@ def missing_words(words: list[str], glove: list[str], wordnet: Path) -> list[str
 
 
 def with_words(taught: Taught, more: list[str], glove: WordVectors, given: argparse.Namespace) -> Taught:
-    """Return vectors with those of more words, which a regression finds."""
+    """Return vectors with those of more words, predicted by a regression."""
     rare = np.arange(COMMON, len(taught.words))
     rare = rare[glove.vocabulary.get_many([taught.words[place] for place in rare]) >= 0]
     rare = np.sort(np.random.default_rng(given.seed).permutation(rare)[:EXAMPLES])
@@ -130,7 +132,7 @@ def with_words(taught: Taught, more: list[str], glove: WordVectors, given: argpa
     check = np.arange(len(rare)) % 5 == 0
     guessed = Ridge(ALPHA).fit(features[: len(rare)][~check], targets[~check]).predict(features[: len(rare)][check])
     cosines = (unit_rows(guessed[:, :-1], np.float32) * targets[check, :-1]).sum(1)
-    say(f"{len(more):,} more words; of words that the regression did not see, the mean cosine is {cosines.mean():.3f}")
+    say(f"{len(more):,} more words; the mean cosine of words left out of the regression is {cosines.mean():.3f}")
     found = Ridge(ALPHA).fit(features[: len(rare)], targets).predict(features[len(rare) :])
     return Taught(
         taught.words + more,
@@ -140,7 +142,7 @@ def with_words(taught: Taught, more: list[str], glove: WordVectors, given: argpa
 
 
 def with_glove(taught: Taught, glove: WordVectors, counts: NDArray[np.int64], share: float) -> Taught:
-    """Return the main axes of rows that are joined with GloVe's; those of words that it lacks are guessed."""
+    """Return rows joined with GloVe's, in their main axes; GloVe's missing rows are predicted."""
     places = glove.vocabulary.get_many(taught.words)
     known = places >= 0
     seen = (counts + 1) * taught.weights
@@ -163,9 +165,9 @@ def with_heavier(taught: Taught, counts: NDArray[np.int64], power: float) -> Tau
 
 
 def turned(taught: Taught, seed: int) -> Taught:
-    """Return rows after a random rotation, which changes no cosine: no axis has larger numbers than others then.
+    """Return rows after a random rotation, which changes no cosine but makes the sizes of the axes alike.
 
-    Rounding to few levels costs less so, since the level is chosen by the largest number of a row.
+    Rounding to few levels then loses less, because the levels depend on the largest number of a row.
     """
     dim = taught.rows.shape[1]
     rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(dim, dim)))
@@ -173,7 +175,7 @@ def turned(taught: Taught, seed: int) -> Taught:
 
 
 def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
-    """Return vectors whose offsets of texts compare more as people do."""
+    """Return vectors whose cosines of offsets agree better with human scores."""
     import torch
     from torch.nn.functional import embedding_bag, normalize
 
@@ -215,7 +217,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
         natural = prior.concentration * torch.tensor(prior.mean_direction).float() + word * sums
         kappa = natural.norm(dim=1, keepdim=True)
         half = (dim - 1) / 2
-        mean = natural / (half + (kappa**2 + half**2).sqrt())  # about the mean of the posterior: a bound of the ratio
+        mean = natural / (half + (kappa**2 + half**2).sqrt())  # of the posterior, by a bound of the Bessel ratio
         first, second = normalize((mean - common) @ whitening, dim=1).split(len(scores))
         cosines = (first * second).sum(1)
         correlation = torch.corrcoef(torch.stack([cosines, scores]))[0, 1]
@@ -251,12 +253,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("taught", type=Path, help="a file of scripts/make_english.py, or a folder english-128")
     parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
     parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
-    parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files in which words are counted")
-    parser.add_argument("--share", type=float, default=0.1, help="of GloVe's 50-d vectors in the rows; default: 0.1")
-    parser.add_argument("--power", type=float, default=0.4, help="to which weights below 1 are raised; default: 0.4")
-    parser.add_argument("--no-pairs", action="store_true", help="do not learn from the scores of people")
+    parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files to count words in")
+    parser.add_argument(
+        "--share", type=float, default=0.1, help="share of GloVe's 50-d vectors in the rows; default: 0.1"
+    )
+    parser.add_argument(
+        "--power", type=float, default=0.4, help="power to which weights below 1 are raised; default: 0.4"
+    )
+    parser.add_argument("--no-pairs", action="store_true", help="do not learn from human scores")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cache", type=Path, help="a folder that keeps the encoded words")
+    parser.add_argument("--cache", type=Path, help="a folder for the encoded words")
     parser.add_argument("--out", type=Path, required=True, help="the .npz to write")
     return parser.parse_args()
 

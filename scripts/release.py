@@ -1,7 +1,7 @@
-"""Set the version, or check what is about to be released.
+"""Set the version, or check the files of a release.
 
-python scripts/release.py 0.1.0     set the version, and give the changes under "Unreleased" their version and date
-python scripts/release.py --check   compare the version, changelog, citation, wheels and sdist in dist/
+python scripts/release.py 0.1.0     set the version, and replace the heading "Unreleased" of the changelog by version
+and date python scripts/release.py --check   compare the version, changelog, citation, wheels and sdist in dist/
 """
 
 import datetime
@@ -14,14 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE, CHANGES = ROOT / "src/parasphere/__init__.py", ROOT / "CHANGELOG.md"
 VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
-# Of other projects, and what says under which licence.
+# Parts of other projects, and the files with their licences.
 VENDORED = {
     "docs/vendor/katex": "LICENSE",
     "docs/vendor/iframe-worker": "LICENSE",
     "src/parasphere/vectors/english-128": "LICENCE.txt",
     "src/parasphere/datasets": "docstrings-licence.txt",
 }
-# What tests of the sdist read, and what the wheel cannot do without.
+# Files that the tests of the sdist read, and files that the wheel needs.
 IN_SDIST = [
     "docs/tutorial.md",
     "results/README.md",
@@ -44,7 +44,7 @@ COMPILED = re.compile(r"\.(so|pyd|dylib|dll|a)$")
 
 
 def current_version() -> str:
-    """Return the version, from its one place."""
+    """Return the version of the package."""
     found = VERSION.search(SOURCE.read_text(encoding="utf-8"))
     assert found is not None
     return found[1]
@@ -53,7 +53,7 @@ def current_version() -> str:
 def set_version(version: str) -> None:
     """Write the version, and the heading of its changes."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(?:\.dev\d+|rc\d+)?", version):
-        sys.exit(f"{version!r} is no version; give one such as 0.1.0, 0.1.0rc1 or 0.2.0.dev0")
+        sys.exit(f"{version!r} is not a version; give one such as 0.1.0, 0.1.0rc1 or 0.2.0.dev0")
     SOURCE.write_text(VERSION.sub(f'__version__ = "{version}"', SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
     changes = CHANGES.read_text(encoding="utf-8")
     if "dev" in version:
@@ -67,7 +67,7 @@ def set_version(version: str) -> None:
 
 
 def wheel_problems(path: Path, version: str) -> list[str]:
-    """Return what is wrong with a wheel: of one version of Python, or of the stable ABI."""
+    """Return the problems of a wheel, of one version of Python or of the stable ABI."""
     if not re.match(rf"parasphere-{re.escape(version)}-(cp311-cp311|cp312-abi3)-", path.name):
         return [f"dist/{path.name} is not of parasphere {version}, Python 3.11 or the stable ABI of 3.12"]
     with zipfile.ZipFile(path) as archive:
@@ -85,12 +85,12 @@ def wheel_problems(path: Path, version: str) -> list[str]:
     if len(kernels) != 1 or not kernels[0].startswith("parasphere/_kernels."):
         found.append(f"compiled files {kernels}, not the kernels alone")
     unwanted = re.compile(r"\.(cpp|hpp|nbc|nbi|pyc)$|CMake|(^|/)test")
-    found += [f"a file that is of no use there: {name}" for name in inside if unwanted.search(name)]
+    found += [f"an unneeded file: {name}" for name in inside if unwanted.search(name)]
     return [f"{path.name} has {problem}" for problem in found]
 
 
 def problems() -> list[str]:
-    """Return what is wrong with the files in ``dist/`` and what they were made from."""
+    """Return the problems of the files in ``dist/`` and of their sources."""
     version, found = current_version(), []
     sdist = ROOT / "dist" / f"parasphere-{version}.tar.gz"
     wheels = sorted((ROOT / "dist").glob("*.whl"))
@@ -114,7 +114,7 @@ def problems() -> list[str]:
 
 
 def main() -> None:
-    """Do what the argument says."""
+    """Set the version or check the files, by the argument."""
     if sys.argv[1:] == ["--check"]:
         found = problems()
         print("\n".join(found) or f"parasphere {current_version()} can be released")

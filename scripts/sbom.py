@@ -1,4 +1,4 @@
-"""Write a bill of materials in CycloneDX's format: what is vendored, and what is installed with the package.
+"""Write a bill of materials in CycloneDX's format: vendored parts, and packages installed with this one.
 
 Run with ``make sbom``, or ``python scripts/sbom.py PYTHON FILE``; PYTHON is the interpreter of an environment with the
 package.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-# Parts of other projects that are in this repository. The wheel holds those of `src`.
+# Parts of other projects that are in this repository. The wheel contains those in `src`.
 VENDORED: list[dict[str, str]] = [
     {"name": "KaTeX", "version": "0.16.47", "licence": "MIT", "path": "docs/vendor/katex",
      "purl": "pkg:npm/katex@0.16.47"},
@@ -44,7 +44,7 @@ def component(part: dict[str, str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """List the environment by cyclonedx-py, and add what is vendored."""
+    """List the environment by cyclonedx-py, and add the vendored parts."""
     python, target = sys.argv[1], Path(sys.argv[2])
     command = [sys.executable, "-m", "cyclonedx_py", "environment", python, "--output-format", "JSON"]
     bill = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

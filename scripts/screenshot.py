@@ -22,7 +22,7 @@ QUERY = "least squares with bounds on the variables"
 
 
 def main() -> None:
-    """Serve the explorer, type a query, and keep the picture."""
+    """Serve the explorer, type a query, and save a screenshot."""
     corpus = datasets.load("docstrings")
     labels = [corpus.label_names[label] for label in corpus.labels]
     documents = read_documents(corpus.texts, id=corpus.ids, columns={"area": labels})

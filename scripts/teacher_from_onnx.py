@@ -1,10 +1,9 @@
-"""Write a BERT encoder that is given as ONNX as a folder of sentence-transformers, its matrices rounded to int8.
+"""Convert a BERT encoder from ONNX to a folder of sentence-transformers, with matrices rounded to int8.
 
-Run with ``python scripts/teacher_from_onnx.py gte-small teachers/gte-small``; the first folder holds
-``onnx/model.onnx``, ``config.json`` and the tokenizer. Each row of a matrix is rounded to 255 levels, so that the
-weights of a teacher can travel in a quarter of the space; the written ones are those of the rounded matrices as
-float32. The encoder takes the mean of its last layer, which is what sentence-transformers does without other settings.
-Needs ``onnx`` and ``safetensors``.
+Run with ``python scripts/teacher_from_onnx.py gte-small teachers/gte-small``; the first folder has ``onnx/model.onnx``,
+``config.json`` and the tokenizer. Each row of a matrix is rounded to 255 levels, so that the weights of a teacher fit
+into a quarter of the space; they are written as float32. The encoder takes the mean of its last layer, as
+sentence-transformers does by default. Needs ``onnx`` and ``safetensors``.
 """
 
 import argparse
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BESIDE = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
-SMALLEST = 5000  # numbers of a matrix below which it stays as it is
+SMALLEST = 5000  # smaller matrices (in numbers) are not rounded
 
 
 def weights(path: Path) -> dict[str, NDArray[np.float32]]:

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the page on the commands is completed by the commands themselves."""
+"""A hook of mkdocs that adds the help of all commands to the page on commands."""
 
 import inspect
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from parasphere.cli import app
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Complete the page."""
+    """Add the commands to their page."""
     if page.file.src_uri != "commands.md":
         return markdown
     described = (line for name, command in sorted(app.commands.items()) for line in _described(command, name))
@@ -38,7 +38,7 @@ def _described(command: click.Command, name: str) -> Iterator[str]:
 
 
 def _help(text: str) -> Iterator[str]:
-    """Return a help text; paragraphs that the terminal shows as they are become examples."""
+    """Yield a help text; paragraphs without rewrapping become examples."""
     for part in text.split("\n\n"):
         if not part.startswith("\b"):
             yield f"{part}\n"
@@ -52,7 +52,7 @@ def _row(param: Any) -> str:
     if param.param_type_name == "argument":
         names = f"`{_metavar(param)}`"
     text = (param.help or "").replace("|", "\\|")
-    computed = getattr(param, "show_default", None)  # "found from the texts"
+    computed = getattr(param, "show_default", None)  # "chosen from the texts"
     default = f"`{param.default}`" if isinstance(param.default, str | int | float) else ""
     default = computed if isinstance(computed, str) else default
     return f"| {names} | {text} | {'required' if param.required else default} |"

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the notebooks in ``docs/gallery`` are run, and become pages with what they print and draw.
+"""A hook of mkdocs that runs the notebooks in ``docs/gallery`` and makes pages of them and their outputs.
 
 A notebook is a Python file with cells (``# %%``), which Jupyter opens by jupytext. An error in a cell fails the build.
 """
@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "gallery"
-KEPT = ROOT / "build" / "gallery"  # notebooks that were run, by their source and that of the library
+KEPT = ROOT / "build" / "gallery"  # notebooks with outputs, by hash of their source and that of the library
 SECONDS = 300  # per cell
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -30,7 +30,7 @@ def notebooks() -> list[Path]:
 
 
 def run(path: Path) -> Any:
-    """Run a notebook in an empty folder, unless it was run before, and return it with its outputs."""
+    """Return a notebook with its outputs, run in an empty folder unless that was done before."""
     digest = hashlib.blake2b(path.read_bytes(), digest_size=12)
     for source in sorted((ROOT / "src").rglob("*.py")):
         digest.update(source.read_bytes())
@@ -75,12 +75,12 @@ def _cells(notebook: Any, path: Path, pictures: dict[str, bytes]) -> Iterator[st
 
 
 def _output(output: Any, path: Path, pictures: dict[str, bytes]) -> Iterator[str]:
-    """Return what a cell printed, drew or returned."""
+    """Yield the output of a cell as Markdown."""
     data = output.get("data", {})
     if "image/png" in data:
         name = f"{path.stem}-{len(pictures) + 1}.png"
         pictures[name] = base64.b64decode(data["image/png"])
-        yield f"![What the cell draws]({name})"
+        yield f"![Output of the cell]({name})"
     elif "text/html" in data:
         yield f'<div class="gallery-output" markdown="0">\n{data["text/html"]}\n</div>'
     else:

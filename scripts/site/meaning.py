@@ -1,4 +1,4 @@
-"""A hook of mkdocs: a page that searches the site by meaning, made by the library itself."""
+"""A hook of mkdocs that adds a page to search the site by meaning, made by the library itself."""
 
 import html
 import json
@@ -12,7 +12,7 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Link, Navigation
 
 PAGE = "meaning.html"
-FEWEST = 20  # words of a section that is worth a point
+FEWEST = 20  # least number of words of a section on the page
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: pages of the repository beside ``docs/`` join the site, and links between all of them are kept.
+"""A hook of mkdocs that adds pages of the repository outside ``docs/`` to the site and translates links.
 
 Pages are written so that their links work in the repository. The site has another layout: ``docs/search.md`` is
 ``search.md``, ``benchmarks/results/text.md`` is ``benchmarks/text.md``. Links to pages are translated, and links to
@@ -17,11 +17,11 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 JOINED = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "results/*", "benchmarks/results/*.md")
 _LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
-_places: dict[str, str] = {}  # where a page of the site is in the repository, if that is not docs/
+_places: dict[str, str] = {}  # paths in the repository of pages outside docs/, by their paths in the site
 
 
 def place_in_site(path: str) -> str | None:
-    """Return the source of the site's page or file for a path in the repository; None if the site lacks it.
+    """Return the source of the site's page or file for a path in the repository; None if it is not in the site.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what lies beside ``docs/``."""
+    """Add the files outside ``docs/``."""
     for pattern in JOINED:
         for path in sorted(ROOT.glob(pattern)):
             place = place_in_site(path.relative_to(ROOT).as_posix())
@@ -71,7 +71,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     def translated(link: re.Match[str]) -> str:
         path = os.path.normpath(folder / link[1])
         if not (ROOT / path).exists():
-            return link[0]  # mkdocs complains of it
+            return link[0]  # mkdocs reports it
         place = place_in_site(path)
         if place is None:
             return f"]({config.extra['repository']}/blob/main/{path})"

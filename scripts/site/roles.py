@@ -1,4 +1,4 @@
-"""An extension of griffe: roles in docstrings, such as ``:class:`Bags```, become links where the site has the name."""
+"""An extension of griffe that makes links of roles in docstrings, such as ``:class:`Bags```, where possible."""
 
 import re
 from typing import Any
@@ -25,7 +25,7 @@ def _link(role: re.Match[str], within: griffe.Object) -> str:
 
 
 def _full_name(name: str, within: griffe.Object | None) -> str:
-    """Find a name as the docstring's object sees it: in its class, in its module, or in the library."""
+    """Return the full name, looked up from the docstring's object: in its class, its module, or the library."""
     if name.startswith("parasphere."):
         return name
     first = name.split(".")[0]

@@ -229,13 +229,13 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     (tmp_path / "none.txt").write_text("")
     run("fit", corpus, "-v", vectors_file, "--out", tmp_path / "model")
     run("index", tmp_path / "model", corpus, "--out", tmp_path / "index")
-    assert "or a file by --queries" in run("search", tmp_path / "index", code=1)
-    assert "or a file by --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
+    assert "or a file with --queries" in run("search", tmp_path / "index", code=1)
+    assert "or a file with --queries" in run("search", tmp_path / "index", "a", "--queries", "b", code=1)
     assert "holds no queries" in run("search", tmp_path / "index", "--queries", tmp_path / "none.txt", code=1)
-    assert run("search", tmp_path / "index", "xyz") == "nothing: no word of the query is known\n"
+    assert run("search", tmp_path / "index", "xyz") == "no matches: no query word is known\n"
     (tmp_path / "three.txt").write_text("north\n\nxyz\n")
     found = run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2)
-    assert found.count("nothing: no word of the query is known") == 2
+    assert found.count("no matches: no query word is known") == 2
     found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
     assert [len(each["matches"]) for each in found] == [2, 0, 0]
     assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
@@ -249,14 +249,14 @@ def test_duplicates(tmp_path: Path) -> None:
     assert found == {"texts": 3, "removed": 1, "groups": [["c", "a"]]}
     shown = run("duplicates", corpus, "--keep", kept)
     assert "Kiwi; plum, kiwi" in shown
-    assert f"1 group with 1 text too many among 3; 2 are in {kept}" in shown
+    assert f"1 group; redundant: 1 of 3 texts; the other 2 are in {kept}" in shown
     assert kept.read_text() == 'name,text\nb,pear or fig\nc,"Kiwi; plum, kiwi"\n'
     assert "at most 1, not 7" in run("duplicates", corpus, "--threshold", 7, code=1)
     assert "its name must end in .csv" in run("duplicates", corpus, "--keep", tmp_path / "kept.jsonl", code=1)
     leaks = json.loads(run("duplicates", kept, "--against", corpus, "--id-column", "name", "--json"))
     assert [(leak["first"], leak["second"]) for leak in leaks] == [("b", "b"), ("c", "c")]
     corpus.write_text("text\n" + "plum and kiwi\n" * 20)
-    assert "1 group with 19 texts too many among 20" in run("duplicates", corpus)
+    assert "1 group; redundant: 19 of 20 texts" in run("duplicates", corpus)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_an_index_is_updated_and_filtered(vectors_file: Path, corpus: Path, tmp_
     assert found("section=net") == {"a", "d"}
     assert json.loads(run(*update, "--json"))["kept"] == 3
     assert "omit --column with --update" in run(*update, "--column", "section", code=1)
-    assert "it needs --update" in run(*update[:-1], "--prune", code=1)
+    assert "--prune needs --update" in run(*update[:-1], "--prune", code=1)
 
 
 def test_the_installed_command_reads_standard_input(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_corpus_is_not_replaced_by_its_vectors(model: Path, tmp_path: Path) ->
     (tmp_path / "link.csv").symlink_to(corpus)
     for out in (corpus, tmp_path / "link.csv", tmp_path / "texts" / ".." / "texts" / "c.csv"):
         told = typed("transform", model, corpus, "-o", out)
-        assert (told.code, "belongs to the corpus, which would be lost" in told.err) == (1, True)
+        assert (told.code, "belongs to the corpus and would be overwritten" in told.err) == (1, True)
     assert "belongs to the corpus" in typed("transform", model, tmp_path / "texts", "-o", corpus).err
     assert corpus.read_text() == texts
     assert typed("transform", model, corpus, "-o", tmp_path / "texts" / "new.csv").code == 0

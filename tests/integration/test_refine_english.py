@@ -59,7 +59,7 @@ def test_a_folder_is_read_as_it_was_embedded(script: ModuleType, rng: np.random.
     np.testing.assert_array_equal(taught.weights, weights)
 
     save_quantised(tmp_path / "after", words, rows_of(rng, 3, 8), weights, 1.0)
-    with pytest.raises(SystemExit, match="it was refined before"):
+    with pytest.raises(SystemExit, match="it is refined already"):
         script.read(tmp_path / "after")
 
 

@@ -61,7 +61,7 @@ def test_texts_of_numbers_are_compared_as_numbers() -> None:
     for ten in (10, "10"):
         assert column.holds(("<", ten)).tolist() == [True, False, False, False]
     assert Column.of("name", ["9", "plum", "10"]).holds(("<", "10")).tolist() == [False, False, False]
-    with pytest.raises(ParasphereError, match="the column \"name\" is compared with numbers, and 'plum' is none"):
+    with pytest.raises(ParasphereError, match="\"name\" is compared with numbers, and 'plum' is not a number"):
         Column.of("name", ["plum"]).holds(("<", 10))
 
 
@@ -70,7 +70,7 @@ def test_dates_are_compared_with_what_names_them() -> None:
     assert days.tolist() == [date(2020, 1, 1), datetime(2021, 6, 1, 12), None]
     assert days.holds((">=", "2021")).tolist() == [False, True, False]
     assert days.holds([(">=", date(2019, 1, 1)), ("<", "2021-01")]).tolist() == [True, False, False]
-    with pytest.raises(ParasphereError, match="'soon' is no date"):
+    with pytest.raises(ParasphereError, match="'soon' is not a date"):
         days.holds("soon")
 
 
@@ -134,7 +134,7 @@ def test_removing_and_adding_keep_columns() -> None:
         ({"colour": "red"}, 'the index has no column "colour"; its columns: library, year, price, free, day'),
         ({"year": ("~", 3)}, 'a condition on the column "year" is a value, or a pair'),
         ({"free": 3}, 'the column "free" holds bool and cannot be compared with 3'),
-        ({"year": "many"}, "the column \"year\" is compared with numbers, and 'many' is none"),
+        ({"year": "many"}, "the column \"year\" is compared with numbers, and 'many' is not a number"),
         ({"library": object()}, 'the column "library" holds .* of type object'),
         (np.ones(3, bool), r"where is a mask of bool of shape \(3,\); it must be bool, one per document: 400"),
     ],

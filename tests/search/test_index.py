@@ -286,7 +286,7 @@ def test_what_was_loaded_as_another_kind_is_not_taken_for_sound(index: Index, tm
     path = tmp_path / "other" / MANIFEST
     manifest = json.loads(path.read_text()) | {"kind": "index"}
     path.write_text(json.dumps(manifest | {"manifest_crc32": _manifest_checksum(manifest)}))
-    with pytest.raises(StoreError, match="do not fit each other"):
+    with pytest.raises(StoreError, match="the postings of its words are inconsistent"):
         Index.load(tmp_path / "other")
 
 

@@ -120,7 +120,7 @@ def test_several_columns_are_compared_as_one_text(tmp_path: Path) -> None:
 
 
 def test_a_lower_threshold_needs_a_new_search() -> None:
-    with pytest.raises(ValueError, match=r"found with the threshold 0.6; 0.5 is lower: search anew"):
+    with pytest.raises(ValueError, match=r"found with the threshold 0.6; 0.5 is lower: search again"):
         duplicates(["plum", "plum"]).at(0.5)
 
 

@@ -103,7 +103,7 @@ def test_bad_rerankers_get_a_sentence(model: SphericalParagraphModel) -> None:
     for reranker, sentence in (
         (lambda _query, _texts: [1.0], r"must return one finite number per text, \(100,\)"),
         (lambda _query, texts: [float("nan")] * len(texts), "not finite"),
-        (3, "rerank must be a function of a query and a list of texts, or have encode or predict"),
+        (3, "rerank must be a function of a query and a list of texts, or have a method encode or predict"),
     ):
         with pytest.raises((ParasphereError, TypeError), match=sentence):
             index.search("matrix", rerank=reranker)

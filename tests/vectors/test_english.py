@@ -139,12 +139,12 @@ def test_rows_of_half_bytes_are_close(rng: np.random.Generator) -> None:
 
 def test_rounded_rows_need_a_direction() -> None:
     for rounded, number in ((one, number) for one in (in_bytes, in_half_bytes) for number in (0, np.nan, np.inf)):
-        with pytest.raises(VectorsError, match=r"row 1 has .* as its largest number; a direction is needed"):
+        with pytest.raises(VectorsError, match=r"row 1 has .* as its largest number; it must be finite"):
             rounded(np.array([[1, 2], [0, number]], np.float32))
     zero = np.repeat([0x99, ZERO, 0x99], [1500, 1, 99]).astype(np.uint8)[:, None]
     with pytest.raises(VectorsError, match="row 1,600 is zero"):
         decode_rows(np.ones((100, 2), np.int8), zero)
-    with pytest.raises(VectorsError, match="the rows have 3 numbers; an even number is needed"):
+    with pytest.raises(VectorsError, match="the rows have 3 numbers; it must be even"):
         in_half_bytes(np.ones((2, 3), np.float32))
     with pytest.raises(VectorsError, match="some rows have 4 numbers and others 2"):
         decode_rows(np.ones((1, 4), np.int8), zero)
@@ -173,7 +173,7 @@ def test_words_beyond_the_first_are_rounded_more(tmp_path: Path, rng: np.random.
 
 
 def test_a_word_may_not_be_too_long(tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match="has 256 bytes; at most 255"):
+    with pytest.raises(VectorsError, match="has 256 bytes; the limit is 255"):
         save_quantised(tmp_path / "long", ["a" * 256], np.ones((1, 2), np.float32), [1.0], 0.0)
 
 
@@ -213,7 +213,7 @@ def test_the_script_embeds_what_it_is_given(tmp_path: Path, monkeypatch: pytest.
     rows = np.array([[127, 0], [0, 127], [127, 127]], np.int8)
     given = {"u": rows, "scale": np.array([0.1, 0.3, 0.3], np.float32), "counts": np.array([6, 2, 0])}
     np.savez(taught, words=np.array("\n".join(WORDS).encode()), **given)
-    with pytest.raises(SystemExit, match="does not say its teachers, files, script, seed, commit"):
+    with pytest.raises(SystemExit, match="has no fact teachers, files, script, seed, commit"):
         script.embed(taught, {})
     assert not folder.exists()
     facts = dict(script._fact(f"{name}=mine") for name in ("teachers", "files", "script", "seed", "commit"))

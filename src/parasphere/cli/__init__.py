@@ -32,7 +32,7 @@ class Commands(click.Group):
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.option("--quiet", "-q", "wanted", is_flag=True, help="Show no progress bars; also after the command.")
+@click.option("--quiet", "-q", "wanted", is_flag=True, help="Show no progress bars (before or after the command).")
 @click.version_option(__version__, message="parasphere %(version)s")
 def app(wanted: bool) -> None:
     """Texts as vectors on the unit sphere.

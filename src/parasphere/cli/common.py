@@ -59,7 +59,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:
-    """Print facts for programs, or for people: as a sentence, or as a table if there is none."""
+    """Print facts as JSON, as a sentence or, if there is none, as a table."""
     if as_json:
         print_json(facts)
     elif sentence is not None:
@@ -69,7 +69,7 @@ def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> No
 
 
 def print_json(facts: Any) -> None:
-    """Print facts for programs."""
+    """Print a value as JSON."""
     click.echo(visible_json(json.dumps(facts, ensure_ascii=False, allow_nan=False)))
 
 
@@ -90,17 +90,17 @@ def shown_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ParasphereWarning)
-        warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # scikit-learn's kinds too
+        warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # also of scikit-learn's classes
         warnings.showwarning = print_once  # type: ignore[assignment]
         yield
 
 
 def keep_corpus(target: Path, corpus: Path) -> None:
-    """Raise if a file that is to be written is the corpus, or one of its files."""
+    """Raise if the file to write is the corpus or one of its files."""
     if not target.is_file() or not corpus.exists():
         return
     if target.samefile(corpus) or corpus.resolve() in target.resolve().parents:
-        raise ParasphereError(f"{target} belongs to the corpus, which would be lost: choose another name for it.")
+        raise ParasphereError(f"{target} belongs to the corpus and would be overwritten: choose another name.")
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def telling(name: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show what is being done, if standard error is a terminal; yields a function that says what comes next."""
+    """Show the current step on standard error, if that is a terminal; yields a function that sets it."""
     if not (shown and sys.stderr.isatty()):
         yield lambda _: None
         return
@@ -146,14 +146,14 @@ def read_blocks(corpus: Path, **columns: Any) -> list[Any]:
 
 
 def load_encoder(model: Path, vectors: str | None = None, threads: int | None = None) -> "Encoder":
-    """Load what a model that 'parasphere fit' wrote has learned, without scikit-learn."""
+    """Load the encoder of a model written by 'parasphere fit', without importing scikit-learn."""
     from ..model import Encoder
 
     return replace(Encoder.load(model, vectors=vectors), n_jobs=threads)
 
 
 def general_encoder(vectors: str | None = None) -> "Encoder":
-    """Return an encoder that knows no corpus: weighted sums of the word vectors of the library, or of others."""
+    """Return an encoder without a corpus: weighted sums of word vectors, by default those of the library."""
     import numpy as np
 
     from ..model import Encoder, Prior, Reader
@@ -165,7 +165,7 @@ def general_encoder(vectors: str | None = None) -> "Encoder":
 
 
 def encoder_facts(encoder: "Encoder") -> dict[str, Any]:
-    """Return what a model has learned, for people and programs."""
+    """Return the learned parameters of a model, to be printed."""
     reader, prior = encoder.reader, encoder.prior
     return {
         "vectors": None if reader is None else reader.vectors.name,
@@ -189,14 +189,14 @@ def _echo(line: str, err: bool = False) -> None:
 
 
 def _width(text: str) -> int:
-    """Return the number of columns that a terminal gives to a text."""
+    """Return the width of a text in columns of a terminal."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _cut(text: str, width: int) -> str:
-    """Return the beginning of a text that fits into so many columns of a terminal."""
+    """Return the beginning of a text that fits into ``width`` columns of a terminal."""
     if _width(text) <= width:
         return text
     text = text[: max(0, width - 1)]

@@ -21,8 +21,8 @@ from .common import BOLD, show, show_table
 
 QUERY = "Design a low-pass filter for a digital signal"
 NEIGHBOUR = "scipy.stats.ttest_ind"
-SHORTEST = 20  # words after the first sentence of a docstring
-WIDTH = 24  # of the names of what was found
+SHORTEST = 20  # fewest words after the first sentence of a docstring
+WIDTH = 24  # of the names on the left
 TITLE = "The docstrings of numpy, scipy and scikit-learn"
 
 
@@ -40,14 +40,14 @@ def run(picture: Path) -> None:
     _print("The corpus", f"{len(corpus):,} documents with {len(corpus.label_names)} labels. {corpus.citation}")
     commonest = ", ".join(word for word, _ in coverage.unknown[:6])
     _print("The words", f"{coverage.tokens:,}; {1 - coverage.share:.1%} of them have no vector in "
-           f"{plain.name} ({commonest}, ...); {len(model.vectors_) - len(plain):,} words get one")  # fmt: skip
-    _print("Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, and {model.n_iter_} EM iterations")
+           f"{plain.name} ({commonest}, ...); the model adds {len(model.vectors_) - len(plain):,}")  # fmt: skip
+    _print("Learned", f"in {seconds:.2f} s: {plain.name} adapted to the texts, then {model.n_iter_} EM iterations")
     _print("kappa", f"documents scatter about the corpus direction with kappa0 = {model.concentration_:.0f}; the "
            f"mean cosine of a word with its document is {model.word_cosine_:.2f}")  # fmt: skip
     sure, unsure = int(posterior.concentration.argmax()), int(posterior.concentration.argmin())
     for name, doc in (("Most certain", sure), ("Least certain", unsure)):
         _print(name, f"{corpus.ids[doc]}: kappa' = {posterior.concentration[doc]:,.0f} from "
-               f"words with a weight of {posterior.length[doc]:,.0f}")  # fmt: skip
+               f"words of total weight {posterior.length[doc]:,.0f}")  # fmt: skip
     doc = corpus.ids.index(NEIGHBOUR)
     matches = model.similar(corpus.texts[doc], posterior, 6)[1:]
     _print(f"Similar to {NEIGHBOUR.split('.')[-1]}", ", ".join(corpus.ids[match.position] for match in matches))
@@ -67,12 +67,12 @@ def run(picture: Path) -> None:
 
 
 def _print_search(model: SphericalParagraphModel, corpus: datasets.Dataset) -> None:
-    """Print what a query finds, and the words by which it finds the first."""
+    """Print the matches of a query, and the words that contribute most to the first."""
     matches = model.index(corpus.texts, corpus.ids).search(QUERY, 5)
     show("")
     _print("A search", f"'{QUERY}' finds {', '.join(str(match.id) for match in matches)}")
     match = model.explain_match(QUERY, corpus.texts[matches[0].position])
-    for name, words in (("Its words", match.words_a), ("Words that match", match.words_b)):
+    for name, words in (("Words of the query", match.words_a), ("Words of the first", match.words_b)):
         parts: dict[str, float] = {}
         for word, part in words:
             parts[word] = parts.get(word, 0.0) + part
@@ -97,7 +97,7 @@ def _print(name: str, text: str) -> None:
 
 
 def _print_findings(corpus: datasets.Dataset) -> None:
-    """Compare how often the first sentence of a docstring finds the rest of it before all others."""
+    """Compare how often the first sentence of a docstring ranks the rest of it first."""
     halves = [
         (name, *text.split("\n\n", 1)) for name, text in zip(corpus.ids, corpus.texts, strict=True) if "\n\n" in text
     ]

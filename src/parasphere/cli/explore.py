@@ -26,14 +26,14 @@ PORT = 8765
     "corpus",
     type=options.PATH,
     required=False,
-    help="Texts: .txt, .jsonl, .csv, .tsv or .parquet, also compressed, or a folder. An index has its own.",
+    help="Texts: .txt, .jsonl, .csv, .tsv or .parquet, also compressed, or a folder; none with an index.",
 )
 @click.option(
     "--column",
     "names",
     metavar="NAME",
     multiple=True,
-    help="Column to filter and colour by: words, numbers or dates. Can be given several times.",
+    help="Column to filter and colour by: words, numbers or dates; may be repeated.",
     show_default="all that an index has",
 )
 @options.text
@@ -45,10 +45,12 @@ PORT = 8765
     "--work",
     metavar="FOLDER",
     type=options.PATH,
-    help="Where map and topics are kept.",
+    help="Folder for the map and the topics.",
     show_default="beside the texts, ending in .explore",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="Port of the page on this machine; 0 is any.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, help="Port of the page on this machine; 0 is any free port."
+)
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @options.as_json
 def explore(
@@ -70,14 +72,14 @@ def explore(
 
     about = model if corpus is None else corpus
     folder = work if work is not None else about.with_name(about.name + ".explore")
-    with open_socket(port) as listening:  # before the work rather than after it
+    with open_socket(port) as listening:  # fail before the work, not after it
         encoder, held = _opened(model, corpus, names, columns)
         landscape = _landscape(model, encoder, held, folder, [columns, _stamps(about)], n_topics)
         app = make_app(Explorer(held, landscape, about.name))
         address = f"http://localhost:{listening.getsockname()[1]}"
         sentence = f"{len(held):,} texts are on {address} (stop with Ctrl-C); map and topics are kept in {folder}"
         say({"address": address, "texts": len(held), "work": str(folder)}, as_json, sentence)
-        sys.stdout.flush()  # whoever reads it by a pipe waits for the address
+        sys.stdout.flush()  # a program that reads this through a pipe waits for the address
         if browser:
             _open_soon(address)
         serve(app, listening)
@@ -105,28 +107,28 @@ def _opened(
             raise ParasphereError(f"--id-column needs a corpus; {model} is an index, which has ids of its own.")
         return read_index(model, columns=names or None)
     if corpus is None:
-        raise ParasphereError(f"{model} is a model; give the texts to explore too: 'parasphere explore MODEL CORPUS'.")
+        raise ParasphereError(f"{model} is a model: name the texts as well, as in 'parasphere explore MODEL CORPUS'.")
     if str(corpus) == "-":
-        raise ParasphereError("the explorer reads texts from a file or folder, so that it can find them again.")
+        raise ParasphereError("the explorer cannot read texts from standard input: give a file or a folder.")
     loaded = load_encoder(model)
     with reading("reading", corpus) as at:
         return loaded, read_documents(documents(corpus), columns=names, progress=at, **columns)
 
 
 def _landscape(
-    path: Path, given: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None
+    path: Path, fitted: Any, held: "Documents", folder: Path, facts: Any, n_topics: int | None
 ) -> "Landscape":
-    """Return what a model makes of the texts; those of different models are kept in folders of their own."""
+    """Return the map and the topics of the texts; each model has a subfolder of its own."""
     from ..explorer import landscape_of
     from ..storage import key_of, read_manifest
 
-    place = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
+    subfolder = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
     known = [*facts, read_manifest(path)["data"]]
     with telling(path.name, shown=not quiet.get()) as tell:
-        return landscape_of(given, held, folder=place, facts=known, n_topics=n_topics, tell=tell)
+        return landscape_of(fitted, held, folder=subfolder, facts=known, n_topics=n_topics, tell=tell)
 
 
 def _stamps(corpus: Path) -> list[list[Any]]:
-    """Return names, sizes and times of the files of a corpus, by which a change is noticed."""
+    """Return names, sizes and times of the files of a corpus, which show whether it has changed."""
     files = [corpus] if corpus.is_file() else sorted(path for path in corpus.rglob("*") if path.is_file())
     return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files]

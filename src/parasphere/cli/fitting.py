@@ -30,7 +30,7 @@ NONE = "none"  # no word vectors to start from
     "update",
     metavar="MODEL",
     type=options.PATH,
-    help="Learn from these texts on: start from the word vectors of a model.",
+    help="With --learn-vectors, continue from the word vectors of this model.",
 )
 @options.reading()
 @options.tokenizer
@@ -59,13 +59,13 @@ def fit(
         parasphere fit more.txt --learn-vectors --from model --out newer
         zcat texts.txt.gz | parasphere fit - --out model
 
-    All other settings are those of SphericalParagraphModel in Python, which also fits on a cluster.
+    SphericalParagraphModel in Python has all other settings, and fits on a cluster too.
     """
     from ..corpus import blocks
     from ..estimator import SphericalParagraphModel
     from ..storage import check_target
 
-    check_target(out, SphericalParagraphModel.kind())  # before the work rather than after it
+    check_target(out, SphericalParagraphModel.kind())  # fail before the work, not after it
     learn = learn or vectors == NONE
     if update is not None and not learn:
         raise ParasphereError("--from needs --learn-vectors.")
@@ -104,7 +104,7 @@ class _Texts:
 
 
 def _given_vectors(name: str | None, update: Path | None) -> Any:
-    """Return the word vectors to use or to start from; None for none."""
+    """Return the word vectors to use or to start from; None if there are none."""
     from ..vectors import WordVectors
 
     if update is None:
@@ -115,7 +115,7 @@ def _given_vectors(name: str | None, update: Path | None) -> Any:
 
 
 def _learner(start: Any, *, updating: bool, threads: int) -> Any:
-    """Return what learns word vectors from the texts."""
+    """Return the estimator that learns word vectors from the texts."""
     from ..vectors import UPDATING, JointVectors
 
     strength = UPDATING if updating else 0.0

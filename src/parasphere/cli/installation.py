@@ -23,7 +23,7 @@ class Requirement(NamedTuple):
 
     name: str
     extras: tuple[str, ...]  # of the named package
-    least: str  # the lowest version; "" if any
+    least: str  # the lowest version; "" if there is no limit
     extra: str | None  # of this package
 
 
@@ -75,7 +75,7 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 
 def _dependencies(requirements: list[Requirement], problems: list[str]) -> dict[str, str | None]:
-    """Return the versions of what is always needed."""
+    """Return the versions of the required packages."""
     found: dict[str, str | None] = {}
     for needed in requirements:
         if needed.extra is None:
@@ -90,7 +90,7 @@ def _dependencies(requirements: list[Requirement], problems: list[str]) -> dict[
 
 
 def _extras(requirements: list[Requirement]) -> dict[str, list[str]]:
-    """Return what is missing of each extra, by its name."""
+    """Return the missing packages of each extra."""
     of: dict[str, list[Requirement]] = {}
     for needed in requirements:
         if needed.extra is not None:
@@ -137,7 +137,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def cache_facts() -> dict[str, Any]:
-    """Return the folder of the cache, its size, and whether it, or what it would be made in, can be written."""
+    """Return the folder of the cache, its size, and whether it (or the folder to make it in) can be written."""
     folder = cache_folder()
     parent = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
     writable = parent is not None and (os.access(parent, os.W_OK) and not _is_device(folder))
@@ -146,7 +146,7 @@ def cache_facts() -> dict[str, Any]:
 
 
 def _is_device(folder: Path) -> bool:
-    """Tell whether a folder stands for "nowhere", as for a user without a home."""
+    """Return whether a folder is the null device or below it, as for a user without a home."""
     return folder.is_relative_to(os.devnull)
 
 
@@ -161,9 +161,9 @@ def _trial(problems: list[str]) -> float | None:
         index.add(_TEXTS)
         index.search(_TEXTS[0], 2)
         similarity = encoder.compare(_TEXTS[0], _TEXTS[0])
-    except Exception as error:  # whatever it is, it is what the user wants to know
+    except Exception as error:  # every failure is reported, whatever its type
         problems.append(f"a small index cannot be searched: {type(error).__name__}: {error}")
         return None
     if abs(similarity - 1) > 1e-6:
-        problems.append(f"a text is similar to itself by {similarity:.6f} instead of 1")
+        problems.append(f"the similarity of a text to itself is {similarity:.6f} instead of 1")
     return round(time.perf_counter() - start, 3)

@@ -26,7 +26,7 @@ from .common import (
 if TYPE_CHECKING:
     from ..model import Explanation, Space
 
-WORDS = 15  # with the largest parts, in a table
+WORDS = 15  # in a table: those with the largest parts
 BAR = 30  # characters of the longest bar
 
 
@@ -35,7 +35,7 @@ BAR = 30  # characters of the longest bar
 @options.corpus
 @options.out("FILE", "File to write: .parquet, .npy or .csv, one row per text; or - for CSV to standard output.")
 @options.reading(options.id)
-@click.option("--carry", metavar="NAMES", help="Further columns to write along, separated by commas.")
+@click.option("--carry", metavar="NAMES", help="Further columns to copy to the file, separated by commas.")
 @options.space
 @options.threads
 @options.moved_vectors
@@ -75,14 +75,14 @@ def transform(
     "--model",
     type=options.PATH,
     help="The folder of a model.",
-    show_default="the word vectors of the library, of which no corpus is subtracted",
+    show_default="the word vectors of the library, without a corpus",
 )
 @options.moved_vectors
 @options.as_json
 def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bool) -> None:
-    """Say how similar two texts are, and by which words.
+    """Show how similar two texts are, and which words make them so.
 
-    1 is the same, about 0 has nothing in common. A model that was fitted to texts like these tells more.
+    1 means the same, about 0 nothing in common. A model fitted to texts like these compares better.
 
     \b
     Examples:
@@ -143,9 +143,9 @@ def _print_shares(explanation: "Explanation") -> None:
 @options.moved_vectors
 @options.as_json
 def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
-    """Describe a saved model; without one, say what is installed.
+    """Describe a saved model; without one, the installation.
 
-    Without a model it also tries a small index, and the exit code is 1 if something is wrong.
+    Without a model it also makes and searches a small index; the exit code is 1 if something is wrong.
 
     \b
     Examples:
@@ -156,12 +156,12 @@ def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
     if model is None:
         from .installation import examine, print_facts
 
-        found = examine()
+        installed = examine()
         if as_json:
-            print_json(found)
+            print_json(installed)
         else:
-            print_facts(found)
-        if found["problems"]:
+            print_facts(installed)
+        if installed["problems"]:
             raise click.exceptions.Exit(1)
         return
     from ..storage import read_manifest
@@ -173,7 +173,7 @@ def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
 
 
 def _print_parts(words: Sequence[tuple[str, float]], header: str, spelled: Any) -> None:
-    """Print the words with the largest parts, the parts of the same word together."""
+    """Print the words with the largest parts, summed over repetitions of a word."""
     parts: dict[str, float] = {}
     for word, part in words:
         parts[word] = parts.get(word, 0.0) + part

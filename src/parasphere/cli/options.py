@@ -24,7 +24,7 @@ def flag(name: str, *names: str, help: str) -> Callable[[Function], Function]:  
 
 
 def out(metavar: str, help: str, *, required: bool = True, **options: Any) -> Callable[[Function], Function]:  # noqa: A002
-    """Return the option that names what is written."""
+    """Return the option --out."""
     return click.option("--out", "-o", metavar=metavar, type=PATH, required=required, help=help, **options)
 
 
@@ -51,30 +51,30 @@ encoding = click.option("--encoding", default="utf-8", help="Character encoding 
 format = click.option(
     "--format",
     type=click.Choice(["txt", "jsonl", "json", "csv", "tsv", "parquet"]),
-    help="If the name of the file does not tell. Standard input is txt.",
+    help="Format of the file, if its name does not show it. Standard input is txt.",
 )
 null = click.option(
     "--null",
     type=click.Choice(["error", "skip", "empty"]),
     default="error",
-    help="What becomes of a row whose text is null: an error, no document, or an empty text. CSV has no nulls: an "
-    "empty field is an empty text.",
+    help="What to do with a row whose text is null: raise an error, skip it, or read an empty text. CSV has no nulls: "
+    "an empty field is an empty text.",
 )
 tokenizer = click.option(
     "--tokenizer",
     type=click.Choice(["letters", "words", SEGMENTING]),
-    help="What is a word: runs of letters; words of letters and digits; or, for Chinese, Japanese and Thai, what the "
-    "extra 'segmenting' finds.",
-    show_default="by the vectors and the script",
+    help="What counts as a word: runs of letters; runs of letters and digits; or, for Chinese, Japanese and Thai, what "
+    "the extra 'segmenting' finds.",
+    show_default="chosen by the vectors and the script",
 )
 space = click.option(
     "--space",
     type=click.Choice(["offset", "direction"]),
     default="offset",
-    help="What each text adds to the corpus, for comparing; or the direction, as in the paper.",
+    help="'offset' is what each text adds to the corpus, for comparing texts; 'direction' is that of the paper.",
 )
 topics = click.option(
-    "--topics", "-n", "n_topics", type=click.IntRange(1), help="Number of topics.", show_default="found from the texts"
+    "--topics", "-n", "n_topics", type=click.IntRange(1), help="Number of topics.", show_default="chosen from the texts"
 )
 
 

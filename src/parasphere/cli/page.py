@@ -19,16 +19,16 @@ from .common import documents, keep_corpus, load_encoder, quiet, reading, say, t
     help="The folder of a model, written by 'parasphere fit'.",
     show_default="fitted to the texts",
 )
-@click.option("--title", metavar="TITLE", help="What the page is called.", show_default="the name of the corpus")
+@click.option("--title", metavar="TITLE", help="Title of the page.", show_default="the name of the corpus")
 @click.option(
     "--column",
     "names",
     metavar="NAME",
     multiple=True,
-    help="Column to filter and colour by: words, numbers or dates. Can be given several times.",
+    help="Column to filter and colour by: words, numbers or dates; may be repeated.",
     show_default="all that an index has",
 )
-@options.flag("--no-texts", help="Leave the texts out: what is found is named by its id.")
+@options.flag("--no-texts", help="Leave the texts out; matches show their ids instead.")
 @options.text
 @options.id
 @options.encoding
@@ -39,7 +39,7 @@ def page(
     corpus: Path, out: Path, model: Path | None, title: str | None, names: tuple[str, ...], no_texts: bool,
     n_topics: int | None, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
-    """Write a corpus as a page: one HTML file to give away.
+    """Write a corpus as a page: one HTML file to share.
 
     It shows a map with topics, searches by meaning and words, filters, selects and exports, in any browser and without
     a server or a network. It holds at most 50,000 texts.
@@ -55,15 +55,15 @@ def page(
     from ..storage import is_saved, write_file
 
     keep_corpus(out, corpus)
-    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # before the work rather than after it
-        raise ParasphereError(f"a page is an .html file, which {out} is not; write --out {out.with_suffix('.html')}")
-    given: Any = None if model is None else load_encoder(model)
+    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # fail before the work, not after it
+        raise ParasphereError(f"{out} is not the name of an .html file; use --out {out.with_suffix('.html')}")
+    fitted: Any = None if model is None else load_encoder(model)
     if is_saved(corpus, "index"):
         if model is not None:
             raise ParasphereError(f"{corpus} is an index, which has a model of its own; leave --model out.")
         if columns["id"] is not None:
             raise ParasphereError(f"--id-column needs a corpus; {corpus} is an index, which has ids of its own.")
-        given, held = read_index(corpus, columns=names or None)
+        fitted, held = read_index(corpus, columns=names or None)
     else:
         with reading("reading", corpus) as at:
             held = read_documents(documents(corpus), columns=names, progress=at, **columns)
@@ -73,10 +73,10 @@ def page(
             "'parasphere explore' shows more."
         )
     with telling(corpus.name, shown=not quiet.get()) as tell:
-        if given is None:
+        if fitted is None:
             tell("fitting a model")
-            given = SphericalParagraphModel().fit(held.texts.tolist())
-        found = landscape_of(given, held, n_topics=n_topics, tell=tell)
+            fitted = SphericalParagraphModel().fit(held.texts.tolist())
+        found = landscape_of(fitted, held, n_topics=n_topics, tell=tell)
         tell("packing")
         content = page_of(Explorer(held, found, title or corpus.name), texts=not no_texts).encode()
         tell(f"writing {len(content) / 1e6:,.1f} MB")

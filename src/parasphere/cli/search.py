@@ -37,7 +37,7 @@ GROUPS = 100  # groups of duplicates in a table
 @options.out("INDEX", "Folder to write.")
 @options.reading(options.id)
 @click.option("--column", "columns", metavar="NAME", multiple=True, help="A column to filter by; may be repeated.")
-@options.flag("--update", help="Update the index that is there: only new and changed texts are encoded.")
+@options.flag("--update", help="Update an existing index: only new and changed texts are encoded.")
 @options.flag("--prune", help="With --update, remove documents that are not in the corpus.")
 @options.threads
 @options.moved_vectors
@@ -46,7 +46,7 @@ def index(
     model: Path, corpus: Path, out: Path, id: str | None, columns: tuple[str, ...], update: bool, prune: bool,
     threads: int, vectors: str | None, as_json: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
-    """Read a corpus once, for 'parasphere search'.
+    """Make an index of a corpus, for 'parasphere search'.
 
     \b
     Examples:
@@ -54,16 +54,16 @@ def index(
         parasphere index model news.csv --text-column body --id-column id --column section --column year --out index
         parasphere index model news.csv --text-column body --id-column id --update --prune --out index
 
-    With --update, ids are needed, and the model is that of the index. Smaller indexes, and other languages, are made in
-    Python: SphericalParagraphModel.index.
+    --update needs --id-column, and uses the model of the index. SphericalParagraphModel.index in Python makes smaller
+    indexes, and indexes for other languages.
     """
     from ..search import Index
     from ..storage import check_target
 
     if not update:
-        check_target(out, "index")  # before the work rather than after it
+        check_target(out, "index")  # fail before the work, not after it
         if prune:
-            raise ParasphereError("--prune removes documents from an index that is there: it needs --update.")
+            raise ParasphereError("--prune needs --update: it removes documents from an existing index.")
         made = Index.empty(load_encoder(model, vectors, threads), columns=columns)
         with reading("reading", corpus) as at:
             made.add(documents(corpus), id, progress=at, **reading_options)
@@ -85,14 +85,14 @@ def index(
 @click.argument("index", type=options.PATH, help="The folder of an index, written by 'parasphere index'.")
 @click.argument("query", required=False, help="The text to search for.")
 @click.option(
-    "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), ..."
+    "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), .jsonl, ..."
 )
 @click.option("-k", type=click.IntRange(1), default=10, help="Number of documents.")
 @click.option(
     "--weight",
     type=click.FloatRange(0, 1),
     help="Weight of words: 0 for vectors alone, 1 for words alone.",
-    show_default="found",
+    show_default="that of the index",
 )
 @click.option(
     "--where",
@@ -108,10 +108,10 @@ def search(
     index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, where: tuple[str, ...],
     text: str, threads: int, vectors: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """List the documents that answer a query best.
+    """List the documents that match a query best.
 
-    They are found by meaning and by words. The similarity is the cosine of meanings, 1 for the same; the score puts
-    similarity and words together.
+    They are found by meaning and by words. The similarity is the cosine of the vectors, 1 for the same meaning; the
+    score combines similarity and words.
 
     \b
     Examples:
@@ -123,7 +123,7 @@ def search(
     from ..search import Index
 
     if (query is None) == (queries is None):
-        raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file by --queries.")
+        raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file with --queries.")
     loaded = Index.load(index, vectors=vectors)
     texts = [query] if query is not None else _read_queries(queries, text)
     found = loaded.search(texts, k, weight=weight, where=_conditions(where), n_jobs=threads)
@@ -159,7 +159,7 @@ def _read_queries(path: Path | None, column: str) -> list[str]:
 
 def _print_matches(matches: "Sequence[Match]", *, filtered: bool) -> None:
     if not matches:
-        show("nothing: no word of the query is known" + (", or no document meets the conditions" if filtered else ""))
+        show("no matches: no query word is known" + (", or no document meets the conditions" if filtered else ""))
         return
     show_table(["score", "similarity", "document", "words", "text"], [
         (f"{hit.score:.3f}", f"{hit.similarity:.3f}", str(hit.id), ", ".join(hit.words), (hit.text or "")[:SHOWN])
@@ -175,8 +175,8 @@ def _print_matches(matches: "Sequence[Match]", *, filtered: bool) -> None:
     default=0.6,
     help="Smallest similarity, above 0 and at most 1: the cosine of tf-idf vectors.",
 )
-@click.option("--against", metavar="OTHERS", type=options.PATH, help="Which texts are among those of another file?")
-@click.option("--keep", metavar="FILE", type=options.PATH, help="Write the corpus with one text of each group.")
+@click.option("--against", metavar="OTHERS", type=options.PATH, help="List texts that have duplicates in this file.")
+@click.option("--keep", metavar="FILE", type=options.PATH, help="File to write: the corpus, one text per group.")
 @options.reading(options.id)
 @options.tokenizer
 @options.as_json
@@ -224,10 +224,10 @@ def duplicates(
             (f"{len(group):,}", names[group[0]], _few([names[i] for i in group[1:]]), texts[group[0]][:SHOWN])
             for group in found[:GROUPS]
         ])  # fmt: skip
-    more = f"; the first {GROUPS:,} groups are shown, --json writes all" if len(found) > GROUPS else ""
-    written = "" if keep is None else f"; {len(texts) - n_removed:,} are in {keep}"
-    groups, copies = ("group" if len(found) == 1 else "groups"), ("text" if n_removed == 1 else "texts")
-    show((f"{len(found):,} {groups} with {n_removed:,} {copies} too many among {len(texts):,}{written}{more}", DIM))
+    more = f"; the first {GROUPS:,} groups are shown, --json prints all" if len(found) > GROUPS else ""
+    written = "" if keep is None else f"; the other {len(texts) - n_removed:,} are in {keep}"
+    groups = "group" if len(found) == 1 else "groups"
+    show((f"{len(found):,} {groups}; redundant: {n_removed:,} of {len(texts):,} texts{written}{more}", DIM))
 
 
 def _texts_and_names(held: list[Any]) -> tuple[list[str], list[str]]:
@@ -252,9 +252,9 @@ def _print_leaks(
         ])  # fmt: skip
         return
     if leaks:
-        show_table(["similarity", "text of the first", "of the second", "text"], [
+        show_table(["similarity", "document", "duplicate of", "text"], [
             (f"{leak.similarity:.3f}", names[leak.first], other_names[leak.second], texts[leak.first][:SHOWN])
             for leak in leaks[:GROUPS]
         ])  # fmt: skip
-    more = f"; the first {GROUPS:,} are shown, --json writes all" if len(leaks) > GROUPS else ""
-    show((f"{len(leaks):,} of {len(texts):,} texts are among those of the other file{more}", DIM))
+    more = f"; the first {GROUPS:,} are shown, --json prints all" if len(leaks) > GROUPS else ""
+    show((f"{len(leaks):,} of {len(texts):,} texts have duplicates in the other file{more}", DIM))

@@ -35,20 +35,20 @@ KEY = "PARASPHERE_API_KEY"
     show_default=f"${KEY}, if it is set",
 )
 @click.option("--max-body", type=click.FloatRange(0.001), default=8.0, help="Largest body of a request, in MiB.")
-@click.option("--max-texts", type=click.IntRange(1), default=2048, help="Most texts of a request.")
-@click.option("--max-length", type=click.IntRange(1), default=100_000, help="Most characters of a text.")
+@click.option("--max-texts", type=click.IntRange(1), default=2048, help="Most texts per request.")
+@click.option("--max-length", type=click.IntRange(1), default=100_000, help="Most characters per text.")
 @click.option(
     "--max-waiting",
     type=click.IntRange(1),
     default=128,
-    help="Requests that a worker holds; it answers further ones 429.",
+    help="Most requests that a worker holds at once; further ones get status 429.",
 )
 @click.option("--timeout", type=click.FloatRange(0.001), default=30.0, help="Seconds that a request may take.")
 @click.option(
     "--grace",
     type=click.IntRange(0),
     default=30,
-    help="Seconds that requests have to finish when the server is stopped.",
+    help="Seconds that open requests have to finish when the server is stopped.",
 )
 def serve(
     model: Path, index: Path | None, topics: Path | None, host: str, port: int, workers: int,

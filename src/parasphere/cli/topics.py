@@ -43,7 +43,7 @@ def topics(
     from ..topics import SphericalTopics
 
     if out is not None:
-        check_target(out, SphericalTopics.kind())  # before the work rather than after it
+        check_target(out, SphericalTopics.kind())  # fail before the work, not after it
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     held = read_blocks(corpus, **columns)

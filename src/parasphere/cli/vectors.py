@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "source",
     default=ENGLISH,
     help=f"'{ENGLISH}' (the default), '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, "
-    ".bz2, .xz, .zst or .zip), or a folder: saved, of model2vec, or of sentence-transformers' StaticEmbedding.",
+    ".bz2, .xz, .zst or .zip), or a folder that parasphere, model2vec or sentence-transformers' StaticEmbedding saved.",
 )
 @click.option(
     "--nearest", metavar="WORD", multiple=True, help="List the nearest neighbours of a word; may be repeated."
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     "OUT", "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else a folder.", required=False
 )
 @click.option("--keep", metavar="FILE", type=options.PATH, help="Write only the words in this file, one per line.")
-@click.option("--corpus", type=options.PATH, help="Texts whose known words are counted.")
+@click.option("--corpus", type=options.PATH, help="Texts in which to count the known words.")
 @options.text
 @options.tokenizer
-@click.option("--member", metavar="NAME", help="The file in a .zip with several.")
+@click.option("--member", metavar="NAME", help="The file to read, in a .zip with several.")
 @options.flag("--skip-bad-rows", help="Skip invalid rows, and report how many.")
 @options.as_json
 def vectors(
@@ -41,7 +41,7 @@ def vectors(
 ) -> None:  # fmt: skip
     """Describe word vectors, list neighbours, or convert them.
 
-    A folder loads instantly; files are for other programs.
+    A saved folder loads instantly; files are for other programs.
 
     \b
     Examples:
@@ -83,8 +83,8 @@ def _write(loaded: "WordVectors", out: Path, keep: Path | None, as_json: bool) -
     from ..vectors import EXTENSIONS
 
     if keep is not None:
-        wanted = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
-        loaded = loaded.subset([word for word in wanted if word in loaded])
+        chosen = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
+        loaded = loaded.subset([word for word in chosen if word in loaded])
     if out.suffix.lower() in EXTENSIONS:
         loaded.write(out, verbose=not quiet.get())
     else:

@@ -1,8 +1,8 @@
 """Corpora larger than a machine: fitting, transforming and searching on a Dask cluster (extra ``dask``).
 
-What is computed is that of one machine, to the last bit, however many workers and partitions there are
-(:meth:`SphericalParagraphModel.accumulate`). Files in a folder that all workers see hold what has been done, so that a
-worker, the scheduler or the client may die: what is there and fits is not computed again.
+Results are those of one machine, to the last bit, for any number of workers and partitions
+(:meth:`SphericalParagraphModel.accumulate`). Finished work is kept in files in a folder that all workers can access, so
+that nothing of it is computed again after a worker, the scheduler or the client has died.
 """
 
 from .drawing import sample_texts

@@ -15,12 +15,12 @@ def distributed() -> Any:
 
 
 def current(client: Any) -> Any:
-    """Return the client that is given, or the one that was made last in this process."""
+    """Return ``client``, or if it is None the last client made in this process."""
     if client is not None:
         return client
     try:
         return distributed().get_client()
     except ValueError:
         raise ParasphereError(
-            "there is no cluster: make a client first, as in dask.distributed.Client('scheduler:8786'), or pass client="
+            "there is no Dask client: make one first, as in dask.distributed.Client('scheduler:8786'), or pass client="
         ) from None

@@ -13,7 +13,7 @@ from .partitions import sources_of
 def sample_texts(
     corpus: Any, n_texts: int, *, seed: int = 0, client: Any = None, errors: Errors = "raise", **columns: Any
 ) -> list[Any]:
-    """Draw texts from a corpus without replacement, in its order; which ones depends on the seed and the partitions.
+    """Draw texts from a corpus without replacement, in its order, by the seed and the partitions.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def sample_texts(
         Number of texts; all of them if there are fewer.
     seed : int, default=0
     client : dask.distributed.Client, default=None
-        None is the client that was made last.
+        None is the last client made in this process.
     errors : {"raise", "skip"}, default="raise"
         What to do about a partition that cannot be read.
     **columns
@@ -38,7 +38,7 @@ def sample_texts(
 
 
 class _Sample:
-    """Texts with the random numbers that they drew; of two samples, those with the least numbers are kept."""
+    """Texts with a random number each; adding two samples keeps the texts with the smallest numbers."""
 
     def __init__(self, n_texts: int, lots: list[tuple[float, int, int, Any]]) -> None:
         self.n_texts = n_texts

@@ -1,4 +1,4 @@
-"""Fitting a model on a cluster: read once, then a map and a sum per iteration."""
+"""Fitting a model on a cluster: texts are read once; each EM iteration is a map over partitions and a sum."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -33,9 +33,9 @@ def fit(
 ) -> Model:
     """Fit a model to a corpus on a Dask cluster; the result is that of ``model.fit`` to the last bit.
 
-    Texts are read once. The sums of their word vectors lie in files, which workers map into memory in each iteration.
-    If anything dies, call ``fit`` again with the same ``work``: partitions that have been read are not read again, and
-    EM goes on from the last iteration. Models with ``init="paper"`` are fitted in memory alone.
+    Texts are read once. The sums of their word vectors are kept in files, which workers map into memory in each
+    iteration. If anything dies, call ``fit`` again with the same ``work``: partitions that have been read are not read
+    again, and EM continues from the last iteration. Models with ``init="paper"`` are fitted in memory alone.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ def fit(
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
         Each file is a partition, of any kind that :func:`parasphere.corpus.blocks` reads.
     work : path
-        A folder that all workers see. It holds the sums, of ``4 * dim + 32`` bytes per document, until the end. One fit
-        uses it at a time.
+        A folder that all workers can access. It holds the sums, ``4 * dim + 32`` bytes per document, until the end.
+        Only one fit can use it at a time.
     client : dask.distributed.Client, default=None
-        None is the client that was made last.
+        None is the last client made in this process.
     errors : {"raise", "skip"}, default="raise"
         What to do about a partition that cannot be read: raise an error that names the file and the row, or leave the
         whole partition out, with a :class:`SkippedPartitionsWarning` at the end.
     sample : int, default=100000
-        If the model learns word vectors, it learns them in this process, from so many texts drawn from the corpus.
+        If the model learns word vectors, it learns them in this process, from so many texts drawn at random.
     keep : bool, default=False
         Keep the files in ``work`` for another fit to the same corpus, say with another ``prior_strength``.
     **columns
@@ -66,7 +66,7 @@ def fit(
     if model.init != "data":
         raise ParasphereError(f'a cluster fits models with init="data"; init={model.init!r} is for fit, in memory')
     client, sources, work = current(client), sources_of(corpus, columns), storage.path_of(work).absolute()
-    with storage.only_one(work, f"another fit is using {work}: wait for its end, or choose another folder."):
+    with storage.only_one(work, f"another fit is using {work}: wait until it ends, or choose another folder."):
         return _fit(model, corpus, sources, work, client, errors, sample, keep, columns)
 
 
@@ -74,7 +74,7 @@ def _fit(
     model: Model, corpus: Any, sources: Sequence[Source], work: Path, client: Any, errors: Errors, sample: int,
     keep: bool, columns: dict[str, Any],
 ) -> Model:  # fmt: skip
-    """Fit a model, alone in the folder."""
+    """Fit a model while no other process uses the folder."""
     first = [] if model.tokenizer is not None else _first_texts(client, sources, errors, columns)
     reader = _reader(model, corpus, client, sample, columns, first)
     reading = _reading(reader, sources, work, errors, columns)
@@ -88,7 +88,7 @@ def _fit(
 
 
 def _first_texts(client: Any, sources: Sequence[Source], errors: Errors, columns: dict[str, Any]) -> list[str]:
-    """Return the first texts of the corpus, by which ``fit`` chooses a tokenizer for scripts without spaces."""
+    """Return the first texts of the corpus, from which ``fit`` chooses a tokenizer for scripts without spaces."""
     for source in sources:
         texts = submitted(client, _look, source, errors, columns).result().total
         if texts:
@@ -112,7 +112,7 @@ def _reader(model: Any, corpus: Any, client: Any, sample: int, columns: dict[str
 
 
 def _reading(reader: Reader, sources: Sequence[Source], work: Path, errors: Errors, columns: dict[str, Any]) -> Reading:
-    """Return how the corpus is read, and where to: a folder that is named by all that the sums depend on."""
+    """Return how the corpus is read, and into which folder; its name is a hash of all that the sums depend on."""
     saved = save_reader(work, reader)
     tokenizer = None if isinstance(reader.tokenizer, Tokenizer) else reader.tokenizer
     options = {name: repr(value) for name, value in sorted(columns.items())}
@@ -123,7 +123,7 @@ def _reading(reader: Reader, sources: Sequence[Source], work: Path, errors: Erro
 
 
 def _read(client: Any, sources: Sequence[Source], reading: Reading, shown: bool) -> Outcome:
-    """Read all partitions; the total of the outcome is what EM starts from."""
+    """Read all partitions; the outcome's total is the statistics from which EM starts."""
     with progress("reading", len(sources), unit="partitions", shown=shown) as advance:
 
         def tasks() -> Iterator[Any]:
@@ -141,7 +141,7 @@ def _run_em(client: Any, sources: Sequence[Source], reading: Reading, model: Any
     folder = reading.folder / f"em-{storage.key_of(repr(options), repr(limits))[:16]}"
     checkpoint = storage.Checkpoint(folder, "em-state", {"corpus": reading.folder.name})
     names = {source.number: source.name for source in sources}
-    # A step is computed where the list of its files is, which Dask moves if that worker dies: files stay in its cache.
+    # A step runs on the worker that holds the list of its files and has them cached; if it dies, Dask moves the list.
     known = sorted(number for number, documents in first_sums.facts.items() if documents)  # others have no files
     held = {number: client.submit(pieces, reading.partition(number), pure=False) for number in known}
 

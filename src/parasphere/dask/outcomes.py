@@ -1,4 +1,4 @@
-"""What comes of the partitions of a corpus: sums that are added up in a tree, and the partitions that were skipped."""
+"""Results of the partitions of a corpus, added up in a tree, and the partitions that were skipped."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from .partitions import Source
 
 Errors: TypeAlias = Literal["raise", "skip"]
 FAN_IN = 8  # outcomes that are added up by one task
-WINDOW = 64  # tasks per worker that the scheduler is given at a time
+WINDOW = 64  # tasks per worker that are submitted at a time
 
 
 class SkippedPartitionsWarning(ParasphereWarning):
@@ -25,12 +25,12 @@ class SkippedPartitionsWarning(ParasphereWarning):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of some partitions.
+    """The result of some partitions.
 
     Attributes
     ----------
     total : any
-        What they add up to by ``+``; None if all of them were skipped.
+        The sum of their results; None if all of them were skipped.
     facts : dict of int to any
         A fact per partition that was not skipped, by its number.
     skipped : dict of str to str
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def attempt(number: int, name: str, errors: Errors, work: Callable[[], tuple[Any, Any]]) -> Outcome:
-    """Do the work of a partition, which returns what adds up and a fact; raise if it cannot be read, or skip it."""
+    """Run ``work`` on a partition, which returns a result and a fact; raise or skip it if it cannot be read."""
     try:
         total, fact = work()
     except (CorpusError, OSError) as error:
@@ -70,8 +70,8 @@ def added(outcomes: Sequence[Outcome]) -> Outcome:
 def total_of(client: Any, tasks: Iterable[Any]) -> Outcome:
     """Return the sum of the outcomes of tasks (futures), which are added up on the workers as they come.
 
-    Sums are exact, so that which are added first does not matter. Only a few tasks per worker are given to the
-    scheduler at a time, and only a few outcomes exist at a time.
+    Sums are exact, so that their order does not matter. Only a limited number of tasks per worker is submitted at a
+    time, so that few outcomes exist at the same time.
     """
     more, waiting = iter(tasks), list[Any]()
     running = distributed().as_completed(list(islice(more, WINDOW * max(1, len(client.nthreads())))))
@@ -113,7 +113,7 @@ def submitted(client: Any, function: Any, source: Source, *arguments: Any) -> An
     if hasattr(source.material, "dask"):  # a delayed part of a collection
         from dask.delayed import delayed
 
-        # Without the graph of the other partitions, which would be sent with each.
+        # Without the graph of the other partitions, which would be sent along.
         part: Any = source.material
         graph = part.dask.cull({part.key})
         layer = next(name for name, tasks in graph.layers.items() if part.key in tasks)
@@ -124,6 +124,6 @@ def submitted(client: Any, function: Any, source: Source, *arguments: Any) -> An
 
 
 def check_errors(errors: str) -> None:
-    """Raise unless this is what can be done about partitions that cannot be read."""
+    """Raise unless this is a valid value of ``errors``."""
     if errors not in ("raise", "skip"):
         raise ValueError(f"errors must be 'raise' or 'skip', not {errors!r}")

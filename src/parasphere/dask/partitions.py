@@ -20,9 +20,9 @@ class Source:
     number : int
         The position of the partition in the corpus.
     name : str
-        What messages call it.
+        Its name in messages.
     key : str
-        A hash of what it is: for a file its path, size and time of change.
+        A hash of its identity: for a file its path, size and time of change.
     material : Path or Delayed
         What a worker reads.
     """
@@ -68,11 +68,11 @@ def _matching(pattern: str | os.PathLike[str]) -> list[Path]:
 def _of_files(paths: Sequence[Path]) -> list[Source]:
     sources = []
     for number, path in enumerate(paths):
-        path = path.expanduser().absolute()  # workers have a folder of their own
+        path = path.expanduser().absolute()  # workers have another current folder
         try:
             status = path.stat()
             stamp = [status.st_size, status.st_mtime_ns]
-        except OSError:  # the worker that reads it will say so, or skip it
+        except OSError:  # the worker that reads it raises, or skips it
             stamp = []
         sources.append(Source(number, str(path), key_of(str(path), stamp), path))
     return sources
@@ -85,12 +85,12 @@ def _of_collection(collection: Any, columns: Mapping[str, Any]) -> list[Source]:
             *(columns.get(name) for name in ("id", "label")),
             *columns.get("carry", ()),
         ]
-        wanted = list(dict.fromkeys(name for name in names if name is not None))
-        missing = [name for name in wanted if name not in list(collection.columns)]
+        needed = list(dict.fromkeys(name for name in names if name is not None))
+        missing = [name for name in needed if name not in list(collection.columns)]
         if missing:
             there = ", ".join(f'"{name}"' for name in collection.columns)
             raise CorpusError(f'the DataFrame has no column "{missing[0]}"; its columns are {there}')
-        collection = collection[wanted]
+        collection = collection[needed]
     parts = collection.to_delayed()
     return [
         Source(number, f"partition {number} of {len(parts)}", key_of(str(part.key)), part)

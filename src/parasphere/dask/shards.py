@@ -32,18 +32,18 @@ def index(
     words: bool = True,
     **columns: Any,
 ) -> "ShardedIndex":
-    """Make an index of a corpus on a cluster, one shard per partition; shards that are there are not made again.
+    """Make an index of a corpus on a cluster, one shard per partition; existing shards are kept.
 
     Parameters
     ----------
     model : Encoder or fitted SphericalParagraphModel
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
     out : path
-        A folder that all workers see, with one saved :class:`Index` per partition.
+        A folder that all workers can access, with one saved :class:`Index` per partition.
     ids : str, default=None
         The name of the column with the ids. None numbers documents as in "3:17", number 17 of partition 3.
     client : dask.distributed.Client, default=None
-        None is the client that was made last.
+        None is the last client made in this process.
     errors : {"raise", "skip"}, default="raise"
         What to do about a partition that cannot be read.
     texts, words : bool, default=True
@@ -53,7 +53,7 @@ def index(
     """
     check_errors(errors)
     client, sources, folder = current(client), sources_of(corpus, columns), storage.path_of(out).absolute()
-    with storage.only_one(folder, f"another index is being written to {folder}: wait for its end."):
+    with storage.only_one(folder, f"another index is being written to {folder}: wait until it ends."):
         sent = send(Encoder.of(model), folder)
         options_key = {name: repr(value) for name, value in sorted(columns.items())}
         paths = {}
@@ -65,7 +65,7 @@ def index(
         )
         if foreign:
             raise StoreError(
-                f"{folder} holds {foreign[0]}, a shard of another model, corpus or options. Choose another one."
+                f"{folder} holds {foreign[0]}, a shard of another model, corpus or options. Choose another folder."
             )
         options = {"ids": ids, "texts": texts, "words": words, "columns": columns}
         tasks = (submitted(client, _make, source, paths[source.number], sent, options, errors) for source in sources)
@@ -78,8 +78,8 @@ def index(
 class ShardedIndex:
     """Indexes that are searched together.
 
-    Cosines are those of one index, to the last bit. The rarity of words (in BM25) is that of each shard, so that scores
-    with words differ a little from those of one index; the weight of words is that of the first shard in all of them.
+    Cosines are those of a single index, to the last bit. Document frequencies (in BM25) are those of each shard, so
+    that scores with words differ a little from those of a single index; all shards use the weight of the first.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class ShardedIndex:
 def _make(
     material: Any, number: int, name: str, path: Path, sent: Sent, options: dict[str, Any], errors: Errors
 ) -> Outcome:
-    """Make the shard of a partition, unless it is there; the outcome is the number of documents."""
+    """Make the shard of a partition, unless it exists; the outcome is the number of documents."""
 
     def work() -> tuple[int, None]:
         if not storage.is_saved(path):

@@ -1,10 +1,9 @@
 """The bags of partitions in files: written once, mapped into memory in each step of EM. All of this runs on workers.
 
-A partition is some files, its pieces (bags of documents with known words), and a folder with the statistics that EM
-starts from, which is written last: a partition with statistics is complete. It has the checksums of the pieces, so that
-a damaged piece, or one in the place of another, is noticed. Everything is written under another name
-and then renamed, and the content depends on the documents alone, so that it does no harm if two workers write the same
-one.
+A partition consists of files, its pieces (bags of documents with known words), and a folder with the statistics from
+which EM starts. The folder is written last, so that a partition with statistics is complete. It has the checksums of
+the pieces, so that a damaged or exchanged piece is noticed. Everything is written under another name and renamed, and
+its content depends on the documents alone, so that two workers may write the same partition.
 """
 
 from collections.abc import Iterator
@@ -22,12 +21,12 @@ from ..model import Bags, CorpusStatistics, Partition, Prior, Reader
 from .outcomes import Errors, Outcome, attempt
 
 PIECE = 1 << 26  # bytes of sums of a piece, about
-_AGAIN = "remove the folder it is in, and fit again."
+_REMEDY = "remove its parent folder and fit again."
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the partitions of a corpus are read, and where to.
+    """How the partitions of a corpus are read, and into which folder.
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class Reading:
 
 
 def save_reader(folder: Path, reader: Reader) -> Path:
-    """Save a reader with its vectors to a subfolder that is named by its content; return that."""
+    """Save a reader with its vectors to a subfolder that is named by a hash of its content; return the subfolder."""
     # Vectors that were loaded from a file of this machine are copied: workers may not have it.
     reader = Reader(
         reader.vectors.without_source(), reader.tokenizer, weights=reader.weights,
@@ -76,7 +75,7 @@ def load_reader(folder: Path, tokenizer: Any) -> Reader:
 
 
 def read_partition(material: Any, number: int, name: str, reading: Reading) -> Outcome:
-    """Read the documents of a partition into files, unless that has been done; the outcome is what EM starts from."""
+    """Write the bags of a partition to files, unless that has been done; return the statistics that EM starts from."""
     folder = reading.partition(number)
 
     def work() -> tuple[CorpusStatistics, int]:
@@ -89,7 +88,7 @@ def read_partition(material: Any, number: int, name: str, reading: Reading) -> O
 
 
 def step_partition(files: list[tuple[Path, int]], number: int, name: str, prior: Prior) -> Outcome:
-    """Return the statistics of a partition, of which these are the :func:`pieces`, under a prior."""
+    """Return the statistics of a partition under a prior, given its :func:`pieces`."""
 
     def work() -> tuple[CorpusStatistics, None]:
         parts = (Partition(_load_piece(*piece)).statistics(prior) for piece in files)
@@ -99,13 +98,13 @@ def step_partition(files: list[tuple[Path, int]], number: int, name: str, prior:
 
 
 def load_statistics(folder: Path) -> CorpusStatistics:
-    """Return the statistics that EM starts from, of a partition that has been read."""
+    """Return the statistics, from which EM starts, of a partition that has been read."""
     arrays, facts = storage.load(folder, "partition")
     _check_identity(folder, facts)
     try:
         statistics: CorpusStatistics = storage.unpacked(facts["statistics"], arrays, "statistics")
     except storage.WRONG_FACTS as error:
-        raise StoreError(f"{folder} is damaged ({error}); {_AGAIN}") from error
+        raise StoreError(f"{folder} is damaged ({error}); {_REMEDY}") from error
     return statistics
 
 
@@ -117,9 +116,9 @@ def pieces(folder: Path) -> list[tuple[Path, int]]:
 
 
 def _check_identity(folder: Path, facts: dict[str, Any]) -> None:
-    """Raise unless what lies in the folder of a partition was made for it."""
+    """Raise unless the folder of a partition was written for it."""
     if facts.get("partition") != _identity(folder):
-        raise StoreError(f"{folder} holds {str(facts.get('partition'))[:60]!r}, another partition; {_AGAIN}")
+        raise StoreError(f"{folder} holds {str(facts.get('partition'))[:60]!r}, another partition; {_REMEDY}")
 
 
 def _identity(folder: Path) -> str:
@@ -146,11 +145,11 @@ def _load_piece(path: Path, checksum: int) -> Bags:
 
 @lru_cache(maxsize=1024)
 def _mapped_piece(path: Path, checksum: int, _size: int, _changed: int) -> Bags:
-    """Map bags into memory; their checksum is compared, and that their numbers fit each other is checked."""
+    """Map bags into memory; their checksum and the consistency of their numbers are checked."""
     try:
         return Bags.from_saved({}, storage.map_tensors(path, checksum=checksum), {})
     except (ParasphereError, TypeError, ValueError, KeyError) as error:
-        raise StoreError(f"{path} is damaged ({error}); {_AGAIN}") from error
+        raise StoreError(f"{path} is damaged ({error}); {_REMEDY}") from error
 
 
 def _save_statistics(folder: Path, read: tuple[CorpusStatistics, list[int]]) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq  # which comes with dask.dataframe
+import pyarrow.parquet as pq  # a dependency of dask.dataframe
 
 from .. import storage
 from ..errors import ParasphereWarning, StoreError
@@ -22,7 +22,7 @@ _PART = re.compile(r"part-\d{6}-([0-9a-f]{16})\.parquet")
 
 
 class Written(NamedTuple):
-    """What :func:`transform` wrote.
+    """The files that :func:`transform` wrote.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Written(NamedTuple):
     parts : list of Path
         The Parquet files, in the order of the corpus.
     reused : int
-        Number of parts that were there already.
+        Number of parts that existed before.
     skipped : dict of str to str
         Why partitions were skipped, by their names.
     """
@@ -43,7 +43,7 @@ class Written(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """An encoder for workers: a folder that all of them see, named by its content, and what is not saved in it."""
+    """An encoder for workers: a folder that all of them can access, and the tokenizer, if that cannot be saved."""
 
     folder: Path
     tokenizer: Any
@@ -61,19 +61,19 @@ def transform(
 ) -> Written:
     """Write the vectors of a corpus to a folder, one Parquet file per partition.
 
-    A file appears when it is complete, under a name that is a hash of the model, the partition and the options. What is
-    there is not computed again: if anything dies, call ``transform`` again.
+    A file appears when it is complete, under a name with a hash of the model, the partition and the options. Existing
+    files are not computed again: if anything dies, call ``transform`` again.
 
     Parameters
     ----------
     model : Encoder or fitted SphericalParagraphModel
     corpus : pattern of files, list of paths, dask.bag.Bag, or Series or DataFrame of dask.dataframe
     out : path
-        A folder that all workers see. It must not hold parts of another model or corpus.
+        A folder that all workers can access. It must not hold parts of another model or corpus.
     space : {"offset", "direction"}, default=None
         Which vectors are written; None is the ``space`` of the fit.
     client : dask.distributed.Client, default=None
-        None is the client that was made last.
+        None is the last client made in this process.
     errors : {"raise", "skip"}, default="raise"
         What to do about a partition that cannot be read: raise an error that names the file and the row, or write no
         part for it, with a :class:`SkippedPartitionsWarning` at the end.
@@ -88,7 +88,7 @@ def transform(
     client, sources, folder = current(client), sources_of(corpus, columns), storage.path_of(out).absolute()
     encoder = Encoder.of(model)
     space = encoder.space if space is None else space
-    with storage.only_one(folder, f"another transform is writing to {folder}: wait for its end."):
+    with storage.only_one(folder, f"another transform is writing to {folder}: wait until it ends."):
         return _write(encoder, sources, folder, space, client, errors, columns)
 
 
@@ -96,12 +96,12 @@ def _write(
     encoder: Encoder, sources: Sequence[Source], folder: Path, space: Any, client: Any, errors: Errors,
     columns: dict[str, Any],
 ) -> Written:  # fmt: skip
-    """Write the vectors of all partitions, alone in the folder."""
+    """Write the vectors of all partitions while no other process uses the folder."""
     sent = send(encoder, folder)
-    given = {name: repr(value) for name, value in sorted(columns.items())}
+    options = {name: repr(value) for name, value in sorted(columns.items())}
     paths = {}
     for source in sources:
-        key = storage.key_of("vectors", sent.folder.name, source.key, space, given)[:16]
+        key = storage.key_of("vectors", sent.folder.name, source.key, space, options)[:16]
         paths[source.number] = folder / f"part-{source.number:06d}-{key}.parquet"
     foreign = sorted(
         path.name for path in folder.iterdir() if _PART.fullmatch(path.name) and path not in paths.values()
@@ -121,7 +121,7 @@ def _write(
 
 
 def send(encoder: Encoder, folder: Path) -> Sent:
-    """Save an encoder to a subfolder that is named by its content."""
+    """Save an encoder to a subfolder that is named by a hash of its content."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParasphereWarning)  # a tokenizer that is a function is sent too
         facts, arrays = storage.packed(encoder.with_own_vectors(), "encoder")
@@ -142,7 +142,7 @@ def received(sent: Sent) -> Encoder:
 def _transform(
     material: Any, number: int, name: str, path: Path, sent: Sent, space: Any, errors: Errors, columns: dict[str, Any]
 ) -> Outcome:
-    """Write the part of a partition, unless it is there; the outcome is the number of documents."""
+    """Write the part of a partition, unless it exists; the outcome is the number of documents."""
 
     def work() -> tuple[int, bool]:
         if path.exists():

@@ -1,4 +1,4 @@
-"""The explorer: a local page on which a corpus is a map that can be searched, read and cut out of."""
+"""The explorer: a local page with a map of a corpus, to search, read, select and export texts."""
 
 from .answers import Explorer
 from .app import make_app

@@ -1,4 +1,4 @@
-"""The answers to what the page asks."""
+"""The answers to the requests of the page."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,19 +24,19 @@ from .highlighting import EXCERPT, Marked, located, marked, pieces
 from .landscape import Landscape, landscape_of
 from .selecting import check_rows, export_table, summary
 
-NEAR = 15  # texts by which a new text is placed on the map
-SHOWN_TOPICS, LEAST_SHARE = 4, 0.03  # topics of a text that are named
-LONGEST = 20_000  # characters of a text that is typed
-SHARED = 0.5  # how strongly a word is marked that both texts have and that has no vector
+NEAR = 15  # neighbours by which a new text is placed on the map
+SHOWN_TOPICS, LEAST_SHARE = 4, 0.03  # most topics of a text that are shown, and least share of each
+LONGEST = 20_000  # most characters of a query
+SHARED = 0.5  # strength of the mark of a shared word without a vector
 WORDS = 8  # of a topic
 GLANCE = 600  # characters of a text under the pointer
-VALUES = 100  # of a column of words that can be chosen; rarer ones are chosen together
+VALUES = 100  # of a column of words that can be selected; rarer ones are selected together
 COLOURED = 12  # values that have a colour of their own
-SAMPLE = 2000  # points by which the middle of a group is found
+SAMPLE = 2000  # most points from which the middle of a group is computed
 
 
 class Explorer:
-    """Documents and what a model makes of them; every method returns what the page is sent.
+    """The documents and the landscape behind a page; each method returns the answer to one of its requests.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Explorer:
     def __init__(self, documents: Documents, landscape: Landscape, title: str = "") -> None:
         if len(documents) != len(landscape):
             raise ParasphereError(
-                f"the landscape is of {len(landscape):,} texts, not of the {len(documents):,} that are given"
+                f"the landscape has {len(landscape):,} texts, and {len(documents):,} documents are given"
             )
         self.documents, self.landscape, self.title = documents, landscape, title
         self._sorted = np.sort(landscape.certainty)
@@ -91,10 +91,10 @@ class Explorer:
         return cls(documents, landscape_of(model, documents), title)
 
     def about(self) -> dict[str, Any]:
-        """Return what the page needs to begin.
+        """Return what the page needs to start.
 
-        ``topics`` are the finest; ``levels`` has fewer and larger ones, the fewest first, and the one that each of the
-        finest is part of.
+        ``topics`` are the finest topics; ``levels`` are the coarser ones, the coarsest first, with the topic that each
+        finest topic is part of.
         """
         low, high = np.quantile(self.landscape.certainty, [0.02, 0.98]).tolist()
         return {
@@ -114,11 +114,11 @@ class Explorer:
         arrays |= {f"facet{i}": _values(facet) for i, facet in enumerate(self.documents.facets)}
         found = arrays.get(name)
         if found is None:
-            raise ParasphereError(f"there is no {name!r} here; there are {', '.join(arrays)}")
+            raise ParasphereError(f"there is no array {name!r}; the arrays are {', '.join(arrays)}")
         return np.ascontiguousarray(found)
 
     def search(self, text: str, rows: NDArray[np.int64] | None = None, k: int = 12) -> dict[str, Any]:
-        """Return where a text belongs on the map, its topics, and what is near to it among some rows, and why."""
+        """Return the position of a text on the map, its topics, and the nearest texts among some rows, and why."""
         if not text.strip():
             raise ParasphereError("there is nothing to search for; type a few words")
         text = without_surrogates(text)  # without lone surrogates, which JSON may hold
@@ -137,14 +137,14 @@ class Explorer:
         return {"text": visible(text), **seen}
 
     def document(self, row: int, k: int = 12, asked: str = "") -> dict[str, Any]:
-        """Return all that is known of a document, and what is near to it; ``asked`` marks its part in a match."""
+        """Return a document and its nearest texts; the words by which it matches the query ``asked`` are marked."""
         text = self._text(row)
         asked = without_surrogates(asked[:LONGEST])
         with _unknown_words_allowed():
             return self._facts(row) | self._seen(text, k, row) | {"pieces": self._marked(asked, text, None)}
 
     def glance(self, row: int) -> dict[str, Any]:
-        """Return the beginning of a document, and what is known of it."""
+        """Return the beginning of a document, with its id, topic and columns."""
         text = " ".join(self._text(row)[: 2 * GLANCE].split())
         return {"text": visible(text[:GLANCE]) + (" …" if len(text) > GLANCE else ""), **self._facts(row)}
 
@@ -158,21 +158,21 @@ class Explorer:
 
     @cached_property
     def _named(self) -> dict[str, Any]:
-        """The topics of all levels; merging and describing them takes a while."""
+        """The topics of all levels, cached, because merging and describing them takes a while."""
         found = self.landscape.topics
         large = found.groups(found.levels_[0])
         levels = [self._level(n, large) for n in found.levels_[:-1]]
         return {"topics": self._topics_at(np.arange(len(large)), large), "levels": levels}
 
     def _level(self, n_topics: int, large: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the topics of a level, and which of them each of the finest topics is part of."""
+        """Return the topics of a level, and which of them each finest topic is part of."""
         groups = self.landscape.topics.groups(n_topics)
         parents = np.empty(n_topics, np.int64)
         parents[groups] = large
         return {"topics": self._topics_at(groups, parents), "groups": groups.tolist()}
 
     def _topics_at(self, groups: NDArray[np.int64], large: NDArray[np.int64]) -> list[dict[str, Any]]:
-        """Return the topics that groups of the finest are, each in a shade of the large one that it is part of."""
+        """Return topics merged from groups of the finest, each in a shade of its large topic."""
         own = self.landscape
         labels = np.where(own.topic < 0, -1, groups[own.topic])
         fewer = own.topics.at(len(large))
@@ -190,7 +190,7 @@ class Explorer:
         ]
 
     def _seen(self, text: str, k: int, row: int | None = None) -> dict[str, Any]:
-        """Return a text as the model sees it; ``row`` is its place if it is one of the documents."""
+        """Return certainty, topics, position and matches of a text; ``row`` is its row if it is a document."""
         own = self.landscape
         posterior = own.index.encoder.posterior([text])
         certainty = float(posterior.mean_length[0])
@@ -223,7 +223,7 @@ class Explorer:
         }
 
     def _marked(self, asked: str, text: str, length: int | None) -> list[list[str | float]]:
-        """Return a text in pieces; those that made it match what was asked are marked."""
+        """Return a text in pieces, with the words by which it matches the query ``asked`` marked."""
         if not asked.strip():
             return pieces(text, [], length)
         index = self.landscape.index
@@ -241,7 +241,7 @@ class Explorer:
         return pieces(text, sorted(marks), length)
 
     def _topics(self, text: str) -> list[dict[str, Any]]:
-        """Return the likeliest topics of a text, the likeliest first; none for a text that says nothing."""
+        """Return the most likely topics of a text, most likely first; none for a text without known words."""
         topics = self.landscape.topics
         if not topics.vectors([text]).any():
             return []
@@ -272,20 +272,20 @@ class Explorer:
 
 @contextmanager
 def _unknown_words_allowed() -> Iterator[None]:
-    """Do not warn of words without vectors: the page says which they are."""
+    """Do not warn of words without vectors, which the page shows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         yield
 
 
 def _middle(points: NDArray[np.float32]) -> list[float] | None:
-    """Return where a group is named; None if it has no points."""
+    """Return the middle of a group, where its name is; None if it has no points."""
     step = max(1, len(points) // SAMPLE)
     return median(points[::step].astype(np.float64)).tolist() if len(points) else None
 
 
 def _colour(large: ArrayLike) -> list[dict[str, str]]:
-    """Return the colours of topics on light and dark ground, and those in which their names are written."""
+    """Return the colours of topics on light and dark backgrounds, and those of their names."""
     light, dark = topic_colours(large), topic_colours(large, dark=True)
     return [
         {"light": one, "dark": other, "light_text": text_colour(one), "dark_text": text_colour(other, dark=True)}

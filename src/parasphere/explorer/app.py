@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ParasphereError, import_extra
 from .answers import Explorer
 
-# Nothing but the page's own files is run or fetched, whatever a text may say.
+# Only the page's own files are run or fetched, whatever a text contains.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -23,14 +23,14 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-HOSTS = ["localhost", "127.0.0.1"]  # a page of another site that reaches this port by a name of its own is refused
+HOSTS = ["localhost", "127.0.0.1"]  # refuses pages of other sites that reach this port by another name (DNS rebinding)
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-MOST_JSON = 200_000  # bytes of a question
+MOST_JSON = 200_000  # most bytes of a JSON request
 FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def make_app(explorer: Explorer) -> Any:
-    """Return the application, for any server of ASGI (extra ``explore``)."""
+    """Return the ASGI application (extra ``explore``)."""
     fastapi = import_extra("fastapi", "explore", "the explorer")
     from fastapi.concurrency import run_in_threadpool
     from fastapi.requests import Request
@@ -42,7 +42,7 @@ def make_app(explorer: Explorer) -> Any:
     files, busy = page_files(), Lock()
 
     async def answer(work: Callable[..., Any], *arguments: Any) -> Any:
-        """Compute in a thread, one question at a time."""
+        """Compute in a thread, one request at a time."""
 
         def alone() -> Any:
             with busy:
@@ -60,7 +60,7 @@ def make_app(explorer: Explorer) -> Any:
 
     async def page(name: str = "index.html") -> Any:
         if name not in files:
-            return JSONResponse({"detail": f"there is no {name!r} here"}, 404)
+            return JSONResponse({"detail": f"there is no file {name!r}"}, 404)
         return Response(files[name], media_type=TYPES[name.rsplit(".", 1)[-1]])
 
     async def about() -> Any:
@@ -117,31 +117,31 @@ def page_files() -> dict[str, bytes]:
 
 
 async def _body(request: Any, most: int) -> bytes:
-    """Return the body of a request, of at most so many bytes."""
+    """Return the body of a request; raise if it has more than ``most`` bytes."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > most:
-            raise ParasphereError(f"a request of more than {most:,} bytes is too long here")
+            raise ParasphereError(f"the request is too long; the limit is {most:,} bytes")
     return bytes(body)
 
 
 def _question(body: bytes, fields: dict[str, type]) -> dict[str, Any]:
-    """Return the fields of a JSON object, of these types."""
+    """Return a JSON object that has fields of these types."""
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict) or any(type(asked.get(name)) is not kind for name, kind in fields.items()):
-        wanted = ", ".join(f"{name} ({kind.__name__})" for name, kind in fields.items())
-        raise ParasphereError(f"the question is not a JSON object with {wanted}")
+        expected = ", ".join(f"{name} ({kind.__name__})" for name, kind in fields.items())
+        raise ParasphereError(f"the request is not a JSON object with {expected}")
     return asked
 
 
 def _rows(body: bytes) -> Any:
     """Return the rows that a body lists, as the page sends them: unsigned, 32 bits, little-endian."""
     if len(body) % 4:
-        raise ParasphereError(f"rows are sent as numbers of 4 bytes; {len(body)} bytes are not")
+        raise ParasphereError(f"rows must be numbers of 4 bytes each, not {len(body)} bytes")
     return np.frombuffer(body, "<u4").astype(np.int64)
 
 
@@ -168,7 +168,7 @@ def _written(columns: dict[str, list[Any]], format: str) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula."""
+    """Return a value for CSV, with an apostrophe before what a spreadsheet would take for a formula."""
     if isinstance(value, datetime):
         return str(value).removesuffix(" 00:00:00")
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -1,4 +1,4 @@
-"""The texts that are explored, with what is known of each: its id, and columns to filter by."""
+"""The texts of an explorer, with their ids and columns to filter by."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Facet:
     name : str
     kind : {"words", "number", "date"}
     values : (n_docs,) float64
-        Places in ``names``, numbers, or days since 1970; NaN for a text without a value.
+        Positions in ``names``, numbers, or days since 1970; NaN for a text without a value.
     names : list of str
         The different values of a column of words, the most frequent first.
     """
@@ -45,8 +45,8 @@ class Facet:
         ----------
         name : str
         values : (n_docs,) sequence
-            None and "" are no value. Dates are years and months (1999-12), ISO dates and times, and what Arrow and
-            Python call dates.
+            None and "" are missing values. Dates are years and months (1999-12), ISO dates and times, and the date
+            types of Arrow and Python.
 
         Examples
         --------
@@ -57,18 +57,18 @@ class Facet:
         >>> Facet.of("place", ["sea", "lake", "sea"]).names
         ['sea', 'lake']
         """
-        given = [None if value is None or value == "" or value != value else value for value in values]
-        there = np.array([value is not None for value in given], bool)
+        plain = [None if value is None or value == "" or value != value else value for value in values]
+        there = np.array([value is not None for value in plain], bool)
         readers: dict[Literal["number", "date"], Callable[[Any], float]] = {"number": _number, "date": _days}
         for kind, read in readers.items():
-            read_values = np.array([np.nan if value is None else read(value) for value in given], np.float64)
+            read_values = np.array([np.nan if value is None else read(value) for value in plain], np.float64)
             if there.any() and np.isfinite(read_values[there]).mean() >= READABLE:
                 return cls(name, kind, np.where(np.isfinite(read_values), read_values, np.nan), [])
         names, codes, counts = np.unique(
-            [str(value) for value in given if value is not None], return_inverse=True, return_counts=True
+            [str(value) for value in plain if value is not None], return_inverse=True, return_counts=True
         )
         order = np.argsort(-counts, kind="stable")
-        places = np.full(len(given), np.nan)
+        places = np.full(len(plain), np.nan)
         places[there] = np.argsort(order)[codes]
         return cls(name, "words", places, [str(names[place]) for place in order])
 
@@ -86,7 +86,7 @@ class Facet:
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts and what is known of them.
+    """Texts, their ids and columns.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ def read_documents(
     progress: Callable[[int], None] | None = None,
     **reading: Any,
 ) -> Documents:
-    """Read a corpus whole.
+    """Read a whole corpus into memory.
 
     Parameters
     ----------
     source : texts, columns or path
-        What :func:`parasphere.corpus.blocks` takes. Of a folder, the names of its folders are a column.
+        What :func:`parasphere.corpus.blocks` takes. The names of subfolders become a column.
     columns : sequence of str or dict of sequences, default=()
         Columns to filter by: their names, or their names and values.
     id : str or sequence, default=None
@@ -143,33 +143,33 @@ def read_documents(
         raise CorpusError("there are no texts to explore; give a corpus with at least two")
     texts = Strings.concatenate([Strings.of(_plain(block)) for block in held])
     ids = _numbers(len(texts)) if held[0].ids is None else Strings.of(map(str, _all_of(held, "ids")))
-    given = dict(columns) if isinstance(columns, Mapping) else {}
+    by_name = dict(columns) if isinstance(columns, Mapping) else {}
     if held[0].labels is not None:
-        given["folder"] = _all_of(held, "labels")
-    given |= {name: [value for block in held for value in (block.carried or {})[name]] for name in carry}
-    for name, values in given.items():
+        by_name["folder"] = _all_of(held, "labels")
+    by_name |= {name: [value for block in held for value in (block.carried or {})[name]] for name in carry}
+    for name, values in by_name.items():
         if len(values) != len(texts):
             raise CorpusError(f'"{name}" has {len(values):,} values for {len(texts):,} texts; give one per text')
-    return Documents(texts, ids, [Facet.of(name, values) for name, values in given.items()])
+    return Documents(texts, ids, [Facet.of(name, values) for name, values in by_name.items()])
 
 
 def read_index(
     folder: str | Path, *, columns: Sequence[str] | None = None, vectors: Any = None
 ) -> tuple[Index, Documents]:
-    """Load an index and return it with its texts, which must have been kept.
+    """Load an index with texts and words; return it and its documents.
 
     Parameters
     ----------
     folder : path
     columns : sequence of str, default=None
-        Names of the columns to filter by; None is all that the index has.
+        Names of the columns to filter by; None is all of the index.
     vectors : path or WordVectors, default=None
         The word vectors, if they were moved.
     """
     index = Index.load(folder, vectors=vectors)
     if index.texts is None or index.bm25 is None:
         left_out = "texts=False" if index.texts is None else "words=False"
-        raise ParasphereError(f"{folder} was made with {left_out}; the explorer shows texts and words.")
+        raise ParasphereError(f"{folder} was made with {left_out}; the explorer needs the texts and the words.")
     for name in columns or ():
         if name not in index.columns:
             there = ", ".join(index.columns) or "none"
@@ -210,7 +210,7 @@ def _days(value: Any) -> float:
             return float("nan")
     try:
         when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
-    except OverflowError:  # an hour before the first year, or after the last
+    except OverflowError:  # in UTC before the first year, or after the last
         return float("nan")
     return when.timestamp() / DAY
 

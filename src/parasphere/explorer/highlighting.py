@@ -1,4 +1,4 @@
-"""Texts cut into pieces, each with how much it has to do with a match."""
+"""Texts cut into pieces, each with its part in a match."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..printable import visible
 from ..text import AnyTokenizer, Tokenizer
 
-EXCERPT = 280  # characters of a text that a list shows
+EXCERPT = 280  # most characters of a text in a list
 FAINT = 0.12  # parts below this share of the largest are not marked
 
 Span = tuple[int, int]
@@ -28,7 +28,7 @@ def located(text: str, units: Iterable[str], tokenizer: AnyTokenizer) -> list[Sp
     ----------
     text : str
     units : iterable of str
-        Words as the tokenizer made them of this text, with some left out; those of a function may have spaces.
+        Words that the tokenizer returned for this text, perhaps not all; those of a callable may contain spaces.
     tokenizer : Tokenizer or callable
 
     Examples
@@ -37,7 +37,7 @@ def located(text: str, units: Iterable[str], tokenizer: AnyTokenizer) -> list[Sp
     [(4, 7), (13, 21), (22, 25)]
     """
     rules = tokenizer if isinstance(tokenizer, Tokenizer) else None
-    # One letter at a time, as the tokenizer does, so that places stay the same.
+    # Letter by letter, as the tokenizer does, so that positions stay the same.
     lower = rules is not None and rules.lowercase
     folded = "".join(letter.lower()[0] for letter in text) if lower else text
     digits = rules is not None and rules.digits
@@ -72,7 +72,7 @@ def marked(text: str, words: Iterable[tuple[str, float]], tokenizer: AnyTokenize
 
 
 def pieces(text: str, marks: list[Marked], length: int | None = None) -> list[list[str | float]]:
-    """Cut a text into pieces ``[text, part]``, with 0 for what is not marked; what could act on a page is escaped.
+    """Cut a text into pieces ``[text, part]``, with part 0 if not marked; control characters are escaped.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def pieces(text: str, marks: list[Marked], length: int | None = None) -> list[li
     marks : list of Marked
         In the order of the text.
     length : int, default=None
-        Return about so many characters: those with most of the marks. None returns all.
+        Return about this number of characters: those with most of the marks. None returns all.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def pieces(text: str, marks: list[Marked], length: int | None = None) -> list[li
 
 
 def _window(text: str, marks: list[Marked], length: int) -> Span:
-    """Return the stretch of a text of about this length that has most of the marks, each word once, ended at blanks."""
+    """Return the stretch of about this length with most of the marks, each word counted once, cut at blanks."""
     best, begin = -1.0, 0
     for i, first in enumerate(marks):
         seen: dict[str, float] = {}
@@ -130,7 +130,7 @@ def _window(text: str, marks: list[Marked], length: int) -> Span:
 
 
 def _span(text: str, unit: str, at: int, *, whole: bool, digits: bool) -> Span | None:
-    """Return where the next word is, from a place on."""
+    """Return the first occurrence of a unit at or after a position."""
     begin, end = -1, at
     for word in unit.split(" "):
         place = _found(text, word, end, whole=whole, digits=digits)
@@ -141,7 +141,7 @@ def _span(text: str, unit: str, at: int, *, whole: bool, digits: bool) -> Span |
 
 
 def _found(text: str, word: str, at: int, *, whole: bool, digits: bool) -> int | None:
-    """Return the first place of a word from a place on; ``whole`` looks for it between characters of no word."""
+    """Return the first position of a word at or after ``at``; if ``whole``, not within a longer word."""
     while (place := text.find(word, at)) >= 0:
         end = place + len(word)
         before, after = text[place - 1 : place], text[end : end + 1]

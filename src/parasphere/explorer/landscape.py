@@ -1,4 +1,4 @@
-"""What a model makes of the documents: an index, topics, certainties, and a map; computed once and kept in a folder."""
+"""Index, topics, certainties and map of documents, computed once and kept in a folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ LAYOUTS = {"points": (np.float32, 2), "topic": (np.int32, 1), "certainty": (np.f
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """Documents as one model sees them.
+    """Index, topics, certainties and map of documents by one model.
 
     Attributes
     ----------
     index : Index
-        The documents, to be searched.
+        The index of the documents.
     topics : SphericalTopics
     points : (n_docs, 2) float32
-        Places on the map, on which neighbours stay neighbours.
+        Positions on the map (:func:`parasphere.plots.neighbour_map`).
     topic : (n_docs,) int32
         The topic of each document; -1 for none.
     certainty : (n_docs,) float32
-        :attr:`Posterior.mean_length`: how sure the direction of each document is, 0 to 1.
+        :attr:`Posterior.mean_length`: certainty of the direction of each document, 0 to 1.
     """
 
     index: Index
@@ -58,7 +58,7 @@ def landscape_of(
     seed: int = 0,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Landscape:
-    """Return what a model makes of documents: what a folder keeps of it, or else computed, and kept there.
+    """Return the landscape of documents, from a folder if it is kept there, otherwise computed and kept there.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def landscape_of(
     folder : path, default=None
         Where the index, the topics and the map are kept; None keeps nothing.
     facts : JSON-able, default=None
-        What the result depends on: model, corpus, columns. What was kept with other facts is computed again.
+        What the result depends on: model, corpus, columns. If they changed, it is computed again.
     n_topics : int, default=None
-        Number of topics; None finds it. Topics that are given stay.
+        Number of topics; None finds it. Ignored if ``model`` is a SphericalTopics.
     seed : int, default=0
     tell : callable, default=nothing
-        Called with what is done next.
+        Called with the name of each step before it begins.
     """
     key = storage.key_of(__version__, facts, n_topics, seed, len(documents))
     if folder is not None and (kept := _kept(folder, key, model, len(documents))) is not None:
@@ -82,9 +82,11 @@ def landscape_of(
     if isinstance(model, Index):
         index = model
         if index.texts is None or index.bm25 is None:
-            raise ParasphereError("the index was made without texts or words, which the explorer shows")
+            raise ParasphereError(
+                "the index was made with texts=False or words=False; the explorer needs the texts and the words"
+            )
         if index.texts.tolist() != documents.texts.tolist():
-            raise ParasphereError(f"the index is of other texts than the {len(documents):,} given, or in another order")
+            raise ParasphereError(f"the index has other texts than the {len(documents):,} given, or another order")
     else:
         tell("indexing the texts")
         index = Index.empty(model.encoder_ if isinstance(model, SphericalTopics) else Encoder.of(model))
@@ -115,11 +117,11 @@ def _keep(folder: Path, key: str, made: Landscape, *, with_index: bool) -> None:
         made.index.save(folder / "index")
     made.topics.save(folder / "topics")
     arrays = {name: getattr(made, name) for name in LAYOUTS}
-    storage.save(folder / "map", KIND, arrays, {"key": key})  # last: it says that all of it is there
+    storage.save(folder / "map", KIND, arrays, {"key": key})  # last, so that it is complete if this exists
 
 
 def _kept(folder: Path, key: str, model: Any, n: int) -> Landscape | None:
-    """Return what is kept in a folder; None if there is nothing, or what other facts led to, or it is damaged."""
+    """Return the landscape in a folder; None if there is none, it was made with other facts, or it is damaged."""
     if not storage.is_saved(folder / "map"):
         return None
     try:

@@ -21,8 +21,8 @@ from .app import page_files
 from .packing import Arrays, packed, search_parts, string_arrays
 
 MOST_TEXTS = 50_000
-POINTS, CERTAINTIES, SHARES = 2**15 - 1, 2**16 - 1, 2**8 - 1  # as whole numbers of so many parts
-INSTEAD = {"api": "local"}  # the modules that a page without a server has in place of others
+POINTS, CERTAINTIES, SHARES = 2**15 - 1, 2**16 - 1, 2**8 - 1  # scales of the integers in which they are stored
+INSTEAD = {"api": "local"}  # modules that replace others in a page without a server
 _IMPORT = re.compile(r'^import (?:\* as (\w+)|(\{[^}]*\})) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) ([\w$]+)", re.MULTILINE)
 _FILE = re.compile(r'<(?:link rel="(stylesheet|icon)" href|(script) type="module" src)="/page/([\w.]+)">(?:</script>)?')
@@ -31,20 +31,19 @@ _FILE = re.compile(r'<(?:link rel="(stylesheet|icon)" href|(script) type="module
 def write_page(explorer: Explorer, path: str | Path, *, texts: bool = True, links: Sequence[str] | None = None) -> int:
     """Write the page of an explorer as one HTML file; return its size in bytes.
 
-    Whoever opens the file in a browser sees the map and searches, reads, selects and exports as on the page of
-    :func:`make_app`. Searches find what :meth:`parasphere.Index.search` finds. Of words that no text has, a page knows
-    the most frequent ones of the model, and those only roughly; others are ignored.
+    Opened in a browser, the file shows the map, and searches, selects and exports as the page of :func:`make_app`.
+    Searches find what :meth:`parasphere.Index.search` finds, except that of words that no text has, the page knows only
+    the most frequent ones of the model, approximately.
 
     Parameters
     ----------
     explorer : Explorer
-        Of at most 50,000 texts.
+        An explorer of at most 50,000 texts.
     path : path
     texts : bool, default=True
-        Whether the file holds the texts, rather than only what they are found by.
+        Whether the file contains the texts, or only what searches need.
     links : sequence of str, default=None
-        Where each text stands on the web, or on the site that the page is part of; a text that is opened has a link
-        to it.
+        A link per text, absolute or relative to the page, which is shown with the opened text.
     """
     content = page_of(explorer, texts=texts, links=links).encode()
     storage.write_file(path, content)
@@ -89,7 +88,7 @@ def page_of(explorer: Explorer, *, texts: bool = True, links: Sequence[str] | No
 
 
 def bundled(files: dict[str, str], main: str) -> str:
-    """Return a module of the page and all that it imports as one script, each in a function of its own."""
+    """Return a module of the page and all that it imports as one script, each module in its own function."""
     made: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -115,10 +114,10 @@ def bundled(files: dict[str, str], main: str) -> str:
 
 
 def _map_parts(explorer: Explorer, links: Sequence[str] | None) -> tuple[dict[str, Any], Arrays]:
-    """Return the facts and arrays that the page begins with."""
+    """Return the facts and arrays that the page needs to start."""
     documents, own = explorer.documents, explorer.landscape
     shares = own.topics.transform([documents.block()])
-    shares[~own.topics.vectors([documents.block()]).any(axis=1)] = 0  # of a text that says nothing
+    shares[~own.topics.vectors([documents.block()]).any(axis=1)] = 0  # of texts without known words
     likely = np.argsort(-shares, axis=1, kind="stable")[:, :SHOWN_TOPICS]
     best = np.take_along_axis(shares, likely, axis=1)
     lacking = [(0, 0), (0, SHOWN_TOPICS - likely.shape[1])]  # where there are fewer topics
@@ -139,12 +138,14 @@ def _map_parts(explorer: Explorer, links: Sequence[str] | None) -> tuple[dict[st
 
 
 def _checked_links(links: Sequence[str], n: int) -> Sequence[str]:
-    """Return links; raise unless there is one per text that leads to a page rather than, say, to a script."""
+    """Return links; raise unless there is one per text, relative or with the scheme http or https."""
     if len(links) != n:
         raise ParasphereError(f"there are {len(links):,} links for {n:,} texts; give one per text")
     for link in links:
         if not _is_page(link):
-            raise ParasphereError(f"{link!r} is no link to a page; links are relative, or begin with http: or https:")
+            raise ParasphereError(
+                f"{link!r} is not a link to a page; links must be relative, or begin with http: or https:"
+            )
     return links
 
 

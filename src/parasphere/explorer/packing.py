@@ -1,7 +1,7 @@
-"""What a page without a server holds: the map, what a search computes with, and the texts, each packed into text.
+"""Packing of the data of a page without a server: the map, the data of searches, and the texts.
 
-A page computes the vectors of its texts itself, from how often each word occurs in each of them and from the vectors of
-these words, a byte per number: that is smaller than the vectors of the texts, and searches need the words anyway.
+The page computes the vectors of its texts itself, from word counts and word vectors of one byte per number. These are
+smaller than the vectors of the texts, and searches need the words anyway.
 """
 
 import json
@@ -18,19 +18,19 @@ from ..search import Index
 from ..search.bm25 import BM25, K1, B
 from ..text import AnyTokenizer, Strings, Tokenizer, distinct_words, stems
 
-KNOWN = 20_000  # words that a page knows if its texts have fewer: the most frequent ones of the model beside theirs
-STEP = 0.66  # of the numbers of a row that no text needs, in standard deviations: of seven steps the best
+KNOWN = 20_000  # if the texts have fewer words, the most frequent ones of the model are added up to this number
+STEP = 0.66  # of the numbers in rows that no text needs, in standard deviations: the best quantiser of seven steps
 FINE = 1024  # rows of the most frequent words, which have two bytes per number
-PLAIN = 0x80  # added to the seven bits that a script cannot hold as they are, and dropped again by their readers
-NO_UNIT = -2  # of a form in which the model sees no word, such as a number
+PLAIN = 0x80  # added to codes that a script element cannot contain; readers drop it
+NO_UNIT = -2  # of a form that is no word to the model, such as a number
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def packed(facts: dict[str, Any], arrays: Arrays, *, strategy: int = zlib.Z_FILTERED) -> str:
-    """Return facts and arrays as text that an element ``script`` can hold: deflated, seven bits per character.
+    """Return facts and arrays as text that a ``script`` element can contain: deflated, seven bits per character.
 
-    The strategy is one of zlib's; the default is that for numbers.
+    ``strategy`` is one of zlib's; the default is for numbers.
     """
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
@@ -73,11 +73,10 @@ def string_arrays(name: str, strings: Strings) -> Arrays:
 
 
 def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
-    """Return the facts and arrays by which a page finds what the index finds.
+    """Return the facts and arrays with which a page searches as the index does.
 
-    A form is a word as the texts have it, with its digits and before stop words are dropped. The words of the model and
-    the stems of the index both follow from forms, one by one: each has its units, which are rows of vectors or hashes
-    of words without a vector, and its stem.
+    A form is a word as it occurs in the texts, with digits and including stop words. Each form determines its stem in
+    the index and its units in the model, which are rows of vectors, or hashes of words without a vector.
     """
     encoder, bm25 = index.encoder, index.bm25
     assert bm25 is not None
@@ -102,7 +101,7 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
         own = units[begins[form] : ends[form]].tolist()
         if len(own) > 1 or (own and own[0] >= 0):
             several.append(own)
-            own = [len(several)]  # its place, counted from 1
+            own = [len(several)]  # its position, counted from 1
         others.append(own[0] if own else NO_UNIT)
     needed = sorted({unit for some in several for unit in some if unit >= 0} - set(known.tolist()))
     more = _more(known, needed, len(vocabulary))
@@ -156,7 +155,7 @@ def varints(numbers: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _more(known: NDArray[np.int64], needed: list[int], n_words: int) -> NDArray[np.int64]:
-    """Return further rows of the vocabulary that a page has: those it needs, and those of the most frequent words."""
+    """Return further rows of the vocabulary for a page: needed ones, and those of the most frequent words."""
     there = np.zeros(n_words, bool)
     there[known] = there[needed] = True
     frequent = np.flatnonzero(~there)[: max(0, KNOWN - int(there.sum()))]
@@ -164,11 +163,11 @@ def _more(known: NDArray[np.int64], needed: list[int], n_words: int) -> NDArray[
 
 
 def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
-    """Return rows as bytes that point in nearly the same directions.
+    """Return rows as bytes with nearly the same directions.
 
-    The largest number of a row becomes 127, or one of the numbers below it if that is nearer to the row: rows of few
-    bits, as most words of ``english-128`` have, are exact then, and deflate well. The first rows have a second byte per
-    number. Rows beyond ``n_exact``, of words that only a query has, have numbers from -3 to 3.
+    The largest number of a row becomes 127, or a little less if that is more exact: quantised rows, as of most words of
+    ``english-128``, are then exact and deflate well. The first rows have a second byte per number. Rows from
+    ``n_exact`` on, of words that only queries have, are rounded to numbers from -3 to 3.
     """
     unit = rows[:n_exact] / np.abs(rows[:n_exact]).max(axis=1, keepdims=True)
     best, least = np.zeros(unit.shape, np.int8), np.full(n_exact, np.inf, np.float32)
@@ -176,7 +175,7 @@ def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
     for scale in range(127, 119, -1):
         whole = np.rint(unit * np.float32(scale))
         error = ((unit - whole / np.float32(scale)) ** 2).sum(axis=1)
-        better = error < 0.5 * least  # not for a little
+        better = error < 0.5 * least  # only if it is much better
         best[better], least[better], scales[better] = whole[better], error[better], scale
     rest = np.rint((unit[:FINE] * scales[:FINE] - best[:FINE]) * 256).clip(-128, 127)
     spread = rows[n_exact:].std(axis=1, keepdims=True)
@@ -185,10 +184,10 @@ def _rows_of(rows: NDArray[np.float32], n_exact: int) -> Arrays:
 
 
 def _checked(tokenizer: AnyTokenizer) -> Tokenizer:
-    """Return the tokenizer of an index; raise unless a page can find words by itself."""
+    """Return the tokenizer of an index; raise unless a page implements it."""
     if not isinstance(tokenizer, Tokenizer):
         raise ParasphereError(
-            f"a page finds words as a Tokenizer does, and this model reads texts by a {type(tokenizer).__name__}; "
+            f"a page splits texts as a Tokenizer does, and this model uses a {type(tokenizer).__name__}; "
             "fit a model with a Tokenizer, or use 'parasphere explore'"
         )
     return tokenizer
@@ -221,14 +220,14 @@ def _postings(
 
 
 def _gaps(starts: NDArray[np.int64], documents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many documents lie between each posting and the one before it."""
+    """Return the number of documents between each posting and the one before it."""
     before = np.concatenate([[-1], documents[:-1]])
     before[starts[:-1][np.diff(starts) > 0]] = -1
     return np.asarray(documents - before - 1)
 
 
 def _stems(forms: list[str], stop_words: Any, bm25: BM25) -> NDArray[np.uint32]:
-    """Return the stem of each form: 0 for a new one, 1 for none that counts, or 2 + its place among the stems."""
+    """Return the code of the stem of each form: 0 for a new one, 1 for none, or 2 + its position among the stems."""
     rows = bm25.words.get_many(stems(forms, bm25.language)).tolist()
     place: dict[int, int] = {}
     found = np.ones(len(forms), np.uint32)

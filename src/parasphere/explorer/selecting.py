@@ -1,4 +1,4 @@
-"""Some of the documents: what sets them apart, which of them are typical, and a table to take away."""
+"""Selections of documents: their characteristic words, their typical texts, and a table to export."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,14 +15,14 @@ from .highlighting import EXCERPT, Marked, located, pieces
 from .landscape import Landscape
 
 SHOWN = 60  # texts of a selection that are listed
-WORDS, MARKED = 24, 12  # words that set a selection apart, and how many of them are marked in its texts
+WORDS, MARKED = 24, 12  # words that distinguish a selection, and how many of them are marked in its texts
 SHARES = 6  # topics and labels of a selection that are listed
 
 Rows = NDArray[np.int64]
 
 
 def check_rows(rows: Rows, n_docs: int) -> None:
-    """Raise unless rows are different documents."""
+    """Raise unless rows are valid and different."""
     if not len(rows):
         raise ParasphereError("no text is selected; draw around some points")
     if rows.min() < 0 or rows.max() >= n_docs:
@@ -33,7 +33,7 @@ def check_rows(rows: Rows, n_docs: int) -> None:
 
 
 def summary(documents: Documents, landscape: Landscape, rows: Rows) -> dict[str, Any]:
-    """Return the words that set documents apart, their topics and columns, and the most typical of them."""
+    """Return the words that distinguish documents, their topics and columns, and the most typical of them."""
     check_rows(rows, len(documents))
     bm25 = landscape.index.bm25
     assert bm25 is not None
@@ -60,7 +60,7 @@ def summary(documents: Documents, landscape: Landscape, rows: Rows) -> dict[str,
 
 
 def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
-    """Return the words that tell some documents from the others best, best first.
+    """Return the words that distinguish some documents from the others best, best first.
 
     They are those with the largest shares in the log-likelihood ratio between these documents and all of them
     (:func:`parasphere.topics.words.likelihood_ratio`).
@@ -91,7 +91,7 @@ def words_apart(bm25: BM25, rows: Rows, k: int = WORDS) -> list[dict[str, Any]]:
 
 
 def export_table(documents: Documents, landscape: Landscape, rows: Rows) -> dict[str, list[Any]]:
-    """Return the columns of documents, as they are, with their places, topics and certainties.
+    """Return the columns of documents, with their positions, topics and certainties.
 
     Parameters
     ----------

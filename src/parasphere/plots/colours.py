@@ -10,7 +10,7 @@ from ..errors import ParasphereError
 
 Floats = NDArray[np.float64]
 
-GREY, DARK_GREY = "#b9bcc2", "#5c616b"  # of texts without a topic, on a light and on a dark ground
+GREY, DARK_GREY = "#b9bcc2", "#5c616b"  # of texts without a topic, on a light and on a dark background
 SHADES = 0.09  # how much lighter and darker than its large topic a fine topic can be
 # Lightness, chroma and hue of colours whose smallest distance from each other and from grey is as large as a search
 # could make it, to normal, protan and deutan eyes (Machado et al., 2009).
@@ -37,9 +37,9 @@ def topic_colours(groups: ArrayLike, *, dark: bool = False) -> list[str]:
     ----------
     groups : (k,) int
         The large topic that each topic is part of, 0 for the first; -1 is grey. Beyond twelve large topics the hues
-        come again, paler.
+        repeat, paler.
     dark : bool, default=False
-        Whether the ground is dark.
+        Whether the background is dark.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def topic_colours(groups: ArrayLike, *, dark: bool = False) -> list[str]:
 
 
 def text_colour(colour: str, *, dark: bool = False) -> str:
-    """Return a colour made as dark (or light, on a dark ground) as text of it must be to be read easily.
+    """Return a colour made dark enough (or light enough, on a dark background) for text in it to be legible.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def text_colour(colour: str, *, dark: bool = False) -> str:
 
 
 def _hex(light: float, chroma: float, hue: float) -> str:
-    """Return the colour on a screen, with as much of the chroma as a screen can show."""
+    """Return the colour as ``#rrggbb``, with as much of the chroma as a screen can show."""
     turn, to_lms, to_linear = np.radians(hue), np.linalg.inv(LMS_TO_LAB), np.linalg.inv(LINEAR_TO_LMS)
     for part in np.linspace(1, 0, 41):
         lab = np.array([light, part * chroma * np.cos(turn), part * chroma * np.sin(turn)])

@@ -1,10 +1,10 @@
-"""Documents on a plane with their neighbours: what is near in many dimensions is near on the map.
+"""Layout of documents on a plane: those that are near in many dimensions are near on the map.
 
 The layout is that of UMAP (McInnes, Healy and Melville, 2018). Each document has edges to its nearest neighbours, by
-cosine, with weights that fall with distance; places on the plane are found by gradient descent, in which edges attract
-and random pairs repel. The similarity on the plane is 1 / (1 + a d^2), without UMAP's other exponent, which is 1.1 and
-costs most of the time. It is made here, in compiled loops, because umap-learn compiles for minutes before its first
-map; it draws its random numbers itself, so that a seed gives the same map on every machine of a kind.
+cosine, with weights that fall with distance; positions on the plane are found by gradient descent, in which edges
+attract and random pairs repel. The similarity on the plane is 1 / (1 + a d^2), without UMAP's other exponent, which is
+1.1 and costs most of the time. It is implemented here, in compiled loops, because umap-learn compiles for minutes
+before its first map, and with its own random numbers, so that a seed gives the same map on every machine of a kind.
 """
 
 import math
@@ -25,7 +25,7 @@ Rows = NDArray[np.float32]
 NEIGHBOURS = 15
 AXES = 50  # principal axes in which neighbours are looked for, if there are more dimensions
 EXACT = 12_000  # documents up to which all pairs are compared
-CELL, CELLS = 400, 6  # documents per cell, and cells that are searched for the neighbours of a document, beyond that
+CELL, CELLS = 400, 6  # beyond that: documents per cell, and cells in which the neighbours of a document are looked for
 CURVE = 1.036  # 1 / (1 + a d^2) is about exp(-(d - 0.3)) beyond the distance 0.3, and 1 before
 
 
@@ -35,17 +35,17 @@ def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
     Parameters
     ----------
     rows : (n, dim) array
-        Vectors whose cosines say how similar documents are. Rows of zeros are laid in the middle.
+        Vectors, compared by their cosines. Rows of zeros are put in the middle.
     seed : int, default=0
 
     Returns
     -------
     (n, 2) float64
-        Places, centred; the same for the same rows and seed.
+        Positions, centred; the same for the same rows and seed.
 
     Notes
     -----
-    Distances between groups, and the sizes of groups, mean little on such a map; who is whose neighbour does.
+    Only neighbourhoods are meaningful on such a map, not distances between groups or the sizes of groups.
 
     Examples
     --------
@@ -70,15 +70,15 @@ def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
 
 
 def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
-    """Return where a document that is not on a map belongs: among the places of its nearest neighbours, (2,).
+    """Return a position for a document that is not on a map, among its nearest neighbours, (2,).
 
-    It is their geometric median, so that it lies among most of them rather than in the void between two groups; near
-    ones have much more weight than far ones, by the fourth power of their cosines.
+    It is their geometric median, which lies among most of them rather than between two groups, weighted by the fourth
+    power of their cosines, so that near ones count much more than far ones.
 
     Parameters
     ----------
     points : (k, 2) array
-        Places of the neighbours.
+        Positions of the neighbours.
     cosines : (k,) array
         Their cosines with the document.
 
@@ -96,7 +96,7 @@ def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
 
 
 def median(points: Floats, weights: Floats | None = None) -> Floats:
-    """Return the geometric median of points (n, 2), by Weiszfeld's iteration: stragglers do not move it."""
+    """Return the geometric median of points (n, 2), by Weiszfeld's iteration; it is robust to stragglers."""
     middle = np.asarray(np.median(points, axis=0) if weights is None else weights @ points / weights.sum())
     for _ in range(50):
         near = 1 / np.maximum(np.linalg.norm(points - middle, axis=1), 1e-9)
@@ -115,18 +115,18 @@ def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:
     plane = np.zeros((len(rows), 2))
     plane[:, : min(2, rows.shape[1])] = rows[:, :2]
     plane *= 10 / max(float(np.abs(plane).max()), 1e-12)
-    plane += np.random.default_rng(seed).normal(scale=1e-3, size=plane.shape)  # equal rows must not stay on one place
+    plane += np.random.default_rng(seed).normal(scale=1e-3, size=plane.shape)  # so that equal rows can separate
     return np.ascontiguousarray(unit_rows(rows), np.float32), plane
 
 
 def _oriented(axes: NDArray[Any]) -> NDArray[Any]:
-    """Return columns whose largest entry is positive, so that the sign does not depend on how they were found."""
+    """Return columns whose largest entry is positive, so that signs do not depend on how they were computed."""
     largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
     return np.asarray(axes * np.where(largest < 0, -1, 1).astype(axes.dtype))
 
 
 def _graph(rows: Rows, seed: int) -> sparse.coo_array:
-    """Return the edges between neighbours, (n, n), weighted by UMAP's fuzzy union of what both ends see."""
+    """Return the edges between neighbours, (n, n), weighted by UMAP's fuzzy union of both directions."""
     n, k = len(rows), min(NEIGHBOURS, len(rows) - 1)
     places = largest_products(rows, rows, k + 1) if n <= EXACT else _in_cells(rows, k + 1, seed)
     cosines = np.einsum("ij,ikj->ik", rows, rows[places]) if n <= EXACT else _cosines(rows, places)
@@ -154,7 +154,7 @@ def _weights(away: Floats) -> Floats:
 
 
 def _in_cells(rows: Rows, k: int, seed: int) -> NDArray[np.int64]:
-    """Return nearly the ``k`` nearest rows of each row: those among the cells of the nearest of some random rows."""
+    """Return approximately the ``k`` nearest rows of each row: those in the cells around the nearest random rows."""
     n = len(rows)
     rng = np.random.default_rng(seed)
     centres = rows[np.sort(rng.choice(n, n // CELL, replace=False))]
@@ -172,10 +172,10 @@ def _cosines(rows: Rows, places: NDArray[np.int64]) -> Rows:
 
 
 def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
-    """Return the places after the descent from a start, (n, 2), centred."""
+    """Return the positions after the descent from a start, (n, 2), centred."""
     n = len(start)
     rounds = 300 if n <= 10_000 else 200
-    strong = graph.data >= graph.data.max() / rounds  # the others would never be used
+    strong = graph.data >= graph.data.max() / rounds  # the others are too weak to be used even once
     heads, tails = graph.row[strong].astype(np.int64), graph.col[strong].astype(np.int64)
     every = graph.data.max() / graph.data[strong]  # rounds between two uses of an edge
     points = np.ascontiguousarray(start, np.float64)
@@ -185,9 +185,9 @@ def _descend(graph: sparse.coo_array, start: Floats, seed: int) -> Floats:
 
 
 def _drawn_in(points: Floats) -> Floats:
-    """Return points whose coordinates grow as a logarithm beyond those of all but a fiftieth of them, on either side.
+    """Return points whose coordinates are compressed logarithmically beyond the quantiles 0.02 and 0.98.
 
-    Groups without neighbours among the others are pushed away for ever, and would leave the others little room.
+    Groups without neighbours in other groups are pushed ever farther away, and would leave little room for the rest.
     """
     low, high = np.quantile(points, [0.02, 0.98], axis=0)
     unit = np.maximum(high - low, 1e-12) / 20

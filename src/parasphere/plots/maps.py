@@ -29,15 +29,14 @@ def draw_map(
 ) -> None:
     """Draw texts by :func:`neighbour_map` and write the picture, replacing the file in one step.
 
-    Topics are islands of one colour each, whose names stand beside them, on free ground: none lies across texts or
-    another name.
+    Topics are islands of one colour each. Their names are beside them and cover neither texts nor other names.
 
     Parameters
     ----------
     path : path
-        ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). The map in the browser is that of :mod:`parasphere.explorer`.
+        ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). For a map in the browser see :mod:`parasphere.explorer`.
     rows : (n, dim) array
-        Vectors whose cosines say how similar texts are.
+        Vectors, compared by their cosines.
     topics : (n,) str, default=None
         Name of the topic of each text, or its class; "" for none, which is grey. Phrases joined by " · " are written
         in lines. None draws no topics.
@@ -45,8 +44,8 @@ def draw_map(
         Name of the large topic of each text. Topics in one large topic are shades of one colour. None gives each topic
         a colour of its own.
     certainty : (n,) array, default=None
-        How sure each text is of its place or topic: its opacity, from the 2 % least certain texts to the 2 % most
-        certain. None draws all alike.
+        How certain the position or topic of each text is, drawn as opacity, from the 2 % least certain texts to the 2 %
+        most certain. None draws all alike.
     title : str, default=None
     theme : {"light", "dark"}, default="light"
     seed : int, default=0

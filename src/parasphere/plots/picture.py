@@ -13,9 +13,9 @@ from .placing import Placed, place_names
 from .scene import Floats, Scene
 
 DPI = 160
-EDGE = 14.0  # free ground around everything, in points
+EDGE = 14.0  # margin around everything, in points
 GAP = 3.0  # around a name
-TIED = 6.0  # distance from its island beyond which a name has a line
+TIED = 6.0  # distance from its island beyond which a name gets a line
 GLOW, GLOW_CELL = 5.0, 3.0  # spread of the glow, and the grid that it is drawn on
 
 
@@ -33,7 +33,7 @@ def picture(scene: Scene, kind: str) -> bytes:
     low[1] -= 18
     high[1] += 26 if scene.title else 0
     width, height = high - low
-    with mpl.rc_context({"svg.hashsalt": "parasphere"}):  # the same picture is the same file
+    with mpl.rc_context({"svg.hashsalt": "parasphere"}):  # so that equal pictures are equal files
         figure = Figure(figsize=(width / 72, height / 72), facecolor=ground, dpi=DPI)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1), xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -53,7 +53,7 @@ def picture(scene: Scene, kind: str) -> bytes:
 
 
 def _reduced(file: io.BytesIO, colours: set[str]) -> bytes:
-    """Return a PNG with 256 colours, some of them given, which is a third of the size."""
+    """Return a PNG reduced to 256 colours, some of them given, which makes it a third of the size."""
     from matplotlib.colors import to_rgb
 
     image = import_extra("PIL.Image", "plots", "drawing a map")
@@ -72,7 +72,7 @@ def _reduced(file: io.BytesIO, colours: set[str]) -> bytes:
 
 
 def placed_names(scene: Scene) -> Placed:
-    """Return the places of all names of a scene, on as much ground around the texts as they need."""
+    """Return the positions of all names of a scene, with as much margin around the texts as they need."""
     sizes = _sizes(scene) + 2 * GAP
     low, high = scene.points.min(axis=0), scene.points.max(axis=0)
     cores, weights = [name.core for name in scene.names], np.array([1.0 + name.large for name in scene.names])

@@ -1,10 +1,10 @@
-"""Places for names: boxes on free ground beside what they name, tied to it by lines.
+"""Placement of names: boxes on free ground beside their islands, connected to them by lines.
 
-All is measured in points of 1/72 inch. A name may lie wherever its box covers neither a text nor another name. Of the
-places near its island it takes the one with the least cost: the length of its line, and more where the line runs over
-texts of other islands, over other lines or over names. Names are placed one after the other, and then again, each
-among all others, until none moves; this is done in some orders, of which the one with the lowest cost is kept. Names
-of high cost then take the place that they would have alone, if the others can make room for them at a lower cost.
+All lengths are in points of 1/72 inch. A name may be wherever its box covers neither a text nor another name. Of such
+places near its island it takes the one with the least cost: the length of its line, and more where the line crosses
+texts of other islands, other lines or names. Names are placed one after the other, and then moved one by one until none
+moves; this is done in several orders, and the one with the lowest cost is kept. Names of high cost then take the place
+that they would have alone, if moving the others lowers the total cost.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from scipy import ndimage
 
 Floats = NDArray[np.float64]
 
-CELL = 3.0  # of the grid that free ground is found on
-TRIED = 100  # nearest places per name whose lines are looked at, and as many on a grid that reaches further
+CELL = 3.0  # of the grid on which free ground is found
+TRIED = 100  # nearest places that are tried per name, and as many on a coarser grid that reaches further
 SPACING = 5  # of that grid, in cells
-STEPS = 24  # places on a line that are looked at
+STEPS = 24  # points of a line that are tested
 ORDERS = 3
-SHORT, LONG = 2, 20  # rounds that names are moved in, for each order and for the best
-WORST = 10  # names with the highest cost, for which others are made to move
+SHORT, LONG = 2, 20  # most rounds of moving names, for each order and for the best
+WORST = 10  # names of the highest cost, for which others are moved
 OVER_TEXTS = 1.5  # cost of a line over other texts, times its length there
 CROSSING = 120.0  # cost of two lines that cross, in points of length
 OVER_NAME = 500.0  # cost of a line that touches a name
@@ -59,9 +59,9 @@ def place_names(
     sizes : (k, 2) float64
         Widths and heights of the names.
     cores : k arrays (m, 2)
-        Where the lines can lead to.
+        Points in which the line of each name may end.
     weights : (k,) float64
-        How much the cost of each name counts.
+        Weights of the costs of the names.
     points : (n, 2) float64
         Places of the texts.
     canvas : two (2,) float64
@@ -94,7 +94,7 @@ def place_names(
 def _with_precedence(
     names: "list[_Candidates]", first: int, boxes: Floats, lines: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return boxes, lines and costs after one name took the place that it would have alone, and others made room."""
+    """Return boxes, lines and costs after one name took the place that it would have alone, and others were moved."""
     boxes, lines = boxes.copy(), lines.copy()
     box, line, _ = names[first].best(boxes[:0], lines[:0])
     others = [i for i in range(len(names)) if i != first]
@@ -140,8 +140,8 @@ class _Candidates:
         self.x, self.y = x[order], y[order]
         self.distance = distance[self.x, self.y]
         self.sparse = (self.x % SPACING == 0) & (self.y % SPACING == 0)
-        self.lines = np.empty((len(order), 2, 2))  # of each place, and its cost without other names; NaN: not yet known
-        self.costs = np.full(len(order), np.nan)
+        self.lines = np.empty((len(order), 2, 2))  # of each place
+        self.costs = np.full(len(order), np.nan)  # without other names; NaN until computed
 
     def best(self, boxes: Floats, lines: Floats) -> tuple[Floats, Floats, float]:
         """Return the box, the line and the cost of the best place, given the boxes and lines of the other names."""
@@ -177,7 +177,7 @@ class _Candidates:
         return np.asarray(free[self.x, self.y])
 
     def _lines(self, boxes: Floats) -> Floats:
-        """Return the line of each box: from its border to the nearest place of the core, a little inwards."""
+        """Return the line of each box: from its border to the nearest point of the core, a little inwards."""
         nearest = np.clip(self.core, boxes[:, None, 0], boxes[:, None, 1])  # (c, m, 2)
         end = np.linalg.norm(nearest - self.core, axis=2).argmin(axis=1)
         inwards = self.core[end] + 0.3 * (self.core.mean(axis=0) - self.core[end])
@@ -192,7 +192,7 @@ class _Candidates:
 
 
 def _along(lines: Floats) -> Floats:
-    """Return places along lines, (k, 2, 2) -> (k, STEPS, 2)."""
+    """Return points along lines, (k, 2, 2) -> (k, STEPS, 2)."""
     part = np.linspace(0, 1, STEPS)[:, None]
     return np.asarray(lines[:, None, 0] * (1 - part) + lines[:, None, 1] * part)
 

@@ -1,4 +1,4 @@
-"""What a map shows: texts as dots in the colours of their topics, and the names of the islands that they make."""
+"""The contents of a map: texts as dots in the colours of their topics, and the names of their islands."""
 
 import math
 import textwrap
@@ -16,16 +16,16 @@ from .colours import topic_colours
 Floats = NDArray[np.float64]
 Strings = NDArray[np.object_]
 
-MAP = (500.0, 440.0)  # the most that the texts span, in points of 1/72 inch
+MAP = (500.0, 440.0)  # largest extent of the texts, in points of 1/72 inch
 LARGE, FINE = 12.5, 8.5  # font sizes
 WRAP = {LARGE: 21, FINE: 25}  # characters in a line of a name
 LONGEST = 4  # lines of a name
-CELL = 4.0  # of the grid that densities are estimated on
-NEAR, FAR = 7.0, 14.0  # standard deviations of those of fine and of large topics
+CELL = 4.0  # of the grid on which densities are estimated
+NEAR, FAR = 7.0, 14.0  # standard deviations of the kernels for fine and for large topics
 MIDDLE, LAND, COAST = 0.4, 0.3, 0.12  # share of the highest density in the middle of an island, inside, and anywhere
-FEWEST, PART, PURE = 8, 0.004, 0.6  # texts of a further island of a topic, their share of all texts, and of those there
-DENSE = 0.3  # share of the highest density of its topic that a further island reaches
-ENDS = 200  # places that a line from a name can lead to, at most
+FEWEST, PART, PURE = 8, 0.004, 0.6  # least texts of a further island; least share of all texts, and of the texts there
+DENSE = 0.3  # share of the highest density of its topic that a further island must reach
+ENDS = 200  # most points in which the line of a name may end
 
 
 class Name(NamedTuple):
@@ -40,7 +40,7 @@ class Name(NamedTuple):
     size : float
         Font size.
     large : bool
-        Whether it is that of a large topic with finer ones inside.
+        Whether it is a large topic with finer ones inside.
     core : (m, 2) float64
         Texts where its island is densest.
     """
@@ -53,15 +53,15 @@ class Name(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What a map shows.
+    """The contents of a map.
 
     Attributes
     ----------
     points : (n, 2) float64
-        Places of the texts, in points of 1/72 inch.
+        Positions of the texts, in points of 1/72 inch.
     colours : (n,) str
     strength : (n,) float64
-        From 0 for texts that are drawn faintest to 1.
+        Opacity, from 0 (faintest) to 1.
     islands : (n,) int64
         Large topic of each text, -1 for none.
     names : list of Name
@@ -101,7 +101,7 @@ def make_scene(
     grey, plain = topic_colours([-1, 0], dark=dark)
     palette[""] = plain if topics is None else grey
     strength, ends = _faded(certainty, len(places))
-    caption = "Neighbours stay neighbours; distances between islands mean little."
+    caption = "Near texts are similar; distances between islands mean little."
     if ends is not None:
         caption += f" Faint dots are less certain: from {ends[0]} to {ends[1]}."
     return Scene(
@@ -154,7 +154,7 @@ def _names(
             core = _islands(places, fine == group if parents.get(group) == group else groups == group, FAR, LAND)[0]
             named.append(Name(wrapped(group, WRAP[LARGE]), hue, LARGE, True, core))
     for name, parent in parents.items():
-        alone = levels and children[parent] == 1  # large itself, rather than a part of something larger
+        alone = levels and children[parent] == 1  # a large topic itself, not a part of one
         size = LARGE if alone else FINE if levels or len(parents) > 25 else 10.0
         first = 1 if name == parent and not alone and levels else 0  # its main island has the large name
         islands = _islands(places, fine == name, NEAR, MIDDLE)[: 1 if len(parents) == 1 else None]
@@ -184,7 +184,7 @@ def wrapped(name: str, width: int) -> str:
 
 
 def _islands(places: Floats, topic: NDArray[np.bool_], spread: float, share: float) -> list[Floats]:
-    """Return the densest places of each island of a topic: the one with most of its texts, and others that are seen."""
+    """Return the densest texts of each island of a topic: the one with most of its texts, and further visible ones."""
     own = places[topic]
     low = own.min(axis=0) - 3 * spread
     shape = np.floor((own.max(axis=0) + 3 * spread - low) / CELL).astype(np.int64) + 1

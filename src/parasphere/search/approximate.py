@@ -27,9 +27,9 @@ class Graph:
         self._graph.add(np.arange(len(rows), dtype=np.uint64), np.asarray(rows, np.float32), threads=threads)
 
     def nearest(self, queries: NDArray[Any], count: int, threads: int) -> NDArray[np.int64]:
-        """Return the positions of nearly the nearest rows to each query, (n_queries, count)."""
+        """Return the positions of the approximately nearest rows to each query, (n_queries, count)."""
         matches = self._graph.search(np.asarray(queries, np.float32), count, threads=threads)
         positions = np.asarray(matches.keys, np.int64).reshape(len(queries), -1)
         if positions.shape[1] != min(count, len(self._graph)):
-            raise ParasphereError("the graph of neighbours finds too few of them: make it again by adding documents")
+            raise ParasphereError("the graph returned too few neighbours; search with exact=True")
         return positions

@@ -1,16 +1,16 @@
 """BM25: scores of documents by the words that they share with a query.
 
-Offsets know what a text is about, and nothing of words that have no vector: names, numbers, codes. The score of a
-document is BM25, divided by a length of the query so that its scale is that of one word::
+Offsets show what a text is about, but miss the words that have no vector: names, numbers, codes. The score of a
+document is BM25, divided by a norm of the query, so that it has the scale of a single word::
 
     sum_w n_w idf_w c_w (k1 + 1) / (c_w + k1 (1 - b + b l / mean l)) / sqrt(sum_w n_w idf_w^2)
 
 where ``n_w`` and ``c_w`` are the counts of word ``w`` in the query and in the document, ``l`` is the number of words of
-the document, and ``idf_w = log(1 + (n_docs - df_w + 1/2) / (df_w + 1/2))``. Only counts are stored, so that documents
-can be added and removed without a trace.
+the document, and ``idf_w = log(1 + (n_docs - df_w + 1/2) / (df_w + 1/2))``. Only counts are stored, so that adding and
+removing documents is exact.
 
-Words are the stems of a language (Snowball's), so that "connected" finds "connections"; or what the tokenizer returns,
-if there is none.
+Words are the stems of a language (Snowball's), so that "connected" finds "connections"; without a language, they
+are what the tokenizer returns.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ MAX_COUNT = 2**16 - 1  # larger counts have no effect on a score
 
 
 class QueryTerms(NamedTuple):
-    """The words of queries that some document has, each once per query.
+    """The words of queries that occur in a document, each once per query.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class TfIdf(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BM25:
-    """The inverted file of a corpus: the documents of each word.
+    """The inverted index of a corpus: the documents of each word.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class BM25:
         check_layouts(vars(self), {"starts": "i8[words+1]", "documents": "i4[n]", "counts": "u2[n]",
                                    "lengths": "i4[docs]"}, {"words": len(self.words)})  # fmt: skip
         if len(self.forms) != len(self.words):
-            raise ParasphereError(f"there are {len(self.forms):,} forms of {len(self.words):,} words")
+            raise ParasphereError(f"there are {len(self.forms):,} forms for {len(self.words):,} words")
 
     @classmethod
     def from_texts(cls, texts: list[Any], tokenizer: AnyTokenizer, language: str | None = None) -> "BM25":
@@ -219,10 +219,10 @@ class BM25:
         return stems(words, self.language)
 
     def terms(self, queries: Any) -> QueryTerms:
-        """Return the words of texts or token lists that some document has, with their weights."""
+        """Return the words of texts or token lists that occur in a document, with their weights."""
         spelled, tokens = distinct_words(queries, self.tokenizer)
         rows = self.words.get_many(self.keys(spelled.words))
-        rows = np.append(rows, np.int32(-1))  # for what is no word
+        rows = np.append(rows, np.int32(-1))  # for unknown words
         ids, query_of_id = _known(WordIds(rows[tokens.ids], tokens.ends))
         n_words = max(len(self.words), 1)
         present, counts = _counted(query_of_id * n_words + ids)
@@ -232,7 +232,7 @@ class BM25:
         return QueryTerms(_starts(query, len(queries))[1:], words.astype(np.int32), counts * idf / norms[query])
 
     def shared(self, words: NDArray[np.int32], positions: NDArray[np.int64]) -> list[tuple[str, ...]]:
-        """Return which of some words each of some documents has, in the forms to be shown."""
+        """Return which of the words each of the documents has, in the forms to be shown."""
         found: list[list[str]] = [[] for _ in positions]
         for word in words.tolist():
             own = self.documents[self.starts[word] : self.starts[word + 1]]
@@ -277,7 +277,7 @@ class BM25:
         return TfIdf(starts, words[order], values * np.repeat(scales, np.diff(starts)))
 
     def check(self) -> None:
-        """Raise unless all postings are possible: they may come from a file."""
+        """Raise unless all postings are valid: they may come from a file."""
         starts, documents = self.starts, self.documents
         sound = starts[0] == 0 and starts[-1] == len(documents) and (np.diff(starts) >= 0).all()
         if sound and len(documents):
@@ -285,7 +285,7 @@ class BM25:
             inner[starts[:-1][np.diff(starts) > 0]] = False  # the first posting of a word follows nothing
             sound = documents.min() >= 0 and documents.max() < len(self) and (np.diff(documents)[inner[1:]] > 0).all()
         if not (sound and (self.lengths >= 0).all() and (self.counts > 0).all()):
-            raise ParasphereError("the words of its documents do not fit each other")
+            raise ParasphereError("the postings of its words are inconsistent")
 
 
 def bm25_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
@@ -337,5 +337,5 @@ def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _starts(rows: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
-    """Return where each row of a table in compressed form begins, (n_rows + 1,), of the rows of its entries."""
+    """Return where each row of a table in compressed form begins, (n_rows + 1,), given the row of each entry."""
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])

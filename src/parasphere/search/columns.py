@@ -1,4 +1,4 @@
-"""Columns of an index: what is known of documents beside their texts, and conditions that choose among them."""
+"""Columns of an index: values of documents beside their texts, and conditions to filter by them."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,7 @@ class Column:
         if kinds == {"date"}:
             return cls(name, "date", np.array([_microseconds(value) for value in given], np.int64))
         found = ", ".join(sorted(kinds | ({"none"} if missing else set())))
-        raise ParasphereError(f'the column "{name}" has values of several kinds ({found}); give it one')
+        raise ParasphereError(f'the column "{name}" has values of several kinds ({found}); all must be of one kind')
 
     @classmethod
     def concatenate(cls, parts: Sequence["Column"]) -> "Column":
@@ -104,8 +104,8 @@ class Column:
         Parameters
         ----------
         condition : value, (operator, value), list or set
-            A value is the one asked for, None a document without a value; of a list, one must be met, except that a
-            list of pairs such as ``[(">=", 2), ("<", 5)]`` must be met whole.
+            A value must be equal; None is met by documents without a value. One condition of a list must be met, but
+            all of a list of pairs such as ``[(">=", 2), ("<", 5)]``.
         """
         if isinstance(condition, list | set | frozenset):
             each = [self.holds(one) for one in condition]
@@ -130,7 +130,7 @@ class Column:
         if self.kind == "text" and name[0] in "<>" and self._all_numbers(value):
             value = float(value)
         holds = np.asarray(OPERATORS[name](*self._comparable(value)), bool)
-        if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell has no place in an order
+        if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell is not ordered
             holds &= self.values != self.categories.index("")
         return holds & ~self._missing() if name != "!=" else holds | self._missing()
 
@@ -142,7 +142,7 @@ class Column:
             return False
 
     def _comparable(self, value: Any) -> tuple[NDArray[Any], Any]:
-        """Return the values, and another value, as what can be compared."""
+        """Return the values of the column and another value in types that can be compared."""
         kind = _kind(self.name, value)
         if self.kind == "text" and kind == "text":
             # Categories are sorted, so that texts compare as their rows do; a text between two rows is half a row.
@@ -173,7 +173,7 @@ class Column:
         return np.isnan(self.values) if self.kind == "number" else np.zeros(len(self), bool)
 
     def to_saved(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-        """Return what a saved index keeps of a column."""
+        """Return the facts and arrays of a saved column."""
         arrays: dict[str, NDArray[Any]] = {"values": self.values}
         if self.kind == "text":
             arrays |= Strings.of(self.categories).to_saved("categories")
@@ -181,10 +181,10 @@ class Column:
 
     @classmethod
     def from_saved(cls, facts: Any, arrays: Arrays) -> Self:
-        """Make a column of what was saved."""
+        """Make a column of saved facts and arrays."""
         name, kind = facts["name"], facts["kind"]
         if not isinstance(name, str) or kind not in KINDS:
-            raise ParasphereError("its columns are of no known kind")
+            raise ParasphereError("a column is of an unknown kind")
         values = arrays["values"]
         check_layouts({"values": values}, {"values": KINDS[kind]})
         categories: tuple[str, ...] = ()
@@ -247,7 +247,7 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ParasphereError(f'the column "{name}" is compared with numbers, and {text!r} is none') from None
+        raise ParasphereError(f'the column "{name}" is compared with numbers, and {text!r} is not a number') from None
 
 
 def _microseconds(value: Any) -> int:
@@ -258,7 +258,7 @@ def _microseconds(value: Any) -> int:
     try:
         return int(np.datetime64(value, "us").astype(np.int64))
     except (ValueError, TypeError):
-        raise ParasphereError(f"{value!r} is no date; dates are written as 1999, 1999-12 or 1999-12-31T23:59") from None
+        raise ParasphereError(f"{value!r} is not a date; write dates as 1999, 1999-12 or 1999-12-31T23:59") from None
 
 
 def _shown(microseconds: int) -> date | datetime:

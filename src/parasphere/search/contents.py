@@ -1,4 +1,4 @@
-"""The documents of an index: what is kept of each."""
+"""The documents of an index, and what is stored per document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ class Contents:
     offsets : (n_docs, dim) float32 or float16
     ids : Ids
     hashes : (n_docs,) uint64
-        Of the texts, which tell whether they have changed.
+        Hashes of the texts, which show whether they have changed.
     texts : (n_docs,) Strings, or None
     bm25 : BM25 or None
     columns : dict of str to Column
@@ -126,12 +126,12 @@ class Contents:
         return contents
 
     def check(self) -> None:
-        """Raise unless all numbers and words are possible: they may come from a file.
+        """Raise unless all numbers and words are valid: they may come from a file.
 
-        Ids that repeat do no harm, nor do texts that are not UTF-8, which are shown with U+FFFD.
+        Repeated ids do no harm, nor do texts that are not UTF-8, which are shown with U+FFFD.
         """
         if not (np.einsum("ij,ij->i", self.offsets, self.offsets, dtype=np.float32) < 1.1).all():
-            raise ParasphereError("its offsets are no unit vectors")
+            raise ParasphereError("its offsets are not unit vectors")
         self.ids.check()
         if self.bm25 is not None:
             self.bm25.words.check_utf8()
@@ -141,6 +141,6 @@ class Contents:
 
 
 def hash_of(text: str | Sequence[str]) -> int:
-    """Return 64 bits that tell texts, or token lists, apart."""
+    """Return a 64-bit hash of a text or token list."""
     data = text if isinstance(text, str) else "\0".join(text)
     return int.from_bytes(blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -16,11 +16,11 @@ from ..corpus import is_tokenised
 from ..text import AnyTokenizer, split_texts
 from .bm25 import BM25
 
-SAMPLE_SIZE = 1024  # texts that the weights are found with, at most
+SAMPLE_SIZE = 1024  # most texts that the weights are found with
 QUERY_WORDS = 10
 MIN_WORDS = 4  # of a text that has two halves
 MIN_TEXTS = 16
-LEAST = 0.5  # weight of words
+LEAST = 0.5  # smallest weight of words
 
 
 class Fusion(NamedTuple):
@@ -35,7 +35,7 @@ class Fusion(NamedTuple):
     """
 
     weight: float = 0.5
-    scale: float = 0.3  # about that of the corpora of the benchmarks
+    scale: float = 0.3  # about as for the corpora of the benchmarks
 
 
 def find_fusion(

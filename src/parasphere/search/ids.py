@@ -38,7 +38,7 @@ class Ids(Sequence[str | int]):
 
     @classmethod
     def of(cls, values: Iterable[Any], start: int = 0) -> "Ids":
-        """Make ids of those in a corpus; ``start`` is the position of the first document, for messages."""
+        """Make ids of values; ``start`` is the position of the first document, for messages."""
         values = list(values)
         for position, value in enumerate(values, start):
             if value is None:
@@ -71,10 +71,10 @@ class Ids(Sequence[str | int]):
             ) from None
 
     def check(self) -> None:
-        """Raise unless all ids are UTF-8, and those that are integers can be."""
+        """Raise unless all ids are UTF-8, and those marked as integers are integers."""
         self.names.check()
         if not all(map(re.compile("-?[0-9]+").fullmatch, self.names.take(self.whole))):
-            raise ParasphereError("an id that is marked as an integer is none")
+            raise ParasphereError("an id that is marked as an integer is not one")
 
     def take(self, rows: Any) -> "Ids":
         """Return the ids at some positions, or of a mask."""

@@ -63,8 +63,8 @@ class Index:
         score = (1 - weight) cosine + weight scale BM25
 
     Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, by how
-    well each part finds the second half of a text, given words of its first half: when the first documents are added,
-    and again when an index of less than 1,024 texts has grown to about twice its size.
+    well each part finds the second half of a text, given words of its first half. This is done when the first documents
+    are added, and again when an index of less than 1,024 texts has grown to about twice its size.
 
     Attributes
     ----------
@@ -79,11 +79,11 @@ class Index:
     bm25 : BM25 or None
         The words of the documents; None if searches use offsets alone.
     columns : dict of str to Column
-        What else is known of the documents, by which searches can filter them.
+        Further values of the documents, by which searches can filter them.
     fusion : Fusion
         The weight and the scale of words.
     added : int
-        Number of documents that were ever added.
+        Number of documents added so far, including those removed since.
     graph : Graph or None
         The neighbours of the documents, if :meth:`make_graph` or an approximate search found them; it is not saved.
 
@@ -154,16 +154,16 @@ class Index:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """What else is known of the documents."""
+        """Further values of the documents, by name."""
         return self.contents.columns
 
     def add(self, source: Any, ids: Any = None, **columns: Any) -> None:
-        """Add documents; they come after those that are there.
+        """Add documents, after the existing ones.
 
         Parameters
         ----------
         source : texts, token lists, columns or path
-            Token lists have no texts to keep. If the index has columns, the source has them too.
+            Token lists have no texts to keep. If the index has columns, the source must have them too.
         ids : str or sequence, default=None
             The name of the column with the ids, or the ids themselves: one per document, all different.
         **columns
@@ -180,7 +180,7 @@ class Index:
     def update(self, source: Any, ids: Any, *, prune: bool = False, **columns: Any) -> Update:
         """Bring the documents up to date: add new ones, and replace those whose texts have changed.
 
-        Texts are read all; only new and changed ones are encoded. If anything fails, nothing changes.
+        All texts are read; only new and changed ones are encoded. If anything fails, nothing changes.
 
         Parameters
         ----------
@@ -206,11 +206,11 @@ class Index:
         Update(added=1, replaced=0, kept=1, removed=1)
         """
         if ids is None:
-            raise ParasphereError("an update needs ids, which tell which documents are new and which have changed")
+            raise ParasphereError("an update needs ids, to find out which documents are new and which have changed")
         before = self.contents
         there, kept = before.ids.places, np.ones(len(before), bool)
         seen = np.zeros(len(before), bool)
-        same: list[int] = []  # the positions of documents whose texts are the same, and what their columns are now
+        same: list[int] = []  # the positions of documents whose texts are the same, and the new values of their columns
         values: dict[str, list[Any]] = {name: [] for name in before.columns}
         counts = {"added": 0, "replaced": 0}
 
@@ -321,7 +321,7 @@ class Index:
         weight : float, default=None
             Weight of words, 0 to 1: 0 ranks by the offsets alone, 1 by the words alone. None is that of the index.
         rerank : callable, or a model of sentence-transformers, default=None
-            Orders the first ``depth`` documents anew: a function of the query and a list of texts that returns a number
+            Reorders the first ``depth`` documents: a function of the query and a list of texts that returns a number
             per text, a CrossEncoder, or a model with ``encode``.
         depth : int, default=100
         exact : bool, default=True
@@ -376,15 +376,15 @@ class Index:
     def make_graph(self) -> Graph:
         """Make the graph of neighbours for approximate searches (extra ``search``), unless there is one.
 
-        It takes minutes per million documents. It is not saved, as a file with one could not be checked, and it is lost
-        if documents change.
+        It takes minutes per million documents. It is not saved, because a saved graph could not be checked, and
+        dropped when documents change.
         """
         if self.graph is None:
             self.graph = Graph(self.offsets, n_threads(self.encoder.n_jobs))
         return self.graph
 
     def duplicates(self, threshold: float = THRESHOLD, *, keep: Keep = "longest") -> Duplicates:
-        """Return groups of documents that share most of their words (stems, if it compares these), as their positions.
+        """Return groups of documents that share most of their words (stems, if it has a language), as their positions.
 
         Parameters
         ----------
@@ -499,10 +499,10 @@ class Index:
         )
 
     def _replace(self, contents: Contents, sample: "_Sample | None" = None, added: int | None = None) -> None:
-        """Replace the documents, and drop the graph: at once, so that Ctrl-C leaves all or none changed."""
+        """Replace the documents and drop the graph in one step, so that Ctrl-C leaves everything or nothing changed."""
         fusion, bm25 = self.fusion, contents.bm25
         if sample is not None and bm25 is not None and len(contents).bit_length() > len(self).bit_length():
-            if contents.texts is not None:  # of all documents, otherwise of the new ones
+            if contents.texts is not None:  # sample all documents, not only the new ones
                 sample = _Sample()
                 sample.add(contents.texts.tolist())
             if sample.seen > len(contents) // 2:
@@ -515,13 +515,13 @@ class Index:
         return unit_rows(self.encoder.posterior(self.encoder.text_reader.bags(texts)).offset, np.float64)
 
     def _encode(self, texts: list[str], weight: float | None) -> tuple[Queries, NDArray[np.bool_]]:
-        """Return queries to be ranked, and for which of them a word is known."""
+        """Return encoded queries, and which of them have a known word."""
         weight = (0.0 if self.bm25 is None else self.fusion.weight) if weight is None else float(weight)
         if not 0 <= weight <= 1:
             raise ValueError(f"weight must be between 0 (offsets alone) and 1 (words alone), not {weight:g}")
         if weight and self.bm25 is None:
             raise ParasphereError("the index was made with words=False and can be searched with weight=0 only")
-        # Not by read: a query of words that only the index knows is no reason for a warning.
+        # Not by read, which would warn of words that only the index knows.
         bags = self.encoder.text_reader.bags(texts)
         offsets = unit_rows(self.encoder.posterior(bags).offset, np.float64)
         terms = None if self.bm25 is None else self.bm25.terms(texts)

@@ -14,7 +14,7 @@ from .ranking import Hits
 class Matches(Sequence[Match]):
     """The documents that a query found, best first: a sequence of :class:`parasphere.model.Match`.
 
-    Texts and words are looked up when a match is asked for.
+    Texts and words are looked up when a match is accessed.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Matches(Sequence[Match]):
         Positions of the documents in the index.
     similarities : (n,) float64 array
     scores : (n,) float64 array
-        What they are ranked by.
+        Those by which they are ranked.
 
     Examples
     --------
@@ -62,8 +62,8 @@ class Matches(Sequence[Match]):
     def __getitem__(self, item: int | slice) -> Match | list[Match]:
         if isinstance(item, slice):
             return self._made(item)
-        place = range(len(self))[item]  # raises if it is outside, and counts from the end if negative
-        return self._made(slice(place, place + 1))[0]
+        position = range(len(self))[item]  # raises if it is outside, and counts from the end if negative
+        return self._made(slice(position, position + 1))[0]
 
     def __iter__(self) -> Iterator[Match]:
         return iter(self._made(slice(None)))

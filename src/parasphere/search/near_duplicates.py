@@ -43,7 +43,7 @@ class Duplicate(NamedTuple):
     Attributes
     ----------
     first, second : int
-        Their positions: in one corpus, the first is the smaller one; of ``against=``, in the texts and in the others.
+        Their positions: in one corpus, the first is the smaller one; with ``against``, in the texts and in the others.
     similarity : float
         Cosine of their tf-idf vectors, 0 to 1.
     """
@@ -104,7 +104,7 @@ class Duplicates(Sequence[tuple[int, ...]]):
 
     @property
     def removed(self) -> Ints:
-        """The positions of all texts of the groups but the representatives, ascending."""
+        """The positions of all texts of the groups except the representatives, ascending."""
         return np.sort(np.array([position for group in self.groups for position in group[1:]], np.int64))
 
     def at(self, threshold: float) -> "Duplicates":
@@ -112,7 +112,7 @@ class Duplicates(Sequence[tuple[int, ...]]):
         check_threshold(threshold)
         if threshold < self.threshold:
             raise ValueError(
-                f"these groups were found with the threshold {self.threshold:g}; {threshold:g} is lower: search anew"
+                f"these groups were found with the threshold {self.threshold:g}; {threshold:g} is lower: search again"
             )
         links = [link for link in self.links if link.similarity >= threshold]
         return replace(self, links=links, threshold=threshold)
@@ -135,7 +135,7 @@ class Duplicates(Sequence[tuple[int, ...]]):
 
     def __repr__(self) -> str:
         n_copies = len(self.links)  # a group has one link fewer than texts
-        return f"Duplicates: {len(self):,} groups with {n_copies:,} texts too many among {len(self.lengths):,}"
+        return f"Duplicates: {len(self):,} groups; redundant: {n_copies:,} of {len(self.lengths):,} texts"
 
 
 @overload
@@ -183,7 +183,7 @@ def duplicates(
         The smallest similarity, above 0 and at most 1. If a tenth of the words of a paragraph are deleted or replaced,
         it is 0.94 at the median, and 0.87 if a fifth are; of other neighbours, one in a hundred is above 0.5.
     against : texts, token lists, columns or path, default=None
-        Other texts: which of the texts of ``source`` are among them?
+        Other texts: find the texts of ``source`` that have duplicates among these.
     keep : {"longest", "first"}, default="longest"
         Which text represents a group.
     text : str or sequence of str, default="text"
@@ -243,7 +243,7 @@ def _counted(source: Any, text: str | Sequence[str], tokenizer: AnyTokenizer, co
     """Return the words of a corpus, None if it has no documents."""
     names = [text] if isinstance(text, str) else list(text)
     if not names:
-        raise CorpusError("no column of texts is named")
+        raise CorpusError("text names no column; give at least one")
     parts = []
     for block in blocks(source, text=names[0], carry=names[1:], **columns):
         texts = block.texts
@@ -335,7 +335,7 @@ class _Distinct(NamedTuple):
         hashes = np.add.reduceat(_mixed(words, values), starts[filled])
         _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
         like = filled[first][same]  # the first document with the same hash
-        differ = filled[~_equal_rows(vectors, filled, like)]  # by chance, hardly ever
+        differ = filled[~_equal_rows(vectors, filled, like)]  # hash collisions
         like[np.isin(filled, differ)] = differ
         distinct, numbers = np.unique(like, return_inverse=True)
         row[filled] = numbers
@@ -352,7 +352,7 @@ def _mixed(words: NDArray[np.int32], values: Floats) -> NDArray[np.uint64]:
 
 
 def _equal_rows(vectors: TfIdf, one: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Tell which rows are the same, pair by pair."""
+    """Return which pairs of rows are the same."""
     starts, words, values = vectors
     sizes = np.diff(starts)
     equal = sizes[one] == sizes[other]

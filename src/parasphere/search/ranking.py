@@ -61,7 +61,7 @@ def rank(
         The documents that are ranked; None is all.
     """
     n_ranked = len(documents) if admitted is None else int(admitted.sum())
-    n_candidates = min(k + SPARE_CANDIDATES, n_ranked)  # of other documents none is among them, having no finite score
+    n_candidates = min(k + SPARE_CANDIDATES, n_ranked)  # others have no finite score
     near = _candidates(queries, documents, bm25, n_candidates, threads, admitted)
     return _best(near, queries, documents, bm25, min(k, n_ranked))
 

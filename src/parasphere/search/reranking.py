@@ -1,4 +1,4 @@
-"""Hits in a better order: by a model that is too slow for all documents."""
+"""Reranking: hits reordered by a model that is too slow for all documents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,8 +35,8 @@ def relevances(reranker: Reranker, query: str, texts: Sequence[str]) -> NDArray[
         scores = np.asarray(reranker(query, list(texts)), np.float64)
     else:
         raise TypeError(
-            "rerank must be a function of a query and a list of texts, or have encode or predict, which "
-            f"{type(reranker).__name__} has not"
+            "rerank must be a function of a query and a list of texts, or have a method encode or predict, not be a "
+            f"{type(reranker).__name__}"
         )
     if scores.shape != (len(texts),) or not np.isfinite(scores).all():
         raise ParasphereError(

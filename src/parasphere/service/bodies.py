@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-# Lists are read up to their first fault: a body of millions would have as many.
+# Lists are read up to their first error; otherwise a body could cause millions of them.
 Words = Annotated[list[str], Field(min_length=1, fail_fast=True)]
 Texts = Annotated[str | Words, Field(description="A text, or a list of texts.")]
 _EXAMPLE = ["Fit a line to data.", "Least squares regression."]
 
 
 class Body(BaseModel):
-    """A body whose fields are all known, and of the right types."""
+    """A body without unknown fields and with fields of the right types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -25,15 +25,15 @@ class EmbedBody(Body):
 
     texts: Texts = Field(examples=[_EXAMPLE])
     space: Literal["default", "direction"] = Field("default", description="As fitted, or posterior directions.")
-    certainty: bool = Field(False, description="Also say how much each text says.")
+    certainty: bool = Field(False, description="Also return information and concentration.")
 
 
 class SimilarBody(Body):
-    """Queries, and what to look for them in."""
+    """Queries, and where to search for them."""
 
     queries: Texts = Field(examples=[["least squares"]])
     k: int = Field(10, ge=1, le=1000, description="Number of matches per query.")
-    weight: float | None = Field(None, ge=0, le=1, description="Weight of words; null: as the index has found it.")
+    weight: float | None = Field(None, ge=0, le=1, description="Weight of words; null: that of the index.")
     among: Words | None = Field(None, description="Texts to rank instead of the documents of the server's index.")
     where: dict[str, Any] | None = Field(
         None,
@@ -46,11 +46,11 @@ class ExplainBody(Body):
     """A text, or two to be compared."""
 
     text: str = Field(examples=_EXAMPLE[:1])
-    other: str | None = Field(None, description="A second text: the parts of words in their similarity are explained.")
+    other: str | None = Field(None, description="A second text; the similarity of both is explained by their words.")
 
 
 class TopicsBody(Body):
-    """Texts whose topics are asked for."""
+    """Texts whose topics are to be found."""
 
     texts: Texts = Field(examples=[_EXAMPLE])
     k: int = Field(3, ge=1, le=100, description="Number of likely topics per text.")
@@ -63,7 +63,7 @@ class EmbeddingsBody(Body):
 
     input: Texts = Field(examples=["Fit a line to data."])
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = Field(None, description="If it is given, it must be the dimension of the model.")
+    dimensions: int | None = Field(None, description="If present, it must be the dimension of the model.")
 
     @field_validator("input", mode="before")
     @classmethod

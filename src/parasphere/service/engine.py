@@ -1,4 +1,4 @@
-"""What a worker computes with: a model, an index and topics, loaded anew when their folders are replaced."""
+"""The model, index and topics of a worker, reloaded when their folders are replaced."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from ..storage import MANIFEST, is_saved
 from ..topics import SphericalTopics
 
 LOGGER = logging.getLogger("parasphere.service")
-INTERVAL = 1.0  # seconds between looks at the folders
+INTERVAL = 1.0  # seconds between checks of the folders
 _EXAMPLES = ["a boat on the lake", "the road to the hills"]
 
 
@@ -26,16 +26,16 @@ class Settings:
     model: Path  # the folder of a saved model
     index: Path | None = None  # the folder of a saved index, for /similar
     topics: Path | None = None  # the folder of saved topics, for /topics
-    host: str = "127.0.0.1"  # can be reached from the same machine only
-    port: int = 8000  # 0 is any that is free
+    host: str = "127.0.0.1"  # reachable from the same machine only
+    port: int = 8000  # 0 is any free one
     workers: int = 1  # processes
-    api_key: str | None = None  # what clients must send as "Authorization: Bearer KEY"; None asks for nothing
+    api_key: str | None = None  # must be sent as "Authorization: Bearer KEY"; None needs no key
     max_body: int = 8 << 20  # bytes of a body
     max_texts: int = 2048
     max_length: int = 100_000  # characters of a text
-    max_waiting: int = 128  # requests that a worker holds at a time
+    max_waiting: int = 128  # requests that a worker holds at once
     timeout: float = 30.0  # seconds from the first byte of a request's headers to its answer
-    grace: int = 30  # seconds that requests have to finish when the server is told to stop
+    grace: int = 30  # seconds that open requests have to finish when the server is stopped
 
     @cached_property
     def name(self) -> str:
@@ -66,8 +66,8 @@ class Engine:
         )
 
     def warm(self) -> "Engine":
-        """Compute everything once, so that no client waits for what is built on first use; return the engine."""
-        with contextlib.suppress(ParasphereError):  # none of the words of the examples is known here
+        """Use everything once, so that no client waits for what is built on first use; return the engine."""
+        with contextlib.suppress(ParasphereError):  # the examples may have no known word
             self.encoder.transform(_EXAMPLES)
             if self.index is not None:
                 self.index.search(_EXAMPLES, 1)
@@ -79,30 +79,30 @@ class Engine:
 class Reloading:
     """Holds the engine of a worker, and replaces it when one of its folders has been replaced.
 
-    A request that has begun keeps the engine that it began with; a folder that cannot be loaded changes nothing.
+    A request keeps the engine that it began with; if a folder cannot be loaded, the engine is kept.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._state = self._look()  # before loading: what is replaced meanwhile is loaded again
-        self._asked = asyncio.Event()
+        self._state = self._look()  # before loading, so that a folder replaced meanwhile is loaded again
+        self._reload = asyncio.Event()
         self._failure = ""
         self.engine = Engine.load(settings).warm()
 
     async def watch(self) -> None:
-        """Look at the folders every second; SIGHUP loads them though they look as before."""
-        with contextlib.suppress(AttributeError, RuntimeError, ValueError):  # Windows; not in the main thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked.set)
+        """Check the folders every second and reload them when they changed; SIGHUP always reloads them."""
+        with contextlib.suppress(AttributeError, RuntimeError, ValueError):  # on Windows, and outside the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload.set)
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), INTERVAL)
+                await asyncio.wait_for(self._reload.wait(), INTERVAL)
             state = self._look()
-            if state == self._state and not self._asked.is_set():
+            if state == self._state and not self._reload.is_set():
                 continue
-            self._asked.clear()
+            self._reload.clear()
             try:
                 self.engine = await asyncio.to_thread(lambda: Engine.load(self._settings).warm())
-            except Exception as error:  # tried again, as a folder that is copied is complete only at the end
+            except Exception as error:  # tried again: the folder may still be being copied
                 if str(error) != self._failure:
                     LOGGER.error("reload", exc_info=error)
                 self._failure = str(error)
@@ -111,7 +111,7 @@ class Reloading:
                 LOGGER.info("reloaded")
 
     def _look(self) -> list[tuple[int, int, int] | None]:
-        """Return what tells the manifest of each folder from another one."""
+        """Return inode, time and size of the manifest of each folder."""
         found: list[tuple[int, int, int] | None] = []
         for folder in filter(None, (self._settings.model, self._settings.index, self._settings.topics)):
             try:

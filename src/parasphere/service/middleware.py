@@ -1,7 +1,7 @@
-"""What every request passes: its id, the key, limits, the time it may take, its log line and its numbers.
+"""Middleware of all requests: id, key, limits, timeout, log line and metrics.
 
-With several workers the numbers of each lie in files of a common folder, which is named by the environment variable
-PROMETHEUS_MULTIPROC_DIR before prometheus-client is imported; a worker that answers ``/metrics`` adds them up.
+With several workers the metrics of each are in files of a common folder, which the environment variable
+PROMETHEUS_MULTIPROC_DIR names before prometheus-client is imported; the worker that answers ``/metrics`` adds them up.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ _REQUESTS = Counter("parasphere_requests", "Requests that were answered.", ["pat
 _TEXTS = Counter("parasphere_texts", "Texts that were computed.", ["path"])
 _WAITING = Gauge("parasphere_requests_waiting", "Requests that are being served.", multiprocess_mode="livesum")
 
-# What anybody may ask without a key: probes, and the description of the interface.
+# Paths that need no key: probes, and the description of the interface.
 _OPEN = ("/health", "/ready", "/docs", "/redoc", "/openapi.json", "/static-offline-docs/")
 _ID = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
-_HELD = 8  # bodies of the largest size that all waiting requests may hold together
-_DROPPED = 1 << 16  # bytes of a body that are read after an answer, so that the connection can stay
+_HELD = 8  # limit of the bodies of all waiting requests together, in bodies of the largest size
+_DROPPED = 1 << 16  # bytes of a body that are read after an answer, to keep the connection open
 _SOON = {"Retry-After": "1"}
 
 
 class ServiceMiddleware:
-    """Admits requests within the limits, and counts and logs them; ``paths`` are those that are counted by name."""
+    """Admits requests within the limits, counts and logs them; ``paths`` are counted by name, others together."""
 
     def __init__(self, app: ASGIApp, settings: Settings, paths: Collection[str]) -> None:
         self.app, self.settings, self.paths = app, settings, paths
@@ -67,7 +67,7 @@ class ServiceMiddleware:
             self.held -= exchange.size
             self.waiting -= works
             _WAITING.dec(works)
-        self._tell(exchange, time.perf_counter() - began)
+        self._record(exchange, time.perf_counter() - began)
 
     def _admit(self, exchange: "_Exchange", works: bool) -> None:
         key, limit = self.settings.api_key, self.settings.max_waiting
@@ -77,7 +77,7 @@ class ServiceMiddleware:
                 message = "send the API key of this server as 'Authorization: Bearer KEY'."
                 raise ProblemError(401, message, headers={"WWW-Authenticate": "Bearer"})
         if works and self.waiting > limit:
-            raise _busy(f"{limit} requests wait already")
+            raise _busy(f"{limit} requests are waiting already")
 
     def _late(self, exchange: "_Exchange") -> ProblemError:
         seconds = f"{self.settings.timeout:g} s"
@@ -86,7 +86,7 @@ class ServiceMiddleware:
         message = f"the body of the request did not arrive within {seconds}."
         return ProblemError(408, message, headers={"Connection": "close"})
 
-    def _tell(self, exchange: "_Exchange", seconds: float) -> None:
+    def _record(self, exchange: "_Exchange", seconds: float) -> None:
         """Count and log a request that was answered."""
         scope, status = exchange.scope, exchange.status
         path, texts, client = scope["path"], scope["texts"], scope.get("client")
@@ -103,7 +103,7 @@ class ServiceMiddleware:
 
 
 class _Exchange:
-    """A request and its answer: what of them has been read and sent."""
+    """The state of a request and its answer."""
 
     def __init__(self, service: ServiceMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         self.service, self.scope, self._receive, self._send = service, scope, receive, send
@@ -122,11 +122,11 @@ class _Exchange:
         self.size += len(piece)
         service.held += len(piece)
         if max(self.length, self.size) > limit:
-            raise ProblemError(413, f"the body is too long; at most {limit:,} bytes are taken.")
+            raise ProblemError(413, f"the body is too long; the limit is {limit:,} bytes.")
         if service.held > _HELD * limit:
-            raise _busy(f"requests of {service.held:,} bytes wait already")
+            raise _busy(f"requests of {service.held:,} bytes are waiting already")
         if message["type"] == "http.disconnect" and not self.complete:
-            raise ProblemError(400, "the client left before its request was read.")
+            raise ProblemError(400, "the client disconnected before its request was read.")
         self.complete = self.complete or not message.get("more_body", False)
         return message
 
@@ -140,7 +140,7 @@ class _Exchange:
         await self._send(message)
 
     async def refuse(self, problem: ProblemError) -> None:
-        """Answer by a problem, unless an answer has begun."""
+        """Answer with a problem, unless an answer has begun."""
         if not self.status:
             await answer(problem)(self.scope, self._receive, self.send)
 

@@ -22,9 +22,9 @@ from .bodies import Body, EmbedBody, EmbeddingsBody, ExplainBody, SimilarBody, T
 from .middleware import METRICS_FOLDER
 from .problems import ProblemError, of_validation
 
-MAX_ANSWER = 32 << 20  # bytes of the matches of all queries of a request
+MAX_ANSWER = 32 << 20  # bytes of all matches of a request
 _MAX_MATCHES = 20_000  # of all queries of a request
-_MAX_FIELDS = 100  # of a body: each unknown one would be complained of
+_MAX_FIELDS = 100  # of a body; each unknown one would add to the error
 _SHORT = 16_384  # bytes of a body whose vectors take less than a millisecond, about as long as handing it to a thread
 _STATUSES = (400, 401, 404, 408, 413, 415, 422, 429, 500, 503)
 _PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ProblemAnswer} for status in _STATUSES}
@@ -33,7 +33,7 @@ router = APIRouter()
 
 
 class Call:
-    """A request with what the server has to answer it, which may be replaced for later ones."""
+    """A request, with the settings and the engine that answer it; later requests may have another engine."""
 
     def __init__(self, request: Request) -> None:
         self._scope = request.scope
@@ -52,9 +52,9 @@ class Call:
         self._scope["texts"] += len(texts)
         most, longest = self.settings.max_texts, max(map(len, texts))
         if len(texts) > most:
-            raise ProblemError(413, f"{param!r} has {len(texts):,} texts; at most {most:,} are taken.", param)
+            raise ProblemError(413, f"{param!r} has {len(texts):,} texts; the limit is {most:,}.", param)
         if longest > self.settings.max_length:
-            message = f"a text of {param!r} has {longest:,} characters; at most {self.settings.max_length:,} are taken."
+            message = f"a text of {param!r} has {longest:,} characters; the limit is {self.settings.max_length:,}."
             raise ProblemError(413, message, param)
         return texts
 
@@ -66,7 +66,7 @@ class Call:
 def endpoint(method: str, path: str, answer: Any, quick: bool = False) -> Callable[[Any], Any]:
     """Add an endpoint: a function of a call, and of a body if it has an argument of that name.
 
-    What the function returns is sent as JSON. It runs in a thread, or if it is quick and the body short, at once.
+    The return value is sent as JSON. The function runs in a thread, or directly if it is quick and the body short.
     """
 
     def add(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,7 +115,7 @@ async def _read(request: Request, kind: type[Body]) -> Body:
 
 @endpoint("POST", "/embed", bodies.EmbedAnswer, quick=True)
 def embed(call: Call, body: EmbedBody) -> Any:
-    """Turn texts into unit vectors (0 for a text without words that count), and say how much each text says."""
+    """Turn texts into unit vectors (0 for a text whose words have no weight), on request with their certainty."""
     texts = call.texts(body.texts, "texts")
     vectors = call.vectors(texts, "direction" if body.space == "direction" else None)
     content = {"model": call.settings.name, "dim": call.engine.encoder.dim, "vectors": vectors}
@@ -129,7 +129,7 @@ def embed(call: Call, body: EmbedBody) -> Any:
 
 @endpoint("POST", "/similar", bodies.SimilarAnswer)
 def similar(call: Call, body: SimilarBody) -> Any:
-    """Find the texts that answer queries best, in the index of the server or among given texts."""
+    """Find the texts that match queries best, in the index of the server or among texts of the request."""
     parts, size = [], 0
     for row in _matches(call, body):
         parts.append(orjson.Fragment(found := orjson.dumps([match._asdict() for match in row])))
@@ -153,24 +153,24 @@ def _matches(call: Call, body: SimilarBody) -> Iterator[Any]:
         return
     if index is None:
         raise ProblemError(404, "this server has no index: start it with --index, or send texts to rank as 'among'.")
-    where = None if body.where is None else {name: _condition(given) for name, given in body.where.items()}
+    where = None if body.where is None else {name: _condition(sent) for name, sent in body.where.items()}
     step = max(1, 1000 // k)
     for begin in range(0, len(queries), step):
         yield from index.search(queries[begin : begin + step], k, where=where, weight=body.weight)
 
 
-def _condition(given: Any) -> Any:
+def _condition(sent: Any) -> Any:
     """Return a condition on a column; in JSON a pair of an operator and a value is a list."""
-    if not isinstance(given, list):
-        return given
-    if len(given) == 2 and isinstance(given[0], str) and given[0] in OPERATORS:
-        return tuple(given)
-    return [_condition(one) for one in given]
+    if not isinstance(sent, list):
+        return sent
+    if len(sent) == 2 and isinstance(sent[0], str) and sent[0] in OPERATORS:
+        return tuple(sent)
+    return [_condition(one) for one in sent]
 
 
 @endpoint("POST", "/explain", bodies.ExplainAnswer)
 def explain(call: Call, body: ExplainBody) -> Any:
-    """Say how much each word counts: in a text, or in the similarity of two texts."""
+    """Return what each word contributes to the direction of a text, or to the similarity of two texts."""
     call.texts([body.text] if body.other is None else [body.text, body.other], "text")
     if body.other is None:
         one = call.engine.encoder.explain(body.text)
@@ -190,7 +190,7 @@ def _shares(words: list[tuple[str, float]]) -> list[dict[str, Any]]:
 
 @endpoint("GET", "/topics", bodies.TopicsAnswer)
 def topics(call: Call) -> Any:
-    """List the topics of the corpus, in their own words."""
+    """List the topics of the corpus, with their names, sizes, words and typical texts."""
     topics = call.topics
     sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
     rows = zip(topics.names_, sizes, topics.topic_words(), topics.typical_, strict=True)
@@ -200,7 +200,7 @@ def topics(call: Call) -> Any:
 
 @endpoint("POST", "/topics", bodies.TextTopicsAnswer)
 def topics_of(call: Call, body: TopicsBody) -> Any:
-    """Say what topics texts belong to."""
+    """Return the topic of each text, and its most likely topics with their probabilities."""
     texts, names = call.texts(body.texts, "texts"), call.topics.names_
     shares, labels = call.topics.transform(texts), call.topics.predict(texts).tolist()
     best = np.argsort(-shares, axis=1, kind="stable")[:, : body.k].tolist()
@@ -214,13 +214,13 @@ def topics_of(call: Call, body: TopicsBody) -> Any:
 
 @endpoint("GET", "/health", bodies.HealthAnswer, quick=True)
 def health(call: Call) -> Any:
-    """Tell that the worker is alive."""
+    """Return whether the worker is alive."""
     return {"status": "alive", "model": call.settings.name}
 
 
 @endpoint("GET", "/ready", bodies.ReadyAnswer, quick=True)
 def ready(call: Call) -> Any:
-    """Tell that the worker computes, and with what."""
+    """Return whether the worker is ready, and what it has loaded."""
     engine = call.engine
     return {
         "status": "ready",
@@ -233,7 +233,7 @@ def ready(call: Call) -> Any:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:  # noqa: ARG001
-    """Return the numbers of all workers, for Prometheus."""
+    """Return the metrics of all workers, for Prometheus."""
     registry = REGISTRY
     if METRICS_FOLDER in os.environ:
         registry = CollectorRegistry()
@@ -243,10 +243,11 @@ async def metrics(request: Request) -> Response:  # noqa: ARG001
 
 @endpoint("POST", "/v1/embeddings", bodies.EmbeddingsAnswer, quick=True)
 def embeddings(call: Call, body: EmbeddingsBody) -> Any:
-    """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words, as blanks separate them."""
+    """Turn texts into unit vectors, for OpenAI's clients; ``usage`` counts words separated by blanks."""
     texts, dim = call.texts(body.input, "input"), call.engine.encoder.dim
     if body.dimensions not in (None, dim):
-        raise ProblemError(422, f"the model has {dim} dimensions, and cannot give {body.dimensions}.", "dimensions")
+        message = f"the model has {dim} dimensions, not {body.dimensions}; omit this field."
+        raise ProblemError(422, message, "dimensions")
     rows: Any = call.vectors(texts)
     if body.encoding_format == "base64":
         rows = [b64encode(row).decode() for row in rows.astype("<f4", copy=False)]

@@ -1,4 +1,4 @@
-"""A server: the application of its workers, its socket, its logs, and how it ends."""
+"""The server: application, workers, socket, logs and shutdown."""
 
 import asyncio
 import logging
@@ -36,9 +36,9 @@ from .routes import router
 
 HEADER_SECONDS = 10.0  # from a connection, or the first byte of a request, to the end of its headers
 MAX_HEADER_BYTES, MAX_HEADERS = 32 << 10, 100  # of a request, its first line included
-_IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, which would otherwise meet closed ones
-_HEALTH_SECONDS = 60  # within which a worker answers its parent; a busy machine takes some to import its modules
-_THREADS = 4  # requests that are computed side by side
+_IDLE_SECONDS = 75  # between requests: longer than proxies keep connections, so that the proxy closes them first
+_HEALTH_SECONDS = 60  # within which a worker answers its parent; on a busy machine its imports take long
+_THREADS = 4  # requests that are computed at the same time
 _ABOUT = "Texts as unit vectors with a measure of certainty: vectors, search, explanations and topics of one model."
 
 
@@ -47,7 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        warnings.simplefilter("ignore", CoverageWarning)  # few known words are for the client to look after
+        warnings.simplefilter("ignore", CoverageWarning)  # of few known words, which concern the client
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         app.state.reloading = Reloading(settings)
         watching = asyncio.create_task(app.state.reloading.watch())
@@ -55,12 +55,12 @@ def create_app(settings: Settings) -> FastAPI:
         watching.cancel()
 
     described = [route for route in router.routes if isinstance(route, APIRoute)]
-    # Endpoints take requests and return responses, so that Starlette's routes can call them, which takes less time.
+    # Endpoints take requests and return responses, so that Starlette's routes, which are faster, can call them.
     called = [Route(route.path, route.endpoint, methods=list(route.methods or ())) for route in described]
     app: FastAPI = FastAPIOffline(
         title="parasphere", version=__version__, description=_ABOUT, lifespan=lifespan, routes=called
     )
-    # A key is checked by the middleware; here the OpenAPI pages get a field for it.
+    # The middleware checks the key; the dependency adds a field for it to the OpenAPI pages.
     app.include_router(router, dependencies=None if settings.api_key is None else [Depends(HTTPBearer())])
     app.state.settings = settings
     app.add_exception_handler(HTTPException, on_problem)
@@ -72,7 +72,7 @@ class JsonLines(logging.Formatter):
     """Formats a record as a line of JSON; its ``fields`` are those of the call's ``extra``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record, without its end."""
+        """Return the line of a record, without the newline."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": record.getMessage()}
         line |= getattr(record, "fields", {})
@@ -93,24 +93,24 @@ _LOGS: dict[str, Any] = {
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP whose headers are bounded in bytes, number and time, which they are not in uvicorn."""
+    """HTTP with limits on the bytes, number and time of headers, which uvicorn does not have."""
 
     _timer: asyncio.TimerHandle | None = None
-    _unread = 0  # bytes since the end of the headers, or the last that were part of a body
+    _unread = 0  # bytes since the end of the headers, or since the last piece of a body
     _too_long = False
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._wait(False)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has come; headers and trailers are counted before their end, as the parser holds them."""
+        """Parse received bytes; headers and trailers are counted before their end, because the parser holds them."""
         self._unread += len(data)
         super().data_received(data)
         if self._unread > MAX_HEADER_BYTES and not self.transport.is_closing():
@@ -118,12 +118,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
-        """Wait for the headers of a request."""
+        """Start the timer for the headers of a request."""
         super().on_message_begin()
         self._wait(True)
 
     def on_headers_complete(self) -> None:
-        """Wait no longer; refuse headers that came at once and are too long."""
+        """Stop the timer; refuse headers that are too long."""
         self._wait(False)
         self._unread = 0
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
@@ -133,7 +133,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Count anew; the application bounds bodies."""
+        """Restart the count; the application limits bodies."""
         self._unread = 0
         super().on_body(body)
 
@@ -142,7 +142,7 @@ class BoundedProtocol(HttpToolsProtocol):
         status, message = 400, "this is not a valid HTTP request."
         if self._too_long:
             status = 431
-            message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are taken."
+            message = f"the headers are too long; at most {MAX_HEADERS}, of {MAX_HEADER_BYTES:,} bytes, are accepted."
         body = bytes(answer(ProblemError(status, message)).body)
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINE[status] + head + body)
@@ -155,36 +155,37 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class Workers(Multiprocess):
-    """Keeps as many workers as were asked for."""
+    """Keeps the requested number of workers running."""
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that have ended, and take back what they had counted as waiting."""
+        """Replace workers that have ended, and subtract the requests that they counted as waiting."""
         before = list(self.processes)
         for process in before:
-            process.child_conn.close()  # the worker's end: if it dies while it is asked, nobody waits for its answer
+            # The worker's end of the pipe: if it dies during a health check, the parent must not wait for its answer.
+            process.child_conn.close()
         super().keep_subprocess_alive()
         for process in before:
             if not process.process.is_alive():
                 mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
     def handle_hup(self) -> None:
-        """Let workers load anew what they serve; uvicorn would replace them."""
+        """Let workers reload their model; uvicorn would replace the workers."""
         for process in self.processes:
-            if process.pid is not None and process.is_ready(timeout=1):  # one that starts loads what there is
+            if process.pid is not None and process.is_ready(timeout=1):  # a starting worker loads it anyway
                 os.kill(process.pid, signal.SIGHUP)
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal ends it: requests that have begun are answered first.
 
-    The model is loaded here too, before any worker, so that what is wrong with it is told at once. ``announce`` is
-    called with the URL of the server when that is known.
+    The model is loaded here too, before any worker, so that an error in it is reported at once. ``announce`` is called
+    with the URL of the server.
     """
     Engine.load(settings)
     listening = bind(settings)
     host, port = listening.getsockname()[:2]
     announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-    # uvicorn raises the signal that ended it once more, when all is done; as an exception it can be caught.
+    # At the end uvicorn raises the signal that stopped it again; as an exception it can be caught.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="parasphere-") as folder:
         config = uvicorn.Config(
@@ -201,7 +202,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
             workers = Workers(config, sockets=[listening])
             workers.run()
             if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
-                raise ParasphereError("a worker could not start; the log says why.")
+                raise ParasphereError("a worker could not start; the log has the reason.")
         except KeyboardInterrupt:
             pass
         finally:
@@ -209,11 +210,11 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Return a listening socket, which all workers share: what one of them has not accepted, another does."""
+    """Return a listening socket, which all workers share."""
     host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        message = f"port {port} of {host} cannot be listened on ({error}); choose others by --host and --port."
+        message = f"cannot listen on port {port} of {host} ({error}); choose others with --host and --port."
         raise ParasphereError(message) from None

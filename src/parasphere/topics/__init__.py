@@ -1,4 +1,4 @@
-"""Topics: texts that belong together, in their own words."""
+"""Topics: groups of texts about the same subject, named by phrases of their own."""
 
 from .estimator import SphericalTopics
 

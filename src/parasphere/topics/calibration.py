@@ -1,12 +1,12 @@
 """Calibration of the shares of topics, without labels.
 
-The words of a text come in bursts and go together, so that its coordinates are not independent, as the mixture takes
-them to be, and its log-odds between topics are several times too large. Divided by one temperature, they keep their
-order, and the topic of each text.
+The mixture assumes that the coordinates of a text are independent. They are not, because words come in bursts and occur
+together, so that the log-odds between topics are several times too large. They are divided by one temperature, which
+changes neither their order nor the topic of a text.
 
-A share is right if of all texts whose largest share is p, p belong where most texts of their topic belong. Where texts
-belong is what labels would tell; here other divisions of the same corpus tell it. Each is found by a mixture of half of
-the texts, with a start of its own, and judged by the other half.
+Shares are calibrated if, of the texts whose largest share is p, a proportion p belongs to the same class as most texts
+of their topic. Without labels, the classes are those of other divisions of the corpus: each is a mixture fitted to half
+of the texts, from a start of its own, and applied to the other half.
 """
 
 import warnings
@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
 GRID = np.geomspace(1, 1000, 61)
-DIVISIONS, TEXTS = 4, 3000  # of the corpus, and the most texts by which each is found and judged
+DIVISIONS, TEXTS = 4, 3000  # of the corpus, and most texts that each is fitted and applied to
 
 
 def best_temperature(rows: Rows, joint: Floats, seed: int) -> float:
-    """Return the temperature with which the topics of texts agree with other divisions as often as their shares say.
+    """Return the temperature with which the shares of topics predict best how often other divisions agree with them.
 
-    That is the one with the highest likelihood of whether each text, by a division that it had no part in, belongs with
-    most texts of its topic. It is 1 for a single topic, and for fewer than two texts per topic.
+    It maximises the likelihood of whether a text is in the same part as most texts of its topic, in a division that was
+    fitted to other texts. It is 1 for a single topic, and for fewer than two texts per topic.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def best_temperature(rows: Rows, joint: Floats, seed: int) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             mixture.fit(rows[one])
-        texts = np.zeros((k, k))  # of each topic in each part of the division
+        texts = np.zeros((k, k))  # of each topic, per part of the division
         np.add.at(texts, (topics[one], mixture.labels_), 1)
         agrees = texts.argmax(axis=1)[topics[other]] == mixture.predict(rows[other])
         losses += [_loss(centred[other], agrees, temperature) for temperature in GRID]

@@ -34,44 +34,44 @@ from .weights import WordWeights
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
-WORDS = 20_000  # the most frequent words, which topics are described by
+WORDS = 20_000  # the most frequent words, by which topics are described
 LANDMARKS = 10_000  # texts among which neighbours and the best start of a mixture are looked for
 STARTS = 5  # of the mixture, of which the most likely is kept
-MOST, FEWEST_TEXTS = 80, 25  # topics to begin merging with, and texts that each of them needs
+MOST, FEWEST_TEXTS = 80, 25  # topics at the start of merging, at most, and texts per topic there, at least
 
 
 class SphericalTopics(
     TopicSums, Saved, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator
 ):  # fmt: skip
-    """Topics: groups of texts that are about the same, in their own words.
+    """Topics: groups of texts about the same subject, named by phrases of their own.
 
-    Texts are compared by what they add to the corpus, by word vectors and by their words side by side
-    (:mod:`parasphere.topics.representation`). Averaged with their nearest neighbours, they are divided by a mixture of
-    von Mises-Fisher distributions with one concentration, which finds the topics; each text, by itself, then belongs to
-    the most likely of them. No labels are used.
+    A text is represented by its offset, from word vectors, beside its tf-idf weights in a few dimensions
+    (:mod:`parasphere.topics.representation`). The topics are found by a mixture of von Mises-Fisher distributions with
+    one concentration, fitted to texts averaged with their nearest neighbours; each text, without its neighbours, then
+    belongs to the most likely topic. No labels are used.
 
     Parameters
     ----------
     model : Encoder or SphericalParagraphModel, default=None
         The model of the texts. An encoder or a fitted model is used as it is; otherwise a clone is fitted to the same
-        texts. None is ``SphericalParagraphModel()``; topics that were loaded have ``encoder_``, and None here.
+        texts. None is ``SphericalParagraphModel()``. It is not saved: loaded topics have ``encoder_`` and None here.
     n_topics : int or "auto", default="auto"
-        Number of topics. "auto" begins with many, merges them by evidence, two at a time, and takes the least number
-        that keeps nine tenths of the mutual information between the topics of random halves of texts.
+        Number of topics. "auto" begins with many, merges them by likelihood, two at a time, and takes the least
+        number that keeps nine tenths of the mutual information between the topics of random halves of texts.
     lexical_weight : float or "auto", default="auto"
         Weight of the words of the corpus beside the word vectors, 0 to 1. "auto" is the weight, at most 0.7, with which
-        halves of texts find each other best.
+        the halves of texts find each other best.
     n_neighbours : int, default=15
-        Number of neighbours that each text is averaged with to find the topics; 0 is none.
+        Number of neighbours with which each text is averaged to find the topics; 0 is none.
     outliers : bool, default=True
-        Give texts that are more likely under one distribution for the whole corpus than under the topics the label -1;
-        of the texts of the fit at most an eighth, the least likely.
+        Give the label -1 to texts that are more likely under one distribution for the whole corpus than under the
+        topics: at most an eighth of the texts of the fit, the least likely.
     naming : callable, default=None
         ``naming(phrases, texts)`` returns the names of all topics, a list of str, given the ten best phrases and the
-        three most typical texts of each: what a language model needs. It is called at the end of ``fit`` and by
-        ``at``, and not saved; the names are. None joins up to three phrases per topic.
+        three most typical texts of each, for example by a language model. It is called at the end of ``fit`` and by
+        ``at``. The names are saved, the function is not. None joins up to three phrases per topic.
     random_state : int, RandomState or None, default=0
-        Seed of everything that is drawn.
+        Seed of all random choices.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ class SphericalTopics(
         texts, and how tight it is, which is the mean cosine of its texts with their mean direction.
     names_ : list of str
         Name of each topic: phrases that many of its texts have and few others
-        (:mod:`parasphere.topics.naming`), such as "Fourier transform · FFT". No word stands in two names. They stay
-        those of the fit in later calls of ``partial_fit``.
+        (:mod:`parasphere.topics.naming`), such as "Fourier transform · FFT". No word is in two names. ``partial_fit``
+        does not change them.
     tree_ : Merges
-        The merges from all topics to one, by evidence; ``at(n)`` has ``n`` of them.
+        The merges from all topics to one, by likelihood; ``at(n)`` follows them down to ``n`` topics.
     levels_ : list of int
-        Numbers of topics that a map shows, one after the other: a few large ones first, and all of them last.
+        Numbers of topics on the successive levels of a map: a few large ones first, all topics last.
     directions_ : (n_topics, dim) float64
         Mean direction of each topic.
     weights_ : (n_topics,) float64
@@ -96,19 +96,19 @@ class SphericalTopics(
     concentration_ : float
         Concentration of all topics.
     temperature_ : float
-        The log-odds between topics are divided by it to give probabilities, at least 1; it is found without labels, by
-        how often other divisions of the texts agree. The topic of a text does not depend on it.
+        Divisor of the log-odds between topics, at least 1, which makes them probabilities. It is found without labels,
+        by how often other divisions of the texts agree. The topic of a text does not depend on it.
     lexical_weight_ : float
         The weight of the words.
     encoder_ : Encoder
         The encoder of the texts.
     words_ : WordWeights
-        The words that topics are described by, and their weights.
+        The words by which topics are described, and their weights.
 
     Notes
     -----
-    Texts are whatever :func:`parasphere.corpus.blocks` takes. Neighbours are looked for among 10,000 texts drawn at
-    random, if there are more, from which the number of topics is found too.
+    Texts are whatever :func:`parasphere.corpus.blocks` takes. If there are more than 10,000, neighbours are looked for
+    among 10,000 drawn at random, from which the number of topics is found too.
 
     Examples
     --------
@@ -212,8 +212,8 @@ class SphericalTopics(
     def transform(self, X: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
-        They are calibrated by the temperature, to be about as often right as they say. Outliers have no sure topic; a
-        text without known words has the mixing weights.
+        They are calibrated by the temperature: a probability p is right in about a share p of cases. Outliers have no
+        certain topic; texts without known words have the mixing weights.
         """
         check_is_fitted(self, "labels_")
         return self._probabilities(self.vectors(X))
@@ -226,7 +226,7 @@ class SphericalTopics(
     def vectors(self, X: Any) -> Rows:
         """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text without known words.
 
-        They are what :func:`parasphere.plots.draw_map` takes.
+        :func:`parasphere.plots.draw_map` draws them.
         """
         check_is_fitted(self, "labels_")
         return self._rows(list(blocks(as_texts(X))))
@@ -244,10 +244,10 @@ class SphericalTopics(
         if not 1 <= self.temperature_ < np.inf:
             raise ParasphereError("its temperature is not a number of at least 1")
         if len(self.labels_) and not -1 <= self.labels_.min() <= self.labels_.max() < k:
-            raise ParasphereError("its labels are not those of its topics")
+            raise ParasphereError("its labels do not fit its topics")
 
     def _represent(self, held: list[Block], rng: np.random.Generator) -> Rows:
-        """Learn how to represent texts, and return the rows of these, (n_docs, dim)."""
+        """Learn the representation of texts, and return theirs, (n_docs, dim)."""
         self.words_, weights = WordWeights.fit(held, Tokenizer(stop_words="english", min_length=2), WORDS)
         self.axes_ = representation.lexical_axes(weights, int(rng.integers(2**31)))
         self.encoder_ = self._encoder(held)
@@ -268,7 +268,7 @@ class SphericalTopics(
         return Encoder.of(model)
 
     def _find_phrases(self, held: list[Block]) -> Phrases:
-        """Return what the topics of the texts may be named by."""
+        """Return the phrases that may name the topics of the texts."""
         reader = self.encoder_.reader
         spaced = None if reader is None else getattr(reader.tokenizer, "spaced", None)
         return find_phrases(list(chain.from_iterable(block.texts for block in held)), self.labels_, self.tree_, spaced)
@@ -309,7 +309,7 @@ class SphericalTopics(
 def _divided(means: Rows, k: int, seed: int, starts: Floats | None = None) -> NDArray[np.int64]:
     """Divide unit rows by a mixture with one concentration, from given directions or the best of several starts.
 
-    Of many rows some are drawn to find the best start.
+    If there are many rows, the best start is found with some of them.
     """
     if starts is None and len(means) > LANDMARKS:
         some = np.random.default_rng(seed).choice(len(means), LANDMARKS, replace=False)

@@ -1,12 +1,12 @@
-"""Merging of topics, two at a time, by evidence.
+"""Merging of topics, two at a time, by likelihood.
 
 Texts are unit vectors x, each in one topic. Topic t has n_t texts, whose sum is R_t, its direction is that of R_t, and
 all topics have the same concentration kappa. The log-likelihood of texts and topics together is then
 
     kappa sum_t |R_t| - n Phi(kappa) + sum_t n_t log(n_t / n),       A(kappa) = sum_t |R_t| / n,
 
-which needs no text but only the sums. Merging two topics replaces their sums by one; of all pairs the one is merged
-that loses least. The Bayesian information criterion says how many topics are worth their parameters.
+which depends on the texts only by the sums. Merging two topics adds their sums; each step merges the pair that loses
+least likelihood. The Bayesian information criterion shows how many topics are worth their parameters.
 """
 
 from typing import NamedTuple

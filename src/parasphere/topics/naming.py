@@ -1,10 +1,10 @@
 """Names of topics: phrases that many texts of a topic have and few others, as they are written.
 
-A phrase is up to three words between punctuation and stop words ("of" may stand in the middle). Its last word is a noun
-and its first is none but a noun or adjective, as far as their neighbours tell: nouns stand after articles and
-prepositions, verbs after "to" and pronouns or before articles, adjectives also alone after forms of "be". Where words
-have no such neighbours, as in other languages, every word will do. Lines, sentences and runs of words that several
-texts share, such as licences, count once; quoted lines, numbered references, mail headers and signatures do not count.
+A phrase is up to three words between punctuation and stop words ("of" may be in the middle). Its last word is a noun,
+its first a noun or an adjective, judged by their neighbours: nouns follow articles and prepositions, verbs follow "to"
+and pronouns or precede articles, adjectives may also be alone after forms of "be". Without such neighbours, as in other
+languages, every word is allowed. Lines, sentences and runs of words that several texts share, such as licences, count
+once; quoted lines, numbered references, mail headers and signatures do not count.
 """
 
 import re
@@ -30,20 +30,20 @@ Mask = NDArray[np.bool_]
 TEXTS = 500  # per topic, in which phrases are counted
 CHARACTERS = 3000  # per text
 WRAPPED = 50  # characters of a line whose sentence the next line may continue
-REPEATED, WINDOW = 3, 8  # texts that have the same line or run of words, from which on it counts once; words of a run
+REPEATED, WINDOW = 3, 8  # number of texts from which on a line or run that they share counts once; words of a run
 FEWEST = 3  # texts of a topic that must have a phrase
 SHARE = 0.035  # of a topic's texts that must have a phrase of its name
 WEAKEST = (0.0, 0.03, 0.1)  # least score of each phrase of a name, as a share of the first's
 MOST_PHRASES = len(WEAKEST)  # of a name
 KEPT = 30  # phrases that are kept per topic of each level
-APART = 0.25  # share of a phrase's occurrences that begin, or end, where no word continues it, by that of all words
-CODE = 0.5  # share of a word's occurrences within addresses and code, from which on it is a name of these
-NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, by that of all words
+APART = 0.25  # least share of a phrase's occurrences without a word before (after) it, relative to that of all words
+CODE = 0.5  # share of a word's occurrences within addresses and code, from which on it is a name in code
+NOUN = 0.15  # share of a noun's occurrences after articles and prepositions, relative to that of all words
 IDIOM = 0.5  # share of a word's occurrences between the same two stop words, from which on it is an idiom
 POWER = 1.25  # of the share of texts: above 1, phrases of many texts are preferred
 ALONE, LONGER = 0.5, 0.75  # weights of a single word, and of longer phrases
 COHESION = 1.0  # weight of the pointwise mutual information of the words of longer phrases
-ALIKE = 4  # first letters that no two phrases of a name have in common
+ALIKE = 4  # first letters that no two words of different phrases of a name may share
 SEPARATOR = " · "  # between the phrases of a name
 
 _WORD = re.compile(r"[^\W_](?:[-'’]?[^\W_])*(?:\+\+|#)?")
@@ -53,8 +53,8 @@ _CODE = re.compile(r"[\])}]{2}")  # ends a stretch of code
 _FIELD = re.compile(r"[A-Z][\w-]*: ")  # begins a line of a mail header
 _NAMES = re.compile(r"[^\W\d_]+")  # in code
 _LONGEST = 100  # characters of a stretch without spaces
-_TOKEN = "\0"  # begins a token that was given
-_BREAK, _END = -1, -2  # tokens that are no words: punctuation, and the end of a sentence or line
+_TOKEN = "\0"  # begins an element of a token list
+_BREAK, _END = -1, -2  # tokens that are not words: punctuation, and the end of a sentence or line
 _CONTENT, _STOP, _ARTICLE, _LEADING, _SUBJECT, _BE, _OF, _NONE = range(8)  # kinds of words
 _CLOSED = {
     _STOP: """two three four five six seven eight nine ten hundred thousand million first second third last next new ago
@@ -74,12 +74,12 @@ _MULTIPLIER = np.uint64(6364136223846793005)
 @storable("phrases")
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Phrases that topics may be named by.
+    """Phrases that may name topics.
 
     Attributes
     ----------
     written : list of str
-        Each phrase, as it is written most often.
+        Each phrase in its most frequent spelling.
     shares : (n_topics, n_phrases) float64
         Share of the texts of each topic that have each phrase.
     weights : (n_phrases,) float64
@@ -115,19 +115,19 @@ class Phrases:
         return [[self.written[i] for i in np.argsort(-row, kind="stable")[:k] if row[i] > 0] for row in scores]
 
     def names(self, sizes: Floats) -> list[list[str]]:
-        """Choose up to three phrases per topic; no word stands in two of all these.
+        """Choose up to three phrases per topic; no word is in two of them, in any topic.
 
-        All topics get a first phrase before one gets a second; what two topics want goes to the one it names better.
+        All topics get a first phrase before any gets a second; a phrase goes to the topic that it names best.
         """
         scores = self.scores(np.eye(len(sizes)), sizes)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :KEPT]
-        wanted = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
-        wanted.sort(key=lambda pair: -scores[pair])
-        words = {i: words_of(self.written[i]) for _, i in wanted}
+        candidates = [(t, int(i)) for t, row in enumerate(best) for i in row if scores[t, i] > 0]
+        candidates.sort(key=lambda pair: -scores[pair])
+        words = {i: words_of(self.written[i]) for _, i in candidates}
         used: set[str] = set()
         chosen: list[list[int]] = [[] for _ in sizes]
         for rank in range(MOST_PHRASES):
-            for topic, phrase in wanted:
+            for topic, phrase in candidates:
                 own = chosen[topic]
                 begun = {word[:ALIKE] for other in own for word in words[other]}
                 if (
@@ -168,21 +168,21 @@ class _Tokens(NamedTuple):
 
 
 class _Roles(NamedTuple):
-    """What words of texts may be in a phrase, and where they stand, (n_tokens,) each."""
+    """Which words may be where in a phrase, (n_tokens,) each."""
 
     first: Mask
     last: Mask
     alone: Mask
     of: Mask
-    opens: Mask  # no word of a phrase stands before
-    closes: Mask  # none stands after
+    opens: Mask  # no word of a phrase precedes it
+    closes: Mask  # none follows it
     weights: Floats  # of words alone
 
 
 def find_phrases(
     texts: Sequence[Any], labels: Ints, merges: Merges, spaced: Callable[[str], str] | None = None
 ) -> Phrases:  # fmt: skip
-    """Return the phrases that topics, merged or not, may be named by.
+    """Return the phrases that may name topics, merged or not.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def find_phrases(
 
 
 def same_word(word: str) -> str:
-    """Return what a word and its plural have in common, in small letters.
+    """Return a key that a word and its plural have in common, in lower case.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _with_merged(merges: Merges, k: int) -> Floats:
 
 
 def _read(texts: Sequence[Any], spaced: Callable[[str], str] | None) -> _Tokens:
-    """Split texts into words and punctuation; what lies between spaces is looked at once, however often it occurs."""
+    """Split texts into words and punctuation; each distinct stretch without spaces is split once."""
     chunk_ids: defaultdict[str, int] = defaultdict(count().__next__)
     end = chunk_ids["."]
     chunks: list[int] = []
@@ -334,7 +334,7 @@ def _is_word(part: str) -> bool:
 
 
 def _spelled(piece: str) -> str:
-    """Return a word in small letters, without "'s"; of contractions only the second part, which tells the verb."""
+    """Return a word in lower case, without "'s"; of contractions only the second part, which shows the verb."""
     piece = piece.lower()
     if piece.isalpha():
         return piece
@@ -343,7 +343,7 @@ def _spelled(piece: str) -> str:
 
 
 def _without_repeats(tokens: _Tokens) -> _Tokens:
-    """Turn lines, sentences and runs of words that an earlier text has, into punctuation, if several texts have them.
+    """Replace lines, sentences and runs of words that an earlier text has by punctuation, if several texts have them.
 
     A text that would have no words left keeps them.
     """
@@ -384,7 +384,7 @@ def _repeated(keys: NDArray[np.uint64], texts: Ints) -> Mask:
 
 
 def _roles(tokens: _Tokens, of_words: Ints, base: Ints, kind: Ints, names: list[str]) -> _Roles:
-    """Return what words may be in a phrase, by the neighbours of all their occurrences.
+    """Return which words may be where in a phrase, judged by the neighbours of all their occurrences.
 
     ``of_words`` numbers the words, singular and plural alike; ``base`` has the number of each token, and ``names`` one
     spelling of each number.
@@ -429,7 +429,7 @@ class _Part(NamedTuple):
 
     shares: Floats
     weights: Floats
-    at: Ints  # where each occurrence begins
+    at: Ints  # the first token of each occurrence
     phrases: Ints  # the phrase of each
     closed: Mask  # whether no word continues it
     length: int
@@ -477,17 +477,16 @@ def _parts(tokens: _Tokens, labels: Ints, k: int) -> Iterator[_Part]:
 def _normalised_information(together: Floats, alone: Floats) -> Floats:
     """Return the normalised pointwise mutual information of words, at least 0, given log shares of texts.
 
-    ``together`` is of the texts that have the phrase, (n,), ``alone`` of those that have each word, (n_words, n); 0
-    stands for "of".
+    ``together`` are the log shares of the phrases, (n,), ``alone`` those of their words, (n_words, n), with 0 for "of".
     """
     n_words = (alone < 0).sum(axis=0)
     return np.asarray(np.maximum((together - alone.sum(axis=0)) / (-together * (n_words - 1)), 0.0))
 
 
-def _only(wanted: Mask, at: Ints, phrases: Ints) -> tuple[Ints, Ints, int]:
-    """Return the occurrences of some phrases, which are numbered anew."""
-    kept = wanted[phrases]
-    return at[kept], (np.cumsum(wanted) - 1)[phrases[kept]], int(wanted.sum())
+def _only(chosen: Mask, at: Ints, phrases: Ints) -> tuple[Ints, Ints, int]:
+    """Return the occurrences of some phrases, with new numbers, and the number of these phrases."""
+    kept = chosen[phrases]
+    return at[kept], (np.cumsum(chosen) - 1)[phrases[kept]], int(chosen.sum())
 
 
 def _texts_of_topics(phrases: Ints, texts: Ints, labels: Ints, k: int, n_phrases: int) -> Ints:
@@ -498,9 +497,9 @@ def _texts_of_topics(phrases: Ints, texts: Ints, labels: Ints, k: int, n_phrases
 
 
 def _written(part: _Part, kept: Ints, tokens: _Tokens, topics: Ints, labels: Ints) -> list[str]:
-    """Return how phrases are written most often in their topics.
+    """Return the most frequent spelling of phrases in their topics.
 
-    Those that begin a sentence or that a word continues hardly count: "Movies", and "movie" in "movie theater".
+    Occurrences that begin a sentence or that a word continues hardly count: "Movies", and "movie" in "movie theater".
     """
     topic_of = np.full(len(part.weights), -1)
     topic_of[kept] = topics
@@ -510,7 +509,7 @@ def _written(part: _Part, kept: Ints, tokens: _Tokens, topics: Ints, labels: Int
     ways = np.stack([part.phrases[own], *(tokens.forms[at + i] for i in range(part.length))])
     rows, which = np.unique(ways, axis=1, return_inverse=True)
     often = np.bincount(which.ravel(), np.where(usual, 1.0, 0.01))
-    best = {int(rows[0, i]): rows[1:, i].tolist() for i in np.argsort(often, kind="stable")}  # the last one stays
+    best = {int(rows[0, i]): rows[1:, i].tolist() for i in np.argsort(often, kind="stable")}  # the last one is kept
     return [_joined([tokens.written[form] for form in best[phrase]]) for phrase in kept.tolist()]
 
 

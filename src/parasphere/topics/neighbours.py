@@ -1,4 +1,4 @@
-"""Texts averaged with their neighbours, which brings texts of one subject closer together.
+"""Averages of texts with their neighbours, which bring texts of one subject closer together.
 
 A short text has few of the words of its subject. The mean of a text and of the texts nearest to it has more of them,
 and clusters of such means agree better with subjects than clusters of the texts themselves. Neighbours are looked for
@@ -17,9 +17,9 @@ OWN = 0.5  # weight of a text itself beside the mean of its neighbours
 
 
 def smoothed(rows: Rows, landmarks: Rows, k: int) -> Rows:
-    """Return the direction of each row, times 1/2, plus the mean of its ``k`` nearest landmarks, (n, dim).
+    """Return the directions of half of each row plus the mean of its ``k`` nearest landmarks, (n, dim).
 
-    Rows of zeros stay.
+    Rows of zeros remain.
     """
     if not k:
         return rows

@@ -1,9 +1,9 @@
-"""Texts as unit vectors to cluster: what each adds to the corpus, by word vectors and by its words, side by side.
+"""Texts as unit vectors to cluster: offsets from word vectors beside tf-idf weights in fewer dimensions.
 
-Word vectors know what words mean, wherever they were learned; the words of the corpus know which of them go together
-here. The offset of a text (:class:`parasphere.SphericalParagraphModel`) and the leading singular vectors of its tf-idf,
-each of unit length, are joined with weights ``sqrt(1 - a)`` and ``sqrt(a)``, so that cosines are joined with weights
-``1 - a`` and ``a``.
+Word vectors carry what words mean in general; tf-idf weights show which words occur together in this corpus. The offset
+of a text (:class:`parasphere.SphericalParagraphModel`) and the coordinates of its tf-idf weights on their leading
+singular vectors, each of unit length, are concatenated with weights ``sqrt(1 - a)`` and ``sqrt(a)``, so that the cosine
+is the mean of both cosines with weights ``1 - a`` and ``a``.
 """
 
 from itertools import chain
@@ -23,11 +23,11 @@ from .merging import Merges
 Rows = NDArray[np.float32]
 
 AXES = 200  # singular vectors of the words
-TEXTS_PER_AXIS = 10  # at least: of fewer texts, further axes are noise
+TEXTS_PER_AXIS = 10  # at least; with fewer texts, further axes are noise
 AXES_FROM = 20_000  # texts from which they are found, if there are more
-GRID = np.linspace(0.0, 0.7, 8)  # no more: the axes were fitted to the same texts, which flatters them
-SAMPLE, FEWEST = 2000, 50  # texts by which the weight is found, and the fewest that it is estimated from
-KEPT = 0.9  # share of the mutual information between the halves of texts that topics must keep
+GRID = np.linspace(0.0, 0.7, 8)  # not more, because the axes were fitted to the same texts
+SAMPLE, FEWEST = 2000, 50  # most and fewest texts by which the weight is found
+KEPT = 0.9  # least share of the mutual information between halves of texts that topics must keep
 USUAL = 0.4  # the weight if there are fewer
 
 
@@ -38,7 +38,7 @@ def lexical_axes(weights: sparse.csr_array, seed: int) -> NDArray[np.float32]:
     n_axes = min(AXES, max(weights.shape[0] // TEXTS_PER_AXIS, 1), min(weights.shape) - 1)
     if n_axes < 1:  # one text or one word
         return np.zeros((1, weights.shape[1]), np.float32)
-    with np.errstate(invalid="ignore"):  # shares of a variance of 0, of texts that are all equal; they are not used
+    with np.errstate(invalid="ignore"):  # if all texts are equal: shares of a variance of 0, which are not used
         svd = TruncatedSVD(n_axes, n_iter=3, random_state=seed).fit(weights.astype(np.float32))
     return np.asarray(svd.components_, np.float32)
 
@@ -49,7 +49,7 @@ def lexical_rows(weights: sparse.csr_array, axes: NDArray[np.float32]) -> Rows:
 
 
 def joined(offsets: NDArray[Any], lexical: Rows, weight: float) -> Rows:
-    """Return both parts side by side, of unit length; a text that has only one of them has that one alone."""
+    """Return both parts side by side, of unit length; if one part of a text is zero, the other counts alone."""
     parts = [np.sqrt(1 - weight) * offsets, np.sqrt(weight) * lexical]
     return np.asarray(unit_rows(np.hstack(parts).astype(np.float32)), np.float32)
 

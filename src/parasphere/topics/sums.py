@@ -1,4 +1,4 @@
-"""What is kept of each topic: sums over its texts, from which its direction, words and place in a hierarchy follow."""
+"""Sums over the texts of each topic, from which its direction, its words and its place in a hierarchy follow."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .words import counted_together, together, top_words
 Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
-TYPICAL, CHARACTERS = 3, 5000  # texts that are kept per topic, and how much of each
+TYPICAL, CHARACTERS = 3, 5000  # typical texts that are kept per topic, and characters of each
 OUTLIERS = 0.01  # share of texts that are expected to belong to no topic
 MOST_OUTLIERS = 1 / 8  # of the texts of the fit
 OFFERED = 10  # phrases per topic that ``naming`` is given
-FEW = 20  # first words of a topic that no phrase names, of which those that no other name has are taken
-FEWEST_DIVIDED = 15  # topics that a map shows in levels
+FEW = 20  # first words of a topic without phrases; those that are in no other name become its name
+FEWEST_DIVIDED = 15  # topics from which on a map has levels
 
 
 class TopicSums:
@@ -46,7 +46,7 @@ class TopicSums:
     words_: WordWeights
     temperature_: float
     outliers_: bool
-    outlier_limit_: float  # texts whose log-likelihood ratio between topics and corpus is less belong to no topic
+    outlier_limit_: float  # texts with a smaller log-likelihood ratio between topics and corpus belong to no topic
     sums_: Floats  # of the texts per topic
     sizes_: Floats
     background_: Floats  # the sum of all texts
@@ -55,7 +55,7 @@ class TopicSums:
     labels_: NDArray[np.int64]
     typical_: list[list[str]]
     typical_scores_: list[list[float]]
-    phrases_: Phrases  # that topics, merged or not, may be named by
+    phrases_: Phrases  # that may name topics, merged or not
     names_: list[str]
     naming: Any
 
@@ -68,10 +68,9 @@ class TopicSums:
 
         Notes
         -----
-        Words are scored by their share in the log-likelihood ratio between the topic and the corpus, where a word
-        counts the more, the more of the topic's first words are in the same text, and words that several topics share
-        count less. A word that a text has ``c`` times counts ``1 + log(1 + log(c))`` times: no text decides by
-        repetition.
+        Words are scored by their share in the log-likelihood ratio between the topic and the corpus. A word counts more
+        in texts that have more of the topic's first words, and less if several topics share it. A word that a text has
+        ``c`` times counts ``1 + log(1 + log(c))`` times, so that no single text decides by repetition.
         """
         check_is_fitted(self)
         if k < 1:
@@ -90,7 +89,7 @@ class TopicSums:
         check_is_fitted(self)
         names = self.names_
         if labels is not None and len(labels) and max(labels) >= len(names):
-            raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, and -1 for none")
+            raise ValueError(f"there is no topic {max(labels)}: the topics are 0 to {len(names) - 1}, or -1 for none")
         return [names[label] if label >= 0 else "" for label in (self.labels_ if labels is None else labels)]
 
     def over(self, column: Sequence[Any], labels: Sequence[int] | None = None) -> Table:
@@ -112,11 +111,11 @@ class TopicSums:
         return over_column(column, self.labels_ if labels is None else np.asarray(labels), len(self.sizes_))
 
     def at(self, n_topics: int) -> Self:
-        """Return a copy with fewer topics, merged as :attr:`tree_` says; this one stays as it is.
+        """Return a copy with fewer topics, merged along :attr:`tree_`; this object does not change.
 
-        Topic 0 is again the largest. The texts stay with the topics that theirs became part of: ``labels_`` are
-        these, while :meth:`predict` compares a text with the merged topics, and may find another one. They are named
-        anew, by their phrases together.
+        Topic 0 is again the largest. In ``labels_`` each text has the topic that its own was merged into, while
+        :meth:`predict` compares a text with the merged topics and may choose another one. The names are new: the best
+        phrases of the merged topics.
         """
         renamed = self.groups(n_topics)
         members = np.eye(n_topics)[renamed].T  # (n_topics, k)
@@ -132,7 +131,7 @@ class TopicSums:
         return fewer
 
     def groups(self, n_topics: int) -> NDArray[np.int64]:
-        """Return the topic of :meth:`at` that each topic becomes part of, (k,)."""
+        """Return the topic of :meth:`at` into which each topic is merged, (k,)."""
         check_is_fitted(self)
         if not 1 <= n_topics <= len(self.sizes_):
             raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
@@ -143,7 +142,7 @@ class TopicSums:
 
     @property
     def levels_(self) -> list[int]:
-        """Numbers of topics that a map shows, one after the other: a few large ones first, and all of them last."""
+        """Numbers of topics on the successive levels of a map: a few large ones first, all topics last."""
         check_is_fitted(self)
         levels = [len(self.sizes_)]
         while levels[0] >= FEWEST_DIVIDED:
@@ -196,7 +195,7 @@ class TopicSums:
         return len(self.sizes_)
 
     def _start(self, known: Rows, labels: NDArray[np.int64]) -> None:
-        """Make topics of texts, given one for each; the one with most texts of its own comes first."""
+        """Make topics from one label per text; the topic with most texts comes first."""
         names, labels = np.unique(labels, return_inverse=True)
         k, dim = len(names), known.shape[1]
         self.sums_, self.sizes_ = np.zeros((k, dim)), np.zeros(k)
@@ -257,12 +256,12 @@ class TopicSums:
                     own += [word for word in words if not words_of(word) & used][:MOST_PHRASES]
                     used |= {part for word in own for part in words_of(word)}
             return [SEPARATOR.join(own) or f"topic {topic}" for topic, own in enumerate(names)]
-        given = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
-        if not isinstance(given, list) or not all(isinstance(name, str) for name in given) or len(given) != len(sizes):
+        named = self.naming(self.phrases_.best(sizes, OFFERED), self.typical_)
+        if not isinstance(named, list) or not all(isinstance(name, str) for name in named) or len(named) != len(sizes):
             raise ParasphereError(
-                f"naming must return a list of {len(sizes)} strings, one per topic, not {given!r:.60}"
+                f"naming must return a list of {len(sizes)} strings, one per topic, not {named!r:.60}"
             )
-        return given
+        return named
 
     def _joint(self, rows: Rows) -> Floats:
         """Return the log-density of each text and topic together, (n, k)."""
@@ -293,7 +292,7 @@ class TopicSums:
 
 
 def members(labels: NDArray[np.int64], k: int) -> sparse.csr_array:
-    """Return which rows have which label, (k, n); those with a label below 0 have none."""
+    """Return which rows have which label, (k, n); rows with a negative label are in none."""
     rows = np.flatnonzero(labels >= 0)
     return sparse.csr_array((np.ones(len(rows)), (labels[rows], rows)), shape=(k, len(labels)))
 

@@ -10,7 +10,7 @@ from ..tables import Table
 
 
 def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Table:
-    """Count labels, of -1 to ``k - 1``, per value of a column; the values ascend, and missing ones come last."""
+    """Count labels, of -1 to ``k - 1``, per value of a column; the values are in ascending order, missing ones last."""
     values = [None if _missing(value) else value for value in _plain(column)]
     if len(values) != len(labels):
         raise ValueError(f"the column has {len(values):,} values for {len(labels):,} texts; it needs one per text")
@@ -29,7 +29,7 @@ def over_column(column: Sequence[Any], labels: NDArray[np.int64], k: int) -> Tab
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return the values of a column as Python's own."""
+    """Return the values of a column as a list."""
     return list(column.to_pylist() if hasattr(column, "to_pylist") else column)  # of Arrow
 
 

@@ -1,4 +1,4 @@
-"""The words that topics are described by, and tf-idf weights of texts by these words."""
+"""The words by which topics are described, and tf-idf weights of texts in these words."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -38,7 +38,7 @@ class WordWeights:
         """Choose the most frequent words of texts; return them and the weights of the same texts."""
         words, _ = count_words(texts, tokenizer)
         if not words:
-            raise CorpusError("none of the texts has a word; at least one must")
+            raise CorpusError("none of the texts has a word; at least one text must have one")
         vocabulary = Vocabulary(words[:max_words])
         counts = count_matrix(texts, vocabulary, tokenizer)
         n_texts, n_words = counts.shape
@@ -51,7 +51,7 @@ class WordWeights:
         return count_matrix(texts, self.vocabulary, self.tokenizer)
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return ``(1 + log(count)) * idf``, each row of unit length, (n_texts, n_words); a row of zeros stays."""
+        """Return ``(1 + log(count)) * idf``, each row of unit length, (n_texts, n_words); rows of zeros remain."""
         weights = counts.astype(np.float64)
         weights.data = (1 + np.log(weights.data)) * self.idf[weights.indices]
         return normalize(weights, copy=False) if weights.shape[0] else weights

@@ -8,17 +8,17 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 SMOOTHING = 0.01  # added to counts, so that a word that no text of a topic has keeps a finite ratio
-COMPANY = 10  # words of a topic that a word may occur together with
-MOST_COMPANY = 4  # of them that count in one text: a long text that has them all must not decide
-ALONE = 0.1  # what a word counts in a text that has no other of them
+COMPANY = 10  # first words of a topic, with which its other words may occur
+MOST_COMPANY = 4  # of them that count in one text, so that a long text with all of them does not decide
+ALONE = 0.1  # count of a word in a text that has none of the others
 
 
 def likelihood_ratio(counts: Floats, weighted: Floats | None = None) -> Floats:
     """Return the share of each word in the log-likelihood ratio of a topic's words, (n_topics, n_words).
 
-    ``p(w|t) log(p(w|t) / p(w))``: how much, per word of the topic, word ``w`` tells the topic from the corpus. The
-    shares of a topic sum to its Kullback-Leibler divergence from the corpus. With weighted counts, ``p(w|t)`` is
-    theirs; ``p(w)`` always is that of the counts.
+    ``p(w|t) log(p(w|t) / p(w))``: how much word ``w`` distinguishes the topic from the corpus, per word of the topic.
+    The shares of a topic sum to its Kullback-Leibler divergence from the corpus. ``p(w|t)`` is
+    that of the weighted counts, if there are any; ``p(w)`` always that of the counts.
     """
     corpus = counts.sum(axis=0) + SMOOTHING
     corpus /= corpus.sum()
@@ -33,17 +33,17 @@ def likelihood_ratio(counts: Floats, weighted: Floats | None = None) -> Floats:
 def counted_together(
     counts: sparse.csr_array, labels: NDArray[np.int64], topic_counts: Floats
 ) -> sparse.csr_array:  # fmt: skip
-    """Weight the words of texts by their company, (n_texts, n_words).
+    """Weight the words of texts by the topic words beside them, (n_texts, n_words).
 
     A word counts ``ALONE`` times, and once more for each other of the ``COMPANY`` first words of the text's topic that
-    the text has, but for no more than ``MOST_COMPANY`` of them. What a topic's texts say together is what it is about;
-    a word that is frequent in it, but in other texts each time, is not.
+    the text has, up to ``MOST_COMPANY``. Words that occur together describe a topic; a word that is frequent in it, but
+    in texts without the others, does not.
 
     Parameters
     ----------
     counts : csr_array, (n_texts, n_words)
     labels : (n_texts,) ints
-        The topic of each text; none below 0, and words of such texts count nothing.
+        The topic of each text; negative for none, and the words of such texts do not count.
     topic_counts : (n_topics, n_words)
         The counts of each topic, by which its first words are chosen.
     """
@@ -60,8 +60,8 @@ def counted_together(
 def together(counts: Floats, weighted: Floats) -> Floats:
     """Return how well words describe topics, from counts weighted by :func:`counted_together`, (n_topics, n_words).
 
-    ``p(w|t) log(p(w|t) / p(w)) p(t|w)^(1/4)``, where the weighted counts give ``p(w|t)``: the last factor lets words
-    that several topics share stand back a little.
+    ``p(w|t) log(p(w|t) / p(w)) p(t|w)^(1/4)``, where the weighted counts give ``p(w|t)``: the last factor
+    lowers words that several topics share a little.
     """
     totals = counts.sum(axis=0)
     return likelihood_ratio(counts, weighted) * (counts / np.where(totals > 0, totals, 1.0)) ** 0.25

@@ -334,8 +334,8 @@ def test_the_command_explains_what_is_missing(model: SphericalParagraphModel, tm
     model.index(["a matrix", "a signal"], texts=False).save(tmp_path / "bare")
     always = ("--no-browser", "--port", 0)
     for arguments, why in {
-        ("model",): "give the texts to explore too",
-        ("model", "-"): "from a file or folder",
+        ("model",): "name the texts as well",
+        ("model", "-"): "give a file or a folder",
         ("index", "texts.txt"): "has texts of its own",
         ("index", "--column", "x"): 'the index has no column "x"; its columns: none',
         ("index", "--id-column", "x"): "--id-column needs a corpus",
@@ -380,9 +380,9 @@ def test_topics_that_were_found_are_kept() -> None:
 
 def test_an_index_of_other_texts_is_refused() -> None:
     index = make_model().index(["a boat", "a lake", "a hill"])
-    with pytest.raises(ParasphereError, match="the index is of other texts than the 2 given"):
+    with pytest.raises(ParasphereError, match="the index has other texts than the 2 given"):
         Explorer.of(index, ["a boat", "a lake"])
-    with pytest.raises(ParasphereError, match="made without texts or words"):
+    with pytest.raises(ParasphereError, match="made with texts=False or words=False"):
         Explorer.of(make_model().index(["a boat", "a lake"], texts=False), ["a boat", "a lake"])
 
 

@@ -307,7 +307,7 @@ def test_links_lead_to_the_pages_of_texts(browser: Any, explorer: Explorer, tmp_
         row = page.locator("#panel .text").first.get_attribute("data-row")
         page.locator("#panel .text").first.click()
         assert page.locator("text=Go to its page").get_attribute("href") == f"sub/{row}.html#here"
-    with pytest.raises(ParasphereError, match="'javascript:1' is no link to a page"):
+    with pytest.raises(ParasphereError, match="'javascript:1' is not a link to a page"):
         page_of(explorer, links=["javascript:1"] * n)
     with pytest.raises(ParasphereError, match=f"there are 1 links for {n} texts"):
         page_of(explorer, links=["a.html"])
@@ -318,7 +318,7 @@ def test_what_a_page_cannot_do_is_refused(explorer: Explorer, monkeypatch: pytes
     model = SphericalParagraphModel(tokenizer=SegmentingTokenizer(), tol=0.1).fit(texts)
     documents = read_documents(texts)
     other = Explorer(documents, landscape_of(model, documents, n_topics=2))
-    with pytest.raises(ParasphereError, match="finds words as a Tokenizer does"):
+    with pytest.raises(ParasphereError, match="splits texts as a Tokenizer does"):
         page_of(other)
     monkeypatch.setattr("parasphere.explorer.onefile.MOST_TEXTS", 100)
     with pytest.raises(ParasphereError, match="334 texts are too many for one file, which holds 100 at most"):

@@ -128,7 +128,7 @@ def test_a_text_that_is_typed_appears(page: Any, explorer: Explorer) -> None:
 
 def test_a_text_of_unknown_words_is_no_riddle(page: Any) -> None:
     find(page, "zzyzxw")
-    assert "says nothing that the model knows" in page.inner_text("#panel")
+    assert "The model knows no word of this text." in page.inner_text("#panel")
     assert page.evaluate("explorer.map.spot") is None
 
 

@@ -32,7 +32,7 @@ def hasty(served: Saved) -> Iterator[httpx.Client]:
 def test_bodies(small: httpx.Client) -> None:
     declared = small.post("/embed", json={"texts": "x" * 1001})
     assert declared.status_code == 413
-    assert "at most 1,000 bytes are taken" in declared.json()["error"]["message"]
+    assert "the limit is 1,000 bytes" in declared.json()["error"]["message"]
     assert declared.headers["connection"] == "close"
     streamed = small.post(
         "/embed", content=iter([b"x" * 600, b"x" * 600]), headers={"Content-Type": "application/json"}
@@ -44,11 +44,11 @@ def test_bodies(small: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "sentence"),
     [
-        ("/embed", {"texts": ["a"] * 4}, "'texts' has 4 texts; at most 3 are taken."),
-        ("/v1/embeddings", {"input": ["a"] * 4}, "'input' has 4 texts; at most 3 are taken."),
-        ("/similar", {"queries": "a", "among": ["a"] * 4}, "'among' has 4 texts; at most 3 are taken."),
-        ("/embed", {"texts": ["a", "b" * 51]}, "a text of 'texts' has 51 characters; at most 50 are taken."),
-        ("/explain", {"text": "a", "other": "b" * 51}, "a text of 'text' has 51 characters; at most 50 are taken."),
+        ("/embed", {"texts": ["a"] * 4}, "'texts' has 4 texts; the limit is 3."),
+        ("/v1/embeddings", {"input": ["a"] * 4}, "'input' has 4 texts; the limit is 3."),
+        ("/similar", {"queries": "a", "among": ["a"] * 4}, "'among' has 4 texts; the limit is 3."),
+        ("/embed", {"texts": ["a", "b" * 51]}, "a text of 'texts' has 51 characters; the limit is 50."),
+        ("/explain", {"text": "a", "other": "b" * 51}, "a text of 'text' has 51 characters; the limit is 50."),
     ],
 )
 def test_texts(small: httpx.Client, path: str, body: dict[str, object], sentence: str) -> None:
@@ -63,7 +63,7 @@ def test_no_more_may_wait_than_allowed(small: httpx.Client) -> None:
         time.sleep(0.01)
     refused = small.post("/embed", json={"texts": "a"})
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert "2 requests wait already" in refused.json()["error"]["message"]
+    assert "2 requests are waiting already" in refused.json()["error"]["message"]
     for connection in waiting:
         connection.sendall(BODY[5:])
         assert answer_on(connection)[0] == 200

@@ -1,4 +1,4 @@
-// What the page asks of the server.
+// Requests to the server.
 
 import { download } from "./dom.js";
 
@@ -9,7 +9,7 @@ async function answered(path, options) {
   try {
     response = await fetch(path, options);
   } catch {
-    throw new Error("The explorer does not answer. Is it still running in its terminal?");
+    throw new Error("The explorer does not answer. Is it still running in the terminal?");
   }
   if (response.ok) return response;
   const detail = await response.json().then((body) => body.detail, () => response.statusText);

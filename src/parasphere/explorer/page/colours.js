@@ -1,7 +1,7 @@
-// Colours of points: those that the topics and values come with, and a ramp for numbers, on light and dark ground.
+// Colours of points: those of topics and values, and a ramp for numbers, on light and dark backgrounds.
 
 const RAMP = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"]; // viridis
-const ENDS = { light: [0, 0.88], dark: [0.28, 1] }; // the part of the ramp that is seen on this ground
+const ENDS = { light: [0, 0.88], dark: [0.28, 1] }; // the visible part of the ramp per theme
 
 export const parsed = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 

@@ -1,4 +1,4 @@
-// Elements are made of text alone: nothing that a corpus holds is ever read as markup.
+// Elements are made from text only: nothing in a corpus is read as markup.
 
 export const $ = (name) => document.querySelector(name);
 
@@ -16,7 +16,7 @@ export function el(tag, props = {}, ...children) {
   return made;
 }
 
-// A stretch of somebody's text: its direction stays its own business.
+// A quoted text, isolated, with its own direction.
 export const quoted = (text, kind = "") => el("bdi", { dir: "auto", class: kind }, text);
 
 // Pieces [text, part] with the marked ones highlighted, stronger the larger their part.

@@ -1,4 +1,4 @@
-// Texts read, compared and ranked in the browser as the library does it: parasphere/model for what a text is about,
+// Reads, compares and ranks texts in the browser as the library does: parasphere/model for vectors,
 // parasphere/search for the ranking.
 
 import { strings, varints } from "./pack.js";
@@ -6,7 +6,7 @@ import { stem } from "./stem.js";
 import { Prior } from "./vmf.js";
 
 const SMOOTHING = 0.01; // of counts, as in parasphere/topics/words.py
-const BUSY = 24; // milliseconds after which the page gets its turn
+const BUSY = 24; // milliseconds before yielding to the page
 const NONE = -2, HASHED = -3; // units of parasphere/explorer/packing.py: no word of the model; hashes are this and lower
 const CAPITAL = /[\p{Lu}\p{Lt}]/u;
 
@@ -30,7 +30,7 @@ export function tokenizer({ lowercase, digits, english, min_length: least }) {
 const turn = () => new Promise((resolve) => { setTimeout(resolve); });
 
 export class Engine {
-  // Make the engine of what search_parts() in packing.py returns; takes a while, in which the page stays alive.
+  // Make the engine from search_parts() of packing.py; takes a while, during which the page responds.
   static async of({ facts, arrays }) {
     const engine = new Engine(facts, arrays);
     await engine.compare();
@@ -62,7 +62,7 @@ export class Engine {
     return vectors;
   }
 
-  // The texts of each form, how often each has it, and the forms of each stem.
+  // Decode the texts of each form, its counts in them, and the forms of each stem.
   read() {
     const sizes = varints(this.sizes), known = this.singles - this.extra, many = this.words.length;
     this.starts = new Uint32Array(many + 1);
@@ -81,7 +81,7 @@ export class Engine {
     }
     this.formsOf = [];
     let stems = 0;
-    this.stems = Int32Array.from(this.stems, (code) => (code ? code - 2 : stems++)); // -1 for a form that no search counts
+    this.stems = Int32Array.from(this.stems, (code) => (code ? code - 2 : stems++)); // -1 for a form without a stem
     this.lengths = new Float64Array(this.n);
     this.stems.forEach((key, form) => {
       if (key < 0) return;
@@ -92,7 +92,7 @@ export class Engine {
     this.longer = Float32Array.from(this.lengths, (length) => this.k1 * (1 - this.b + (this.b * length) / mean));
   }
 
-  // The units of a form: rows of vectors, or hashes; -1 for a word of which the model knows nothing.
+  // The units of a form: rows of vectors, or hashes; -1 for an unknown word.
   units(form) {
     if (form < this.singles) return [form];
     const unit = this.others[form - this.singles];
@@ -101,7 +101,7 @@ export class Engine {
 
   weight(unit) { return unit >= 0 ? this.weights[unit] : unit <= HASHED ? this.unknown_weight : 0; }
 
-  // Add the vector of a unit, times a number, to the part of a sum that begins at a place.
+  // Add the vector of a unit, times a factor, to a sum, from an index on.
   add(unit, factor, sum, begin = 0) {
     const { dim, vectors } = this;
     if (unit >= 0) {
@@ -116,7 +116,7 @@ export class Engine {
     }
   }
 
-  // The vectors of all texts: sums of words, then what each adds to the corpus, of unit length.
+  // The vectors of all texts: sums of words, then unit offsets.
   async compare() {
     const { n, dim } = this, sums = new Float32Array(n * dim), words = new Float64Array(n), row = new Float64Array(dim);
     let began = performance.now();
@@ -143,7 +143,7 @@ export class Engine {
     }
   }
 
-  // What a text with this sum of words adds to the corpus, as a unit vector or 0; its posterior; and its share.
+  // The unit offset (or 0) of a text with this sum of words; its posterior; and its share.
   offset(sum, words) {
     const { prior, dim } = this, posterior = prior.posterior(sum, words), { ratio, kappa } = posterior;
     const along = ratio * prior.kappa0 - prior.meanLength0;
@@ -167,12 +167,12 @@ export class Engine {
     return mapped;
   }
 
-  // A text that is typed: its words and their forms, its posterior and its offset, and the words of which nothing is known.
+  // A typed text: its words and their forms, its posterior and offset, and its unknown words.
   text(text) {
     return this.bag(this.tokens(text).map((token) => ({ ...token, form: this.form.get(token.word) ?? -1 })));
   }
 
-  // A text that was indexed, as its words; their order is lost.
+  // An indexed text, as its words; their order is lost.
   textOf(row) {
     const found = [];
     for (let form = 0; form < this.words.length; form++) {
@@ -201,7 +201,7 @@ export class Engine {
     return { tokens: found, words: some, unknown: [...unknown], terms: this.terms(found), ...this.offset(sum, words) };
   }
 
-  // The stem of a word that no text needs to have, as a number; -1 if no text has a word with it.
+  // The number of the stem of any word; -1 if no text has it.
   stemOf(word, form) {
     if (form >= 0) return this.stems[form];
     if (this.language !== "english" || this.stop.has(word)) return -1;
@@ -212,7 +212,7 @@ export class Engine {
     return this.ofStem.get(stem(word)) ?? -1;
   }
 
-  // The texts of a stem, and how often each has it.
+  // The texts of a stem, and its counts in them.
   occurrences(key) {
     const found = new Map();
     for (const form of this.formsOf[key]) {
@@ -236,7 +236,7 @@ export class Engine {
     return terms.map((term) => ({ ...term, weight: (term.count * term.idf) / norm }));
   }
 
-  // The best texts for a query that text() has read, best first, among those of a mask: [{ row, cosine, score }].
+  // The best texts for a query from text(), best first, among those of a mask: [{ row, cosine, score }].
   search({ offset, words, terms }, k, mask = null) {
     if (!words && !terms.length) return [];
     const { n, dim, offsets } = this, cosines = new Float64Array(n), scores = new Float64Array(n);
@@ -254,7 +254,7 @@ export class Engine {
     return rows.slice(0, k).map((row) => ({ row, cosine: cosines[row], score: scores[row] }));
   }
 
-  // The part of each word of a text in its likeness to another, whose offset is given; `share` is that of the text.
+  // The part of each word of a text in its similarity to another offset; `share` is that of the text.
   parts(tokens, share, other) {
     const axis = this.inMetric(other), row = new Float64Array(this.dim);
     return tokens.map((token) => {
@@ -266,7 +266,7 @@ export class Engine {
     });
   }
 
-  // The words that tell some texts from the others best, as words_apart() of explorer/selecting.py finds them.
+  // The words that distinguish some texts from the others, as words_apart() of explorer/selecting.py.
   apart(rows, k) {
     if (rows.length === this.n) return [];
     const chosen = new Uint8Array(this.n), many = this.formsOf.length;
@@ -291,7 +291,7 @@ export class Engine {
     });
   }
 
-  // The shortest word of the texts with a stem; of several the first in the order of the alphabet.
+  // The shortest word of the texts with a stem; of several the first alphabetically.
   shortest(key) {
     const words = this.formsOf[key].filter((form) => this.starts[form] < this.starts[form + 1]).map((form) => this.words[form]);
     return words.reduce((best, word) => (word.length < best.length || (word.length === best.length && word < best) ? word : best));
@@ -310,7 +310,7 @@ export class Engine {
   }
 }
 
-// The random numbers of 64 bits by which words without a vector get a direction (src/kernels/rows.cpp).
+// The 64-bit random numbers that give words without a vector a direction (src/kernels/rows.cpp).
 function splitMix(state) {
   const cut = (number) => BigInt.asUintN(64, number);
   return () => {

@@ -1,17 +1,17 @@
 // Texts cut into pieces, each with its part in a match, as explorer/highlighting.py cuts them.
 
-export const EXCERPT = 280; // characters of a text that a list shows
+export const EXCERPT = 280; // most characters of a text in a list
 
 const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-// A text without characters that would act on a page instead of being shown (parasphere/printable.py).
+// A text with its control characters escaped (parasphere/printable.py).
 export const visible = (text) => text.replace(HIDDEN, (character) => {
   const code = character.charCodeAt(0).toString(16);
   return character === "\r" ? "\\r" : code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
 });
 
-// Pieces [text, part] of a text, or of about so many characters of it, those with most of the words { word, begin, end,
-// part } that are marked.
+// Pieces [text, part] of a text, or of about `length` characters of it with most of the marked words
+// { word, begin, end, part }.
 export function pieces(given, marked, length = Infinity) {
   const text = given.normalize("NFC"); // as its words were found
   const [begin, end] = text.length <= length ? [0, text.length] : stretch(text, marked, length), found = [];
@@ -28,7 +28,7 @@ export function pieces(given, marked, length = Infinity) {
   return found;
 }
 
-// The stretch of a text that has most of the marks, each word once, ended at blanks.
+// The stretch of a text with most of the marks, each word once, cut at blanks.
 function stretch(text, marked, length) {
   let [best, begin] = [-1, 0];
   marked.forEach((first, i) => {
@@ -45,5 +45,5 @@ function stretch(text, marked, length) {
   return [whole(text, begin), whole(text, end)];
 }
 
-// A place in a text that is not within a letter of two units, such as an emoji: this one, or the next.
+// This index, or the next if it is within a surrogate pair, such as an emoji.
 export const whole = (text, at) => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at + 1 : at);

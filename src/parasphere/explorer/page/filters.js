@@ -1,4 +1,4 @@
-// What is filtered: topics, values of columns, and what was drawn around. A text is chosen if it meets all of it.
+// Filters: topics, values of columns, and the lasso. A text is selected if it meets all of them.
 
 const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
 const shown = (facet, value) => (facet.kind === "date" ? day(value) : String(+value.toPrecision(6)));
@@ -18,7 +18,7 @@ export class Filters {
   }
 
   update() {
-    this.mask = this.rows = null; // all are chosen
+    this.mask = this.rows = null; // all are selected
     if (!this.parts().length) return;
     const { n, topic, topics, drawn } = this, mask = new Uint8Array(n).fill(1);
     if (topics) for (let i = 0; i < n; i++) mask[i] &= topics.codes.has(topic[i]);
@@ -35,7 +35,7 @@ export class Filters {
     this.mask = mask;
   }
 
-  // Each part in words, and how to take it away.
+  // Each filter in words, and how to remove it.
   parts() {
     const parts = this.facets.map((facet, f) => this.limits[f] && {
       text: facet.kind === "words" ? words(facet, this.limits[f]) : between(facet, this.limits[f]), remove: () => { this.limits[f] = null; },

@@ -1,6 +1,5 @@
-// What the page asks, answered in the browser from what the page itself holds: the twin of api.js for a page without a
-// server. The answers are those of explorer/answers.py, except for the topics of a text that is typed, which are those of
-// the texts near to it.
+// Replaces api.js in a page without a server: requests are answered from the data in the page. Answers are those of
+// explorer/answers.py, except for the topics of a typed text, which are those of its nearest texts.
 
 import { download } from "./dom.js";
 import { Engine } from "./engine.js";
@@ -10,13 +9,13 @@ import { strings, unpacked } from "./pack.js";
 const NEAR = 15, FOUND = 12, SHOWN_TOPICS = 4, LEAST_SHARE = 0.03, GLANCE = 600; // as in answers.py
 const SHOWN = 60, WORDS = 24, MARKED = 12, SHARES = 6; // as in selecting.py
 const FAINT = 0.12, SHARED = 0.5; // as in highlighting.py and answers.py
-const SOON = 2000; // milliseconds after which the engine is made even if nobody has searched
+const SOON = 2000; // milliseconds after which the engine is made even without a search
 const DAY = 864e5;
 
 const once = (make) => { let made; return () => (made ||= make()); };
 const part = (name) => {
   const element = document.getElementById(`packed-${name}`), text = element?.textContent;
-  element?.remove(); // its memory is needed no more
+  element?.remove(); // frees its memory
   return text && unpacked(text);
 };
 
@@ -107,7 +106,7 @@ export async function save(rows) {
 
 window.parasphere = { about, numbers, search, read, glance, select }; // for scripts
 
-// A value as CSV holds it: with an apostrophe before what a spreadsheet would take for a formula.
+// A value for CSV, with an apostrophe before what a spreadsheet would take for a formula.
 function cell(value) {
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -133,7 +132,7 @@ function shown(kind, value, names) {
   return Number.isInteger(value) ? time.slice(0, 10) : time.slice(0, 16).replace("T", " ");
 }
 
-// What is known of a text that the engine has read: its place, topics and neighbours; `row` is its row, or -1.
+// Position, topics and neighbours of a text that the engine has read; `row` is its row, or -1.
 async function view(asked, row) {
   const [held, found] = [await map(), await engine()], { certainty } = asked.posterior;
   const matches = found.search(asked, NEAR + 1), near = matches.filter((match) => match.row !== row).slice(0, NEAR);
@@ -152,7 +151,7 @@ async function matched(asked, { row, cosine, score }) {
   return { ...factsOf(held, row), similarity: cosine, score, pieces: pieces(text, marksOf(asked, text, found.shares[row], found), EXCERPT) };
 }
 
-// The words of a text that made it match what was asked; `share` is that of a word in the offset of the text.
+// The words by which a text matches a query; `share` is that of a word in the offset of the text.
 function marksOf(asked, text, share, found) {
   const keys = new Set(asked.terms.map(({ key }) => key)), parts = found.parts(found.tokens(text), share, asked.offset);
   const most = parts.reduce((most_, { part: own }) => Math.max(most_, own), 0);
@@ -162,7 +161,7 @@ function marksOf(asked, text, share, found) {
   }).filter((token) => token.part);
 }
 
-// The likeliest topics of texts, weighted.
+// The most likely topics of weighted texts.
 function topicsOf(held, rows, weights) {
   const shares = new Map(), total = weights.reduce((sum, weight) => sum + weight, 0);
   rows.forEach((row, i) => {

@@ -1,4 +1,4 @@
-// The page: loads the map, and connects what is typed, clicked, drawn and filtered with what is shown.
+// The page: loads the map and connects queries, clicks, lasso and filters with what is shown.
 
 import * as api from "./api.js";
 import { css, parsed, ramped } from "./colours.js";
@@ -45,7 +45,7 @@ function paintPoints() {
   map.draw();
 }
 
-// The order of drawing: shuffled, so that no group lies on top of all others; what is chosen comes last.
+// The order of drawing: shuffled, so that no group covers the others; selected points come last.
 function ordered(n, mask) {
   stage.shuffled ||= (() => {
     const order = Uint32Array.from({ length: n }, (_, i) => i);
@@ -74,7 +74,7 @@ function setTheme(theme) {
 
 function colourBy(kind) {
   stage.colouring = kind;
-  stage.map.plain = kind !== "topic"; // names have the colours of topics only if the points have
+  stage.map.plain = kind !== "topic"; // names have the colours of topics only if the points do
   document.body.dataset.colour = kind === "topic" || facets[kind].kind !== "words" ? kind : "words";
   document.querySelectorAll(".facet").forEach((box) => {
     box.classList.toggle("coloured", box.dataset.facet === kind);
@@ -84,7 +84,7 @@ function colourBy(kind) {
   paintPoints();
 }
 
-// -------------------------------------------------------------------------------------------- what the panel can do
+// ---------------------------------------------------------------------------------------------- used by the panels
 
 const look = {
   get about() { return about; },
@@ -107,7 +107,7 @@ const look = {
     return entry(stage.colouring === String(f) && colour ? swatch(colour, stage.theme, "value") : null, name, note, () => { if (code >= 0) { forget(); limit(f, new Set([code])); } });
   },
   swatch: (code) => swatch(code < 0 ? about.none : about.topics[code].colour, stage.theme),
-  // Show one topic only, or with `more` this one too; none if it is the one that is shown.
+  // Select one topic, or with `more` add it; deselect it if it is selected.
   pickTopic(codes, name, more = false) {
     const now = filters.topics, there = codes.every((code) => now?.codes.has(code));
     const left = now && [...now.codes].filter((code) => !codes.includes(code));
@@ -117,7 +117,7 @@ const look = {
   },
 };
 
-// The names of topics: of a large one where all of its parts are among them.
+// The names of topics; a large topic stands for all of its parts.
 function namesOf(codes) {
   const wanted = new Set(codes), whole = nodes.flat().filter((node) => node.codes.every((code) => wanted.has(code)));
   const names = whole.filter((node) => !whole.some((other) => other.codes.length > node.codes.length && node.codes.every((code) => other.codes.includes(code))));
@@ -127,7 +127,7 @@ function namesOf(codes) {
 const entry = (mark, name, note, act) =>
   el("button", { type: "button", class: "entry", onclick: act }, mark, quoted(name, "grow"), el("span", { class: "note" }, note));
 
-// Show something beside the map; what it replaces can be gone back to.
+// Show something beside the map; Back returns to what it replaces.
 function show(content, restore, back = false) {
   if (!back && stage.restore) stage.history.push(stage.restore);
   stage.restore = restore;
@@ -135,7 +135,7 @@ function show(content, restore, back = false) {
     el("button", { type: "button", class: "quiet", onclick: () => { const before = stage.history.pop(); stage.restore = null; before(); } }, "← Back")) : null;
   panel.replaceChildren(...[steps, ...content.flat(Infinity)].filter(Boolean));
   panel.scrollTop = 0;
-  if (restore !== begin && matchMedia("(max-width: 760px)").matches) panel.scrollIntoView({ block: "start" }); // it lies below the map
+  if (restore !== begin && matchMedia("(max-width: 760px)").matches) panel.scrollIntoView({ block: "start" }); // it is below the map
 }
 
 function complain(error) {
@@ -153,7 +153,7 @@ function mark({ place = null, rings = [], focus = -1 }) {
 
 const begin = () => { mark({}); show(introduction(look), begin); };
 
-let latest = 0; // answers that come late are not shown
+let latest = 0; // outdated answers are not shown
 async function answered(question, then) {
   const mine = ++latest;
   document.body.classList.add("busy");
@@ -195,7 +195,7 @@ function open(row) {
 
 // ---------------------------------------------------------------------------------------------------------- filters
 
-// Show what the filters choose: on the map, and beside it the search among them, or what sets them apart.
+// Show what the filters select: on the map, and beside it the search among them, or their summary.
 function apply(ended = true) {
   filters.update();
   paintPoints();
@@ -228,7 +228,7 @@ function chips() {
   const parts = filters.parts();
   $("#chips").replaceChildren(...(parts.length ? [
     el("span", { class: "of" }, el("b", {}, number(filters.rows.length)), ` of ${count(about.n, "text")}`),
-    ...parts.map(({ text, remove }) => el("button", { type: "button", class: "chip", "aria-label": `Without: ${text}`, onclick: () => { remove(); apply(); } }, quoted(short(text, 60)), " ×")),
+    ...parts.map(({ text, remove }) => el("button", { type: "button", class: "chip", "aria-label": `Remove: ${text}`, onclick: () => { remove(); apply(); } }, quoted(short(text, 60)), " ×")),
     stage.asked ? el("button", { type: "button", class: "quiet", id: "list", onclick: () => { forget(); chips(); list(); } }, "List and export") : "",
     el("button", { type: "button", class: "quiet", id: "clear", onclick: clear }, "Clear"),
   ] : []));
@@ -240,7 +240,7 @@ function limit(f, wanted, ended = true) {
 }
 
 function draw(rows, name) {
-  if (!rows.length) { say("No text is there."); return; }
+  if (!rows.length) { say("No text is inside."); return; }
   filters.draw(rows, name);
   forget();
   apply();
@@ -260,7 +260,7 @@ function clear() {
 
 // ------------------------------------------------------------------------------------------------------- the map
 
-const seen = new Map(); // what was shown for a row before
+const seen = new Map(); // cache of api.glance
 let waiting = 0;
 function hover(row, map, here) {
   map.tip.hidden = true;
@@ -308,7 +308,7 @@ function connect() {
   });
 }
 
-// The theme that was chosen last; none where a browser keeps nothing, as in a preview of an attachment.
+// The last chosen theme; null if a browser stores nothing, as in a preview of an attachment.
 function remembered(theme) {
   try {
     if (theme) localStorage.setItem("theme", theme);
@@ -348,5 +348,5 @@ async function start() {
   say(`${count(about.n, "text")} on the map.`);
 }
 
-window.explorer = stage; // for scripts and for the curious
+window.explorer = stage; // for scripts
 start().catch(complain);

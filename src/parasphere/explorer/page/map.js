@@ -1,20 +1,20 @@
-// One map: its view, what is written over the points, and what hands and keys do to it.
+// The map: its view, names and marks over the points, and pointer and keys.
 
 import { el } from "./dom.js";
 import { arrange, Raster } from "./names.js";
 import { Scatter } from "./scatter.js";
 
-const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels from a point at which it is meant
-const CLOSER = 1.9; // times that one zooms in to see the next finer topics' names
+const REACH = { mouse: 10, touch: 24, pen: 16 }; // pixels within which a point is hit
+const CLOSER = 1.9; // zoom factor to the names of the next finer topics
 const FONTS = { coarser: [700, 19], these: [650, 16], finer: [500, 12.5] }; // weight and pixels
-const COVER = { coarser: 0.3, these: 1, finer: 0.3 }; // share of points that a name may cover
+const COVER = { coarser: 0.3, these: 1, finer: 0.3 }; // largest share of points under a name
 const MOST = { coarser: 40, these: 40, finer: 28 }; // characters of the phrases of a name, if there are several
 const LONGEST = 40, WIDE = 18; // characters of a phrase, and of a line if it can be divided
-const FAR = { coarser: 60, these: 120, finer: 90 }; // pixels from the middle of its island, fewer for small names on a narrow map
-const FEW = 0.1; // share of a topic's points that must be chosen and in view for it to be named, or its middle is
-const EDGE = 40; // pixels that the whole map leaves free around it, besides the tools above it
-const LATE = 45, SOON = 20; // milliseconds after which a frame that was asked for is late, or soon
-const FEWEST = 8000; // points that are drawn even if frames are late
+const FAR = { coarser: 60, these: 120, finer: 90 }; // most pixels from the middle of its island, fewer for small names on a narrow map
+const FEW = 0.1; // share of a topic's points that must be selected and in view to name it, unless its middle is
+const EDGE = 40; // margin in pixels around the whole map, besides the tools
+const LATE = 45, SOON = 20; // milliseconds after which a requested frame is late; until which it is soon
+const FEWEST = 8000; // least points drawn if frames are late
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
@@ -45,8 +45,8 @@ export class MapView {
     this.n = this.most = points.length / 2;
     this.base = clamp(290 / Math.sqrt(this.n), 2.4, 8);
     this.view = { x: 0, y: 0, k: 1 };
-    this.rings = []; // rows that are near to what was asked
-    this.spot = null; // the place of the text that was typed
+    this.rings = []; // rows near to the query
+    this.spot = null; // the position of the query
     this.hovered = this.focus = -1;
     this.path = null; // the lasso while it is drawn
     this.mode = "move";
@@ -62,7 +62,7 @@ export class MapView {
     const first = !this.width;
     Object.assign(this, { width, height, ratio });
     for (const canvas of [this.gl, this.pad]) { canvas.width = width * ratio; canvas.height = height * ratio; }
-    if (first || this.fitted) this.fit(false); // the whole map stays whole
+    if (first || this.fitted) this.fit(false); // the whole map stays in view
     this.arrange();
     this.draw();
   }
@@ -86,7 +86,7 @@ export class MapView {
     this.fitted = true;
   }
 
-  // If frames come late while the map moves, as they may without a GPU, only some of the points are drawn in them.
+  // If frames are late while the map moves, as without a GPU, only some of the points are drawn.
   pace(wait) {
     if (!this.moving) return;
     if (wait > LATE) this.most = Math.max(FEWEST, 0.6 * this.most);
@@ -124,7 +124,7 @@ export class MapView {
     this.go({ x: px + (view.x - px) * share, y: py + (view.y - py) * share, k }, slowly);
   }
 
-  // Bring a place into view, if it is not there already.
+  // Bring a position into view, if it is not.
   show([x, y]) {
     const [sx, sy] = this.screen(x, y), edge = 60;
     if (sx < edge || sy < edge || sx > this.width - edge || sy > this.height - edge) this.go({ ...this.view, x, y });
@@ -166,8 +166,8 @@ export class MapView {
     this.arrange();
   }
 
-  // Give the names that are shown at this zoom their places: those of one level, and where there is room of its
-  // neighbours, each by the middle of its topic, or of the part of it that is in view.
+  // Place the names of this zoom: those of one level and, where there is room, of its neighbours, each near the
+  // middle of its topic, or of the part of it in view.
   arrange() {
     if (!this.width || !this.levels.length) return;
     const { width, height, view, mask, topic, scatter: { points } } = this, radius = this.size() / 2;

@@ -1,9 +1,9 @@
-// Where names are written: beside their islands, over as few points as can be, and never over each other.
+// Placement of names: near their islands, over few points, and never over each other.
 
 const CELL = 6; // pixels
 const STEPS = [0, 6, 14, 22, 32, 44, 58, 74, 92, 112]; // pixels between a name and the middle of its island
 const TURNS = Array.from({ length: 16 }, (_, i) => [Math.cos((i * Math.PI) / 8), Math.sin((i * Math.PI) / 8)]);
-const COVERED = 260; // pixels that a name goes away rather than cover points
+const COVERED = 260; // pixels that a name moves away to cover no points
 
 // Which parts of the screen have points: sums over all cells above and to the left.
 export class Raster {
@@ -37,9 +37,8 @@ export class Raster {
 
 const apart = (one, other) => one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3];
 
-// Give names a place, those that come first before others. Each has { x, y, width, height, most, far }: the middle of its
-// island, the size of the writing, the share of points that it may cover at most, and how far it may be. Returns those that found one,
-// with the box in which they are written.
+// Place names, the first ones first. Each has { x, y, width, height, most, far }: the middle of its island, the size of
+// its text, the largest share of points under it, and its largest distance. Returns those that fit, with their boxes.
 export function arrange(names, raster, width, height, taken) {
   const boxes = [...taken], placed = [];
   for (const name of names) {

@@ -1,4 +1,4 @@
-// What parasphere/explorer/packing.py has packed, read again.
+// Reads what parasphere/explorer/packing.py packed.
 
 // The bytes of a text of seven bits per character.
 export function bytesOf(text) {
@@ -32,7 +32,7 @@ export function strings(bytes, sizes) {
   return (row) => decoder.decode(bytes.subarray(begins[row], begins[row + 1]));
 }
 
-// Numbers that were written in seven bits per byte.
+// Numbers in seven bits per byte.
 export function varints(bytes) {
   let many = 0;
   for (const byte of bytes) many += byte < 128;

@@ -1,34 +1,34 @@
-// What stands beside the map: an introduction, the answer to a search, one text, or a selection.
+// The panel beside the map: an introduction, the answer to a search, one text, or a selection.
 
 import { count, el, marked, number, per, quoted } from "./dom.js";
 
-const FEW = 10; // words that are shown at once
+const FEW = 10; // words shown at first
 
 export function introduction({ about }) {
   return [
     el("h2", {}, `${count(about.n, "text")} in ${count(about.topics.length, "topic")}`),
-    el("p", {}, "Each point is a text; texts about the same thing lie together. Distances between far groups mean little."),
+    el("p", {}, "Each point is a text; texts about the same thing are close together. Distances between groups mean little."),
     el("ul", { class: "hints" },
-      el("li", {}, el("b", {}, "Search"), " by a few words or a whole text: a star shows where it belongs, and here is what is near, and why."),
+      el("li", {}, el("b", {}, "Search"), " by a few words or a whole text: a star shows its place, and here are the nearest texts, and why."),
       el("li", {}, el("b", {}, "Click"), " a point to read its text."),
       el("li", {}, el("b", {}, "Zoom in"), " to see what the large topics are made of."),
-      el("li", {}, el("b", {}, "Choose"), " a topic or a filter, or ", el("b", {}, "draw"), " around points, to see what sets them apart and to export them.")),
+      el("li", {}, el("b", {}, "Choose"), " a topic or a filter, or ", el("b", {}, "draw"), " around points, to see what distinguishes them, and to export them.")),
   ];
 }
 
-// What is known of a text, by name.
+// The columns of a text.
 export function columnsOf(item) {
   return item.columns?.length ? el("span", { class: "small facts" }, item.columns.map(([name, value]) => el("span", {}, quoted(name), ": ", quoted(value)))) : null;
 }
 
-// How sure the model is of a text, in words and as a bar.
+// The certainty of a text, in words and as a bar.
 function certainty(seen) {
-  if (!(seen.information > 0)) return el("p", { class: "certainty small" }, "This text says nothing that the model knows.");
-  const surer = seen.rank < 0.005 ? "less sure than of nearly all texts here" : `surer than of ${per(seen.rank)} of the texts here`;
+  if (!(seen.information > 0)) return el("p", { class: "certainty small" }, "The model knows no word of this text.");
+  const surer = seen.rank < 0.005 ? "less than of nearly all texts here" : `more than of ${per(seen.rank)} of the texts here`;
   return el("div", { class: "certainty" },
     el("div", { class: "row" }, el("span", {}, "Certainty"), el("b", {}, seen.certainty.toFixed(2))),
     el("div", { class: "bar", "aria-hidden": "true" }, el("div", { width: `${100 * seen.certainty}%` })),
-    el("p", { class: "small" }, `How sure the model is of what this is about: ${surer}.`));
+    el("p", { class: "small" }, `How certain the model is of its meaning: ${surer}.`));
 }
 
 function topicsOf(seen, look) {
@@ -45,10 +45,10 @@ function textItem(item, look, note) {
 }
 
 function matchesOf(seen, look, title) {
-  if (!seen.matches.length) return el("p", {}, "No word of this text is known, so nothing can be said to be near.");
+  if (!seen.matches.length) return el("p", {}, "No word of this text is known, so no nearest texts can be found.");
   return [
     el("h3", {}, title),
-    el("p", { class: "small" }, "Ranked by meaning and shared words together; the number is the likeness of meaning alone."),
+    el("p", { class: "small" }, "Ranked by meaning and shared words together; the number is the similarity of meaning alone."),
     el("ol", { class: "texts" }, seen.matches.map((match) => textItem(match, look, match.similarity.toFixed(2)))),
   ];
 }
@@ -62,7 +62,7 @@ export function found(answer, look) {
     el("h2", {}, quoted(answer.text.length > 200 ? `${answer.text.slice(0, 200)} …` : answer.text)),
     answer.place ? el("p", { class: "small" }, el("span", { class: "star", "aria-hidden": "true" }, "★"), " marks its place on the map.") : null,
     unknown(answer),
-    matchesOf(answer, look, filters.rows ? `Nearest among the ${number(filters.rows.length)} that are selected` : "Nearest texts"),
+    matchesOf(answer, look, filters.rows ? `Nearest of the ${number(filters.rows.length)} selected` : "Nearest texts"),
     topicsOf(answer, look), certainty(answer),
   ];
 }
@@ -74,7 +74,7 @@ export function document_(answer, look, asked) {
     columnsOf(answer),
     answer.link ? el("p", {}, el("a", { href: answer.link }, "Go to its page")) : null,
     el("div", { class: "whole", dir: "auto", tabindex: "0", role: "group", "aria-label": "The whole text" }, answer.pieces.length ? marked(answer.pieces) : el("i", {}, "(an empty text)")),
-    asked ? el("p", { class: "small" }, "Highlighted: what it has to do with “", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked), "”") : null,
+    asked ? el("p", { class: "small" }, "Highlighted: words that match “", quoted(asked.length > 60 ? `${asked.slice(0, 60)} …` : asked), "”") : null,
     unknown(answer), topicsOf(answer, look), certainty(answer), matchesOf(answer, look, "Nearest texts"),
   ];
 }
@@ -94,7 +94,7 @@ export function selection(answer, name, look) {
     el("p", { class: "actions" }, look.about.exports.map((format) =>
       el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
     answer.words.length ? [
-      el("h3", {}, "Words that set them apart"),
+      el("h3", {}, "Words that distinguish them"),
       table(answer.words.slice(0, FEW)),
       answer.words.length > FEW ? el("details", {}, el("summary", {}, `${answer.words.length - FEW} more words`), table(answer.words.slice(FEW))) : null,
     ] : null,

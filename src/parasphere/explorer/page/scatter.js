@@ -1,6 +1,6 @@
-// Many points on a canvas, by WebGL 2: two buffers and one order.
+// Draws many points on a canvas by WebGL 2.
 
-const GLOW = 34, GLOWING = 4000; // pixels that a point's glow is wider, and points that have one at most
+const GLOW = 34, GLOWING = 4000; // pixels that a glow is wider than its point, and most points with a glow
 
 const VERTEX = `#version 300 es
 in vec2 point; in vec4 colour; uniform vec2 scale, shift; uniform float size; out vec4 tint;
@@ -75,8 +75,8 @@ export class Scatter {
     gl.vertexAttribPointer(place, each, kind, normalized, 0, 0);
   }
 
-  // Draw the points, or only so many of those on top: as the order is shuffled, they stand for the others.
-  // Below them, the glow of some of those that are not faded makes islands of points that lie together.
+  // Draw the points, or only the `most` on top, which are a random sample, as the order is shuffled.
+  // Below them, the glow of some points that are not faded makes islands of close points.
   draw(view, width, height, size, most = Infinity, glow = 0) {
     if (this.lost || !this.order || !this.colours) return;
     const { gl, canvas, places } = this, ratio = canvas.width / width;
@@ -94,7 +94,7 @@ export class Scatter {
     }
   }
 
-  // The point nearest to a place, within a distance, among those of a mask; -1 for none.
+  // The point nearest to a position, within a distance, in a mask; -1 for none.
   nearest(x, y, within, mask = null) {
     const { points } = this;
     let best = -1, least = within * within;

@@ -1,9 +1,9 @@
-// Beside the map: the topics as a tree, and the columns as filters. Both are the legend of the colours.
+// Beside the map: topics as a tree and columns as filters, which are also the legend of the colours.
 
 import { css, ramped } from "./colours.js";
 import { count, el, number, quoted } from "./dom.js";
 
-const FEW = 6; // values of a column that are shown at once
+const FEW = 6; // values of a column shown at first
 const BARS = 24;
 
 export const swatch = (colour, theme, kind = "topic") =>
@@ -19,7 +19,7 @@ export function topicTree(about) {
   return nodes;
 }
 
-// The list of topics. look: { theme, filters, about, pickTopic(codes, name, more) }; returns the element and what brings it up to date.
+// The list of topics. look: { theme, filters, about, pickTopic(codes, name, more) }; returns the element and its update function.
 export function topicList(nodes, look) {
   const updates = [];
   const item = (node) => {
@@ -65,7 +65,7 @@ function checks(facet, f, look, change) {
   return [[el("ul", {}, boxes), more], update];
 }
 
-// A histogram that one draws over, and two fields, for a range of numbers or dates.
+// A histogram to drag over, and two fields, for a range of numbers or dates.
 function range(facet, f, look, change) {
   const [low, high] = facet.range, whole = facet.values.every((value) => value !== value || Number.isInteger(value));
   const step = whole && high - low < BARS ? 1 : (high - low) / BARS || 1, many = step === 1 && whole ? high - low + 1 : BARS;

@@ -99,7 +99,7 @@ export class Prior {
     return now;
   }
 
-  // What is known of the direction of a text with this sum of words, whose weights sum to `words`.
+  // The posterior of the direction of a text with this sum of words, of total weight `words`.
   posterior(sum, words) {
     const { mean, kappa0 } = this;
     let m = 0, q = 0;
