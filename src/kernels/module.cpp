@@ -38,6 +38,8 @@ void translate_memory(const std::exception_ptr& raised, void*) {
 }  // namespace parasphere
 
 NB_MODULE(_kernels, kernels) {
+    // What a cache or a thread still holds when Python exits is no leak, and none of a user's business.
+    nanobind::set_leak_warnings(false);
     nanobind::register_exception_translator(parasphere::translate_memory);
     parasphere::bind_directions(kernels);
     parasphere::bind_duplicates(kernels);

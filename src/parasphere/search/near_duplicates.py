@@ -303,7 +303,8 @@ def _graph(pairs: Ints, size: int, weights: Floats | None = None) -> Any:
     from scipy import sparse
 
     weights = np.ones(len(pairs)) if weights is None else weights
-    return sparse.csr_array((weights, (pairs[:, 0], pairs[:, 1])), (size, size))
+    rows, columns = pairs.T.astype(np.int32)  # before SciPy 1.16 the trees of csgraph take no others
+    return sparse.csr_array((weights, (rows, columns)), (size, size))
 
 
 class _Distinct(NamedTuple):
