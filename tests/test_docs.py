@@ -108,7 +108,7 @@ def test_the_page_on_classifying_runs() -> None:
     names = run_page(DOCS / "classify.md", {'"classifier__C": [0.1, 1, 10]': '"classifier__C": [1]'})
     assert names["accuracy"] > 0.8
     assert (names["guessed"] == names["test_labels"]).mean() > 0.5
-    informed, little, none = names["says"].information
+    informed, little, none = names["posterior"].information
     assert informed > little > none == 0
 
 

@@ -4,10 +4,10 @@
 # ---
 
 # %% [markdown]
-# # How much does a text say?
+# # How much information does a text carry?
 #
-# A vector always has a direction. The model also knows how sure it is of it: the posterior of a text with many words
-# that agree is narrow, that of an empty text is what was known before.
+# A vector always has a direction. The model also measures its certainty: the posterior of a text with many words
+# that agree is narrow; the posterior of an empty text is the prior.
 
 # %%
 from parasphere import SphericalParagraphModel, datasets
@@ -26,7 +26,7 @@ for text, nats in zip(texts, model.posterior(texts).information):
     print(f"{nats:6.1f} nats  {text}")
 
 # %% [markdown]
-# ## It grows with the words, and levels off
+# ## Information grows with the number of words, and levels off
 #
 # Texts of the corpus, cut to their first words:
 
@@ -49,9 +49,9 @@ axes.legend()
 figure.tight_layout()
 
 # %% [markdown]
-# ## Similarities have a doubt
+# ## The uncertainty of similarities
 #
-# Two short texts may be similar by chance. `compare` says how sure it is:
+# Two short texts may be similar by chance. `compare` also returns the standard deviation of a similarity:
 
 # %%
 pairs = [
@@ -60,9 +60,9 @@ pairs = [
     ("Smooth a signal.", "Solve a differential equation."),
 ]
 for a, b in pairs:
-    similarity, doubt = model.compare(a, b, return_std=True)
-    print(f"{similarity:+.2f} ± {doubt:.2f}  {a} / {b}")
+    similarity, std = model.compare(a, b, return_std=True)
+    print(f"{similarity:+.2f} ± {std:.2f}  {a} / {b}")
 
 # %% [markdown]
-# What this predicts about the errors of a classifier, and what it does not, was measured:
+# How well these measures predict the errors of a classifier:
 # [How texts are compared](../similarity.md#which-texts-to-trust).

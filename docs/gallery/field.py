@@ -6,8 +6,8 @@
 # %% [markdown]
 # # The language of a field
 #
-# General word vectors know what *kernel* and *window* mean in an encyclopedia. In the documentation of a numerical library
-# they mean something else. `JointVectors` learns from the texts themselves, without labels.
+# General word vectors have the meaning of *kernel* and *window* in an encyclopedia. In the documentation of a numerical
+# library they mean something else. `JointVectors` learns from the texts themselves, without labels.
 
 # %%
 from parasphere import JointVectors, SphericalParagraphModel, WordVectors, datasets
@@ -29,8 +29,8 @@ for word in ("kernel", "window", "tree", "spline"):
 # %% [markdown]
 # ## Weights
 #
-# Each word has a weight, which is learned with its vector: words that any text could have count for little. The mean over the
-# texts is 1.
+# Each word has a weight, which is learned with its vector: words that are common in all texts have small weights. The mean
+# over the texts is 1.
 
 # %%
 weight = dict(zip(field.words, field.weights))
@@ -40,7 +40,7 @@ for word in ("the", "returns", "array", "matrix", "eigenvalues", "wavelet"):
 # %% [markdown]
 # ## Did it help?
 #
-# Texts that were held out are predicted better after each pass over the others:
+# Held-out texts are predicted better after each pass over the others:
 
 # %%
 print([round(float(loss), 3) for loss in learner.held_out_losses_])
@@ -48,8 +48,8 @@ print([round(float(loss), 3) for loss in learner.held_out_losses_])
 # %% [markdown]
 # ## Used like any other vectors
 #
-# A learner given to a model is fitted with it: `SphericalParagraphModel(JointVectors()).fit(texts)`. Vectors that were learned
-# before are given as they are.
+# A learner that is passed to a model is fitted with it: `SphericalParagraphModel(JointVectors()).fit(texts)`. Vectors that
+# were already learned can be passed as well.
 
 # %%
 model = SphericalParagraphModel(field).fit(texts)
@@ -57,4 +57,4 @@ for match in model.similar("smooth a noisy signal", texts, k=3):
     print(f"{match.similarity:.2f}", " ".join(texts[match.position].split())[:80])
 
 # %% [markdown]
-# When learning helps and when it harms: [Learn vectors for your field](../learning.md).
+# When learning helps and when it harms: [Learned word vectors](../learning.md).

@@ -6,8 +6,8 @@
 # %% [markdown]
 # # A search engine for docstrings
 #
-# 2,004 docstrings of numpy, scipy and scikit-learn come with the package. We make them searchable, look at what is found by
-# meaning and what by words, and ask why.
+# 2,004 docstrings of numpy, scipy and scikit-learn come with the package. We index them, compare the results of searching by
+# meaning and by words, and explain them.
 
 # %%
 from parasphere import SphericalParagraphModel, datasets
@@ -18,7 +18,7 @@ index = model.index(corpus.texts, corpus.ids)
 index
 
 # %% [markdown]
-# A query need not have the words of the answer:
+# A query can match documents without sharing words with them:
 
 # %%
 query = "remove noise from a recording"
@@ -26,8 +26,8 @@ for match in index.search(query, k=5):
     print(f"{match.score:.2f}  similarity {match.similarity:+.2f}  {match.id}")
 
 # %% [markdown]
-# The score adds two things: the similarity of meaning, and BM25, which looks for the words themselves. Their weight was
-# found from the texts, without labels. Here are both alone:
+# The score is a weighted sum of the similarity of meaning and BM25, which compares the words themselves. The weight was
+# estimated from the texts, without labels. Here are the results of each alone:
 
 # %%
 print("the weight of words:", round(index.fusion.weight, 2))
@@ -35,9 +35,9 @@ for weight, name in ((0, "by meaning"), (1, "by words")):
     print(f"{name:>10}:", ", ".join(match.id for match in index.search(query, k=4, weight=weight)))
 
 # %% [markdown]
-# ## Why was it found?
+# ## Why does a document match?
 #
-# The similarity is a sum over words, exactly. These are the parts of the words of the query:
+# The similarity is exactly a sum over words. These are the contributions of the words of the query:
 
 # %%
 best = index.search(query, k=1, weight=0)[0]
@@ -50,7 +50,7 @@ for word, part in explained.words_a:
 # %% [markdown]
 # ## Many queries at once
 #
-# A list of queries gives a list of matches per query, in a fraction of the time of one call each.
+# A list of queries returns a list of matches per query, in a fraction of the time of separate calls.
 
 # %%
 queries = ["roots of a polynomial", "draw random numbers", "area under a curve", "group similar points"]
@@ -58,5 +58,5 @@ for asked, matches in zip(queries, index.search(queries, k=3)):
     print(f"{asked:24}", ", ".join(match.id for match in matches))
 
 # %% [markdown]
-# The index is saved with its model, and opened in milliseconds by as many processes as you like: `index.save("folder")`,
-# `Index.load("folder")`. More on the page [Search](../search.md).
+# `index.save("folder")` saves the index with its model; `Index.load("folder")` opens it in milliseconds, in any number of
+# processes. More on the page [Search](../search.md).

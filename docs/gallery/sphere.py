@@ -25,7 +25,7 @@ for place, kappa in enumerate((2.0, 20.0, 200.0), 1):
 figure.tight_layout()
 
 # %% [markdown]
-# ## Numbers that do not overflow
+# ## No overflow
 #
 # The mean length of such vectors is a ratio of Bessel functions, $A(\kappa) = I_{K/2}(\kappa) / I_{K/2-1}(\kappa)$. In many
 # dimensions both are smaller than any floating-point number; their ratio is not.
@@ -44,7 +44,7 @@ for kappa in (1.0, 100.0, 10_000.0):
 # %% [markdown]
 # ## A mixture
 #
-# Three groups of directions, found again from points alone:
+# A mixture recovers three groups of directions from their points:
 
 # %%
 centres = np.eye(3)

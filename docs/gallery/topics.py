@@ -17,7 +17,7 @@ for topic in topics.topics_:
     print(f"{topic['size']:5}  {topic['name']}")
 
 # %% [markdown]
-# The most typical texts of a topic say more than its name:
+# The most typical texts of a topic describe it better than its name:
 
 # %%
 for text in topics.topics_[0]["texts"]:
@@ -26,7 +26,7 @@ for text in topics.topics_[0]["texts"]:
 # %% [markdown]
 # ## New texts
 #
-# `transform` gives the probability of every topic, `predict` the most probable one, or -1 for texts that belong to none.
+# `transform` returns the probability of every topic, `predict` the most probable one, or -1 for texts without a topic.
 
 # %%
 asked = ["the roots of a polynomial", "draw numbers from a normal distribution", ""]
@@ -37,7 +37,7 @@ for text, name, share in zip(asked, names, topics.transform(asked).max(axis=1)):
 # %% [markdown]
 # ## Topics over another column
 #
-# Here the library that a text is from; a year works as well.
+# Count texts per topic and library; years work as well.
 
 # %%
 topics.over([name.split(".")[0] for name in corpus.ids])
@@ -45,8 +45,8 @@ topics.over([name.split(".")[0] for name in corpus.ids])
 # %% [markdown]
 # ## The map
 #
-# Neighbours stay neighbours. Topics in one large topic are shades of one colour. `parasphere explore` shows the map in the
-# browser.
+# Similar texts are close together. Topics within a large topic have shades of one colour. `parasphere explore` shows the map
+# in the browser.
 
 # %%
 from IPython.display import Image
@@ -58,4 +58,4 @@ draw_map("map.png", topics.vectors(corpus.texts), topics.names(), large=large)
 Image("map.png")
 
 # %% [markdown]
-# How topics are found, and how their number is, is on the page [Topics](../topics.md).
+# The page [Topics](../topics.md) explains how topics and their number are found.

@@ -59,7 +59,7 @@ def test_each_export_finds_what_we_find(library: str, monkeypatch: pytest.Monkey
     names: dict[str, Any] = {}
     exec(compile(python_of(preamble) + python_of(section), "export.md", "exec"), names)
     expected = names["index"].search("eigenvalues of a symmetric matrix", 5, weight=0)
-    assert names["found"] == [match.id for match in expected]
+    assert names["nearest"] == [match.id for match in expected]
 
 
 def test_the_page_on_serving_runs(tmp_path: Path) -> None:

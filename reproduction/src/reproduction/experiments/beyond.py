@@ -10,12 +10,12 @@ BEST = "union"
 TRANSFORMER = "minilm"
 TFIDF = "the better tf-idf"
 CAPTION = (
-    "One configuration for all corpora: the `FeatureUnion` of SPM directions in 300 dimensions, with word vectors and "
-    "weights learned from the training texts without labels, and of sublinear tf-idf of words and pairs of words, each "
-    "weighted by half. Ahead and behind: p < 0.05 in a paired test, corrected for the number of tests in the table by "
-    "Holm's method; otherwise level. Conclusions are drawn from this table: the marks of Tables 1 and 2 are corrected "
-    "within each of those, where most differences are beyond doubt, and are less strict. MiniLM reads the first 256 "
-    "word pieces of a text."
+    "The first column is one configuration for all corpora: the `FeatureUnion` of SPM directions in 300 dimensions, "
+    "with word vectors and weights learned from the training texts without labels, and of sublinear tf-idf of words "
+    "and pairs of words, with equal weights. Ahead and behind mean p < 0.05 in a paired test, corrected for the "
+    "number of tests in the table by Holm's method; otherwise level. The conclusions below use this table. The marks "
+    "of Tables 1 and 2 are less strict: they are corrected for the tests within each of those tables, most of which "
+    "are clearly significant. MiniLM reads the first 256 word pieces of a text."
 )
 
 

@@ -115,15 +115,15 @@ def _page(study: Mapping[str, Any]) -> str:
         "",
         "Test texts are ranked by measures of certainty that do not see their labels. The area under the risk-coverage "
         "curve (AURC) is the mean error of the classifier among the most certain texts, over all coverages, in per "
-        "cent: lower is better, and chance is the error of all texts. In brackets the 95 % interval by the bootstrap "
+        "cent: lower is better, and chance is the error of all texts. In brackets are 95 % intervals by the bootstrap "
         f"over test texts. ▲ better and ▼ worse than the {MEASURES[REFERENCE]}, if the 95 % interval of the paired "
-        "difference excludes 0. **Bold**: the best measure that does not know the classifier.",
+        "difference excludes 0. **Bold**: the best measure without the classifier.",
         "",
-        "* *margin*: of the classifier itself, the yardstick; it was trained with labels, and knows the decision.",
+        "* *margin*: the margin of the classifier itself, for comparison; it was trained with labels.",
         f"* *typicality*: log mean exp({KERNEL:g} l/(l+{HALF:g}) cos) over the offsets of the training texts, l being "
         "the number of known words; its two constants were chosen by cross-validation within training texts.",
-        "* *information*: divergence of the posterior from the prior, in nats. *offset*, *concentration*: of the "
-        "posterior too.",
+        "* *information*: divergence of the posterior from the prior, in nats. *offset*, *concentration*: the "
+        "length of the offset and the concentration of the posterior.",
         "",
         "![Risk-coverage curves](certainty.png)",
     ]
@@ -177,7 +177,7 @@ def _verdicts(corpora: Mapping[str, Mapping[str, Any]]) -> list[str]:
         marks = [_mark(found[measure]) for found in corpora.values()]
         lines.append(
             f"* {MEASURES[measure].capitalize()}: better than the {MEASURES[REFERENCE]} on {marks.count(' ▲')} of "
-            f"{len(marks)} corpora, worse on {marks.count(' ▼')}, not told apart on {marks.count('')}."
+            f"{len(marks)} corpora, worse on {marks.count(' ▼')}, not significantly different on {marks.count('')}."
         )
     return lines
 

@@ -22,7 +22,7 @@ def _best(claims: list[Claim]) -> str:
         mine = [claim for claim in claims if claim.rival == rival]
         if mine:
             parts.append(f"compared with {name} it is {_sorted_out(mine)}")
-    return f"**SPM and tf-idf side by side**: {'; '.join(parts)}." if parts else ""
+    return f"**SPM and tf-idf together**: {'; '.join(parts)}." if parts else ""
 
 
 def _sorted_out(claims: list[Claim]) -> str:
@@ -45,7 +45,7 @@ def _paper(comparison: Comparison) -> str:
             verdicts[dataset.endswith(FOLDS)].setdefault(verdict, []).append(published.title(dataset))
     if not verdicts[False]:
         return ""
-    said = f"**SPM on given vectors, beside the paper**: {_verdicts(verdicts[False])}"
+    said = f"**SPM on given vectors, compared with the paper**: {_verdicts(verdicts[False])}"
     if verdicts[True]:
         said += f". With 20 Newsgroups in ten random folds instead of the split by date: {_verdicts(verdicts[True])}"
     return said + "."
@@ -89,7 +89,7 @@ def _similarity(tasks: Mapping[str, Any] | None) -> str:
         if system == "index-stems" and ("index-default", dataset) in found
     ]
     if beside:
-        parts.append(f"the stems that an index compares, alone and together with it, have {listed(beside)} (nDCG@10)")
+        parts.append(f"nDCG@10 of BM25 of stems, alone and together with the model: {listed(beside)}")
     return f"**The default model, comparing texts**: {'; '.join(parts)}." if parts else ""
 
 

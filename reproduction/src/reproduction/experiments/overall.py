@@ -12,8 +12,8 @@ from .published import DATASETS, Comparison
 CAPTION = (
     "Per cent, each column a mean over its corpora: accuracy on the paper's six (published splits), Spearman on the "
     "test part of the STS benchmark, nDCG@10 on two collections, NMI of k-means on three corpora. The last column is "
-    "the mean of the four, where all were run. Systems have the same vectors everywhere; those that learn do it anew "
-    "from the texts of each corpus."
+    "the mean of the four, if all were run. Each system has the same vectors in all columns; those that learn vectors "
+    "learn them from the texts of each corpus."
 )
 COLUMNS = ("accuracy", "STS", "nDCG@10", "NMI", "mean")
 # The encoder of the classification, and the system of the other tasks with its word vectors.

@@ -11,18 +11,19 @@ from .tasks import tables as task_tables
 
 TITLE = "# Spherical Paragraph Model: the paper's experiments, and ours"
 DONE = (
-    "Every encoder turns the texts of a corpus into vectors, fitted to the training texts without labels; a linear "
-    "SVM, whose C is chosen by cross-validation within the training texts, classifies them. Corpora without a "
-    "published split are divided into ten folds, the same for all encoders, and the three subsets of 20 Newsgroups "
-    "are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed run with several, "
-    "and the 95 % intervals are those of their mean over documents (or folds) and seeds. ▲ *ahead* of the better of "
-    "the two tf-idf rows and ▼ *behind* it mean p < 0.05 in a paired test, corrected for the number of tests in the "
-    "table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per cent; our best "
-    "is bold; – was not run, or is not in the paper. Intervals are in a table of their own, below each."
+    "Each encoder turns the texts of a corpus into vectors. It is fitted to the training texts without labels; a "
+    "linear SVM, whose C is chosen by cross-validation within the training texts, classifies the vectors. Corpora "
+    "without a published split are divided into ten folds, the same for all encoders; the three subsets of 20 "
+    "Newsgroups are also run in folds, as the paper may have done. Encoders whose vectors depend on a seed are run "
+    "with several seeds. The 95 % intervals are those of the mean over documents (or folds) and seeds. ▲ *ahead* of "
+    "the better of the two tf-idf rows and ▼ *behind* it mean p < 0.05 in a paired test, corrected for the number of "
+    "tests in the table by Holm's method; all others are *level*. Each cell has the paper's accuracy / ours in per "
+    "cent; our best is bold; – means not run, or not in the paper. Intervals are in a separate table below each "
+    "table."
 )
 ANALYSIS = (
-    "[The analysis](analysis.md) tells what explains the differences from the paper, what is left, how words, stems "
-    "and meaning find documents in five collections, and how settings were chosen."
+    "[The analysis](analysis.md) discusses the differences from the paper, compares words, stems and meaning as ways "
+    "to find documents in five collections, and describes how settings were chosen."
 )
 MADE = ("command", "commit", "date", "machine", "vectors")
 
@@ -50,7 +51,7 @@ def readme(
         blocks += [f"## {table.title}", plain(dimensions), markdown(table)]
         blocks += ['<details markdown="1"><summary>95 % intervals</summary>', intervals(table), "</details>"]
     if best := beyond.table(comparison):
-        blocks += ["## The best of SPM beside its rivals", beyond.CAPTION, "\n".join(best)]
+        blocks += ["## SPM and tf-idf together, compared with tf-idf and MiniLM", beyond.CAPTION, "\n".join(best)]
     if tasks is not None:
         blocks += ["## The tasks", task_tables.SHORT, task_tables.short(tasks, plain)]
         if means := overall.lines(comparison, tasks):
@@ -88,7 +89,7 @@ def provenance(made: Mapping[str, Any]) -> str:
     lines = [f"- {name}: {f'`{text}`' if name in code else plain(text)}" for name, text in found.items()]
     others = len(made.get("commands", ())) - 1
     if others > 0:
-        lines.append(f"- {others} earlier commands of other commits, for rows that this one does not run: results.json")
+        lines.append(f"- {others} earlier commands of other commits, for rows not run by this one, are in results.json")
     return "\n".join(lines)
 
 

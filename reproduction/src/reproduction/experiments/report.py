@@ -179,7 +179,7 @@ def _condition(condition: Condition) -> str:
 
 def _heading(comparison: Comparison, condition: Condition) -> str:
     dim = comparison.dim(condition)
-    text = _condition(condition) + ("" if dim is None else f"; {dim} dimensions where the encoder leaves the choice")
+    text = _condition(condition) + ("" if dim is None else f"; {dim} dimensions where they can be chosen")
     return text[0].upper() + text[1:] + "."
 
 

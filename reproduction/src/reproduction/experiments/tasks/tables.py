@@ -17,11 +17,11 @@ NAMES = {
 }  # fmt: skip
 SHOWN = {STS: "Spearman", RETRIEVAL: "nDCG@10", CLUSTERING: "NMI"}
 SHORT = (
-    "Per cent: Spearman's rank correlation with the judgements of people on the STS benchmark, nDCG@10 of rankings, "
-    "and normalised mutual information of clusters (k-means; topic models: the largest topic) and labels. Nothing is"
-    " fitted to labels, but english-128 has learned from people's scores of the training part of the STS benchmark. "
-    "▲ ahead of BM25, ▼ behind it: p < 0.05, corrected for the number of tests; other rankings "
-    "are level. BM25 alone and beside MiniLM compares words, the index compares their stems."
+    "Per cent: Spearman's rank correlation with human scores on the STS benchmark, nDCG@10 of rankings, and "
+    "normalised mutual information of clusters (k-means; topic models: the largest topic) and labels. No labels are "
+    "used in fitting, but english-128 was also trained on the human scores in the training part of the STS benchmark. "
+    "▲ ahead of BM25, ▼ behind it: p < 0.05, corrected for the number of tests; other rankings are level. BM25, alone "
+    "and beside MiniLM, compares words; the index compares stems."
 )
 Row = tuple[str, str]  # title and vectors of a system
 Runs = Sequence[Mapping[str, Any]]
@@ -106,10 +106,10 @@ def _sts(runs: Runs) -> TaskTable:
     columns.append(_column("pairs per second", runs, lambda run: run["pairs_per_second"], "{:,.0f}", marked=False))
     columns.append(_column("seconds to fit", runs, lambda run: run["fit_seconds"], "{:.1f}", marked=False))
     note = (
-        "STS benchmark, English: Spearman's rank correlation with the judgements of people, in per cent, and its 95 % "
+        "STS benchmark, English: Spearman's rank correlation with human scores, in per cent, and its 95 % "
         "interval (bootstrap over pairs). Systems are fitted to the sentences of the training part without scores; "
-        "the word vectors english-128, and what starts from them, have learned from its scores. "
-        "The analysis tells how settings were chosen."
+        "the word vectors english-128, and vectors that start from them, were also trained on its scores. "
+        "The analysis describes how settings were chosen."
     )
     return _table("Semantic textual similarity", note, runs, columns)
 
@@ -129,10 +129,10 @@ def _retrieval(runs: Runs) -> TaskTable:
     note = (
         "Test collections, titles and texts, over the queries that have judgements; in per cent, with the 95 % "
         "interval (bootstrap over queries). ▲ ahead of BM25, ▼ behind BM25: p < 0.05 in a paired randomisation test,"
-        " corrected for the number of tests in the table (Holm); otherwise level. BM25 alone and beside MiniLM "
-        "compares words, the index compares their stems. Milliseconds from the text of a query to its ranking, one "
+        " corrected for the number of tests in the table (Holm); otherwise level. BM25, alone and beside MiniLM, "
+        "compares words; the index compares stems. Milliseconds are from the text of a query to its ranking, one "
         "query at a time on one core, median (mean, SIF and uSIF build an index of their words at every call); fitting "
-        "includes the vectors of all documents. The analysis tells how settings were chosen."
+        "includes the vectors of all documents. The analysis describes how settings were chosen."
     )
     return _table("Retrieval", note, runs, columns)
 
@@ -152,7 +152,7 @@ def _clustering(runs: Runs) -> TaskTable:
             }
             columns.append(Column(f"{name}: {measure.upper()}", values, spelled))
     note = (
-        "As many clusters as labels, which nothing is fitted to: normalised mutual information and adjusted Rand "
+        "As many clusters as labels, which are not used in fitting: normalised mutual information and adjusted Rand "
         "index, in per cent, mean and standard deviation over five seeds. Encoders are fitted once, or with each "
         "seed if their vectors depend on it; k-means keeps the best of ten starts, movMF of five. Messages of 20 "
         "Newsgroups are without headers."
