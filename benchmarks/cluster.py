@@ -48,9 +48,9 @@ exec(WATCH)
 watch()
 from parasphere import SphericalParagraphModel, corpus
 files = sorted(Path(sys.argv[1]).glob("*.txt"))
-SphericalParagraphModel().fit(["a short text", "to load the code"] * 100)
+SphericalParagraphModel(adapt=False).fit(["a short text", "to load the code"] * 100)
 begin, processor = time.perf_counter(), time.process_time()
-model = SphericalParagraphModel()
+model = SphericalParagraphModel(adapt=False)
 model.fit(block for file in files for block in corpus.blocks(file))
 seconds, processor = time.perf_counter() - begin, time.process_time() - processor
 print(json.dumps({"seconds": seconds, "processor": processor, "iterations": model.n_iter_,
@@ -60,6 +60,7 @@ print(json.dumps({"seconds": seconds, "processor": processor, "iterations": mode
 
 CLUSTER = """
 import json, sys, time
+from distributed import Client
 from parasphere import SphericalParagraphModel
 import parasphere.dask as cluster
 
@@ -75,12 +76,12 @@ def used():
 
 if __name__ == "__main__":
     folder, workers = sys.argv[1:3]
-    with cluster.connected(f"local:{workers}") as client:
-        cluster.fit(SphericalParagraphModel(), f"{folder}/warm/*.txt", work=f"{folder}/work")
+    with Client(n_workers=int(workers), threads_per_worker=1) as client:
+        cluster.fit(SphericalParagraphModel(adapt=False), f"{folder}/warm/*.txt", work=f"{folder}/work")
         client.run(begin)
         before = client.run(used)
         begin = time.perf_counter()
-        model = cluster.fit(SphericalParagraphModel(), f"{folder}/*.txt", work=f"{folder}/work")
+        model = cluster.fit(SphericalParagraphModel(adapt=False), f"{folder}/*.txt", work=f"{folder}/work")
         seconds = time.perf_counter() - begin
         after = client.run(used)
     print(json.dumps({"seconds": seconds, "iterations": model.n_iter_, "concentration": model.concentration_,

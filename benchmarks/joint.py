@@ -9,24 +9,16 @@ processors' time to others meanwhile; the fastest counts.
 
 The loss is the negative objective of joint learning: words of test texts are predicted from others of the same text,
 among all words of the training texts (without sampling), with the learned concentrations and mean direction.
-
-If the variable PARASPHERE_BEFORE names a checkout of an earlier version (84db8a2, whose joint learning took one thread
-and 40 epochs), it learns from the same texts in another process.
 """
 
 from benchmarks.measure import share_stolen, stolen, table
 
-import json
 import math
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,26 +36,8 @@ from parasphere.vectors.learning_texts import read_texts
 DIM, MIN_COUNT, NEGATIVES = 300, 2, 5
 THREADS = min(2, os.cpu_count() or 1)
 TRIES, STOLEN = 4, 0.05
-EARLIER, TWO, ONE = "before, 1 thread", "JointVectors", "JointVectors, 1 thread"
-FEWER = 13  # epochs that suffice for the likelihood of the earlier version
+TWO, ONE = "JointVectors", "JointVectors, 1 thread"
 JUDGED = 1000  # test texts
-
-BEFORE = """
-import json, sys, time
-import numpy as np
-from parasphere.vectors import GLOVE, WordVectors
-from parasphere.joint import Settings, learn_vectors
-texts, dim, seed = json.load(open(sys.argv[1])), int(sys.argv[3]), int(sys.argv[4])
-start = WordVectors.load(GLOVE)
-learn_vectors(texts[:100], start, dim, settings=Settings(epochs=1, ngrams=1))  # compiles
-begun = time.perf_counter()
-found = learn_vectors(texts, start, dim, settings=Settings(ngrams=1, seed=seed))
-seconds = time.perf_counter() - begun
-arrays = {"matrix": found.vectors.matrix, "norms": found.vectors.norms, "mean": found.mean_direction}
-numbers = [found.concentration, found.prior_concentration]
-np.savez(sys.argv[2], words=np.array(found.vectors.words), numbers=numbers, **arrays)
-print(json.dumps({"seconds": seconds, "epochs": len(found.losses)}))
-"""
 
 
 class Task:
@@ -122,13 +96,12 @@ def run() -> dict[str, Any]:
     task = Task("20news")
     ours(epochs=1).fit(task.texts[:100])  # compiles
     learners = {TWO: ours(), ONE: ours(n_jobs=1)}
-    learners |= {f"{name}, {FEWER} epochs": ours(epochs=FEWER, n_jobs=one.n_jobs) for name, one in learners.items()}
     rows: dict[str, dict[str, float]] = {}
-    to_time = [*learners, *([EARLIER] if "PARASPHERE_BEFORE" in os.environ else [])]
+    to_time = list(learners)
     for _ in range(TRIES):
         disturbed = []
         for name in to_time:
-            row = before(task) if name == EARLIER else learned(learners[name], task, judged=rows.get(name))
+            row = learned(learners[name], task, judged=rows.get(name))
             print(name, row, flush=True)
             rows[name] = min(rows.get(name, row), row, key=lambda one: one["seconds"])
             disturbed += [name] if row["stolen"] > STOLEN else []
@@ -154,22 +127,7 @@ def report(result: dict[str, Any]) -> str:
         f"{THREADS} threads unless stated otherwise. One and {THREADS} threads gave {bits} bits. The loss is that of "
         "words left out of test texts, in nats.\n\n"
         + table(["", "seconds", "epochs", "words per second", "loss", "accuracy", "stolen, %"], rows)
-        + _ratios(result["rows"])
     )
-
-
-def _ratios(rows: dict[str, Any]) -> str:
-    if EARLIER not in rows:
-        return ""
-    lines = []
-    for suffix in ("", f", {FEWER} epochs"):
-        two, one = (rows[EARLIER]["seconds"] / rows[name + suffix]["seconds"] for name in (TWO, ONE))
-        loss = rows[TWO + suffix]["loss"] - rows[EARLIER]["loss"]
-        lines.append(
-            f"Beside the earlier version{suffix}: {two:.1f} times as fast with {THREADS} threads (bar: 4), {one:.1f} "
-            f"times with one (bar: 2.5), to a loss that is {abs(loss):.3f} {'above' if loss > 0 else 'below'} its own."
-        )
-    return "\n\n" + "\n\n".join(lines)
 
 
 def ours(**changed: Any) -> JointVectors:
@@ -190,27 +148,6 @@ def learned(learner: JointVectors, task: Task, judged: dict[str, float] | None =
     numbers = learner.concentration_, learner.prior_concentration_
     loss = task.loss_of(learner.vectors_, *numbers, learner.mean_direction_)
     return _row(seconds, epochs, task, learner.vectors_) | {"loss": loss, "stolen": share}
-
-
-def before(task: Task, seed: int = 0) -> dict[str, float]:
-    """Learn with the earlier version."""
-    with tempfile.TemporaryDirectory() as name:
-        texts, found = Path(name, "texts.json"), Path(name, "found.npz")
-        texts.write_text(json.dumps(task.texts))
-        path = str(Path(os.environ["PARASPHERE_BEFORE"], "src"))
-        lost, begun = stolen(), time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", BEFORE, texts, found, str(DIM), str(seed)],
-            env=os.environ | {"PYTHONPATH": path}, cwd=name, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        share = share_stolen(lost, time.perf_counter() - begun)
-        facts = json.loads(done.stdout.splitlines()[-1])
-        with np.load(found) as arrays:
-            vectors = WordVectors.from_arrays(arrays["words"].tolist(), arrays["matrix"])
-            vectors = vectors.with_weights(arrays["norms"].astype(np.float64))
-            kappa, kappa0 = arrays["numbers"].tolist()
-            loss = task.loss_of(vectors, kappa, kappa0, arrays["mean"])
-    return _row(facts["seconds"], facts["epochs"], task, vectors) | {"loss": loss, "stolen": share}
 
 
 def others(seconds: float, task: Task, seed: int = 0) -> dict[str, dict[str, float]]:

@@ -1,15 +1,12 @@
 """Learning word vectors from texts: accuracies on the paper's six corpora, over three seeds.
 
-Run with ``python -m benchmarks joint_corpora``; it takes 40 minutes. Learners, evaluation and the variable for an
-earlier version are those of :mod:`benchmarks.joint`; of corpora that are not divided, a random fifth of the texts are
-test texts.
+Run with ``python -m benchmarks joint_corpora``; it takes 40 minutes. Learners and evaluation are those of
+:mod:`benchmarks.joint`; of corpora that are not divided, a random fifth of the texts are test texts.
 """
 
-from benchmarks.joint import EARLIER, THREADS, Task, before, learned, others, ours
+from benchmarks.joint import Task, learned, others, ours
 from benchmarks.measure import table
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,9 +22,6 @@ def run() -> dict[str, Any]:
 
 def _on(task: Task) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    if "PARASPHERE_BEFORE" in os.environ:
-        with ThreadPoolExecutor(THREADS) as pool:  # each takes one thread, and its time is not reported
-            found[EARLIER] = [row["accuracy"] for row in pool.map(lambda seed: before(task, seed), SEEDS)]
     for seed in SEEDS:
         mine = learned(ours(random_state=seed), task)
         rows = {"JointVectors": mine, "JointVectors, start=None": learned(ours(start=None, random_state=seed), task)}
@@ -35,7 +29,7 @@ def _on(task: Task) -> dict[str, list[float]]:
         for name, row in rows.items():
             found.setdefault(name, []).append(row["accuracy"])
         percents = {name: round(100 * row["accuracy"], 1) for name, row in rows.items()}
-        print(task.name, seed, found.get(EARLIER), percents, flush=True)
+        print(task.name, seed, percents, flush=True)
     return found
 
 

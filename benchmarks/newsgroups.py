@@ -2,8 +2,7 @@
 
 Run with ``python -m benchmarks newsgroups``; it takes some minutes. The newsgroups are those in ``SCIKIT_LEARN_DATA``,
 and SphericalTopics finds the number of topics; the 100,000 texts are paragraphs of the file PARASPHERE_BENCH_TEXT.
-Trustworthiness is scikit-learn's, with 15 neighbours, of 2,000 of the newsgroup texts. Maps are written to the folder
-PARASPHERE_BENCH_MAPS, if it is set.
+Trustworthiness is scikit-learn's, with 15 neighbours, of 2,000 of the newsgroup texts.
 """
 
 import os
@@ -16,7 +15,6 @@ from benchmarks.measure import table
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,6 @@ from sklearn.manifold import trustworthiness
 from benchmarks.search import paragraphs
 from parasphere import SphericalTopics
 from reproduction import datasets
-from parasphere.plots import draw_map
 from parasphere.plots.layout import neighbour_map
 
 MANY, JUDGED = 100_000, 2_000
@@ -65,8 +62,6 @@ def run() -> dict[str, Any]:
     begun = time.perf_counter()
     neighbour_map(wide)
     result["many"]["seconds to a map"] = time.perf_counter() - begun
-    if folder := os.environ.get("PARASPHERE_BENCH_MAPS"):
-        _draw(Path(folder), topics, news, rows, wiki, texts[:20_000], wide[:20_000])
     return result
 
 
@@ -83,16 +78,6 @@ def _described(topics: SphericalTopics, news: Any) -> list[dict[str, Any]]:
             }
         )
     return described
-
-
-def _draw(folder: Path, topics: Any, news: Any, rows: Any, wiki: Any, texts: list[str], wide: Any) -> None:
-    sure = topics.transform(news.texts).max(axis=1)
-    names = topics.names(topics.labels_)
-    groups = [news.label_names[label] for label in news.labels]
-    draw_map(folder / "news.png", rows, sure, topics=names, title="20 Newsgroups, topics")
-    draw_map(folder / "news-labels.png", rows, sure, labels=groups, title="20 Newsgroups, labels")
-    wiki_names = wiki.names(wiki.labels_[: len(texts)])
-    draw_map(folder / "wikipedia.png", wide, wiki.transform(texts).max(axis=1), topics=wiki_names)
 
 
 def report(result: dict[str, Any]) -> str:
