@@ -298,7 +298,7 @@ def test_the_common_part_is_that_of_the_corpus(model: SphericalParagraphModel) -
     ("a", "b", "told"),
     [
         ("north", ["north"], "two lists of the same length"),
-        (["north"], ["north", "up"], "there are 1 and 2"),
+        (["north"], ["north", "up"], "not 1 and 2 texts"),
         (["north", None], ["north", "up"], "the first text at position 1"),
         ("north", [], "not empty"),
         (3, "north", "the first texts must be a string or a list"),
