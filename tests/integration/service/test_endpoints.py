@@ -81,7 +81,7 @@ def test_similar_filters_by_columns(client: httpx.Client, served: Saved) -> None
     assert {match["columns"]["row"] for match in listed} == {3, 4}
     for body, sentence in (
         ({"where": {"colour": "red"}}, 'no column \\"colour\\"; its columns: library, row'),
-        ({"where": {"row": "many"}}, "compared with numbers, and 'many' is none"),
+        ({"where": {"row": "many"}}, "compared with numbers, and 'many' is not a number"),
         ({"where": {"row": 1}, "among": ["a"]}, "have no columns: omit 'where'"),
     ):
         answer = client.post("/similar", json={"queries": "an array"} | body)
