@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         StoreError,
         VectorsError,
     )
-    from .estimator import SphericalParagraphModel
     from .model import Bags, Encoder
+    from .model.estimator import SphericalParagraphModel
     from .search import Index
     from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
@@ -36,7 +36,7 @@ _NAMES = {
     "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
-    "estimator": ["SphericalParagraphModel"],
+    "model.estimator": ["SphericalParagraphModel"],
     "model": ["Bags", "Encoder"],
     "search": ["Index"],
     "sphere.movmf": ["MovMF"],

@@ -124,13 +124,12 @@ def test_a_lower_threshold_needs_a_new_search() -> None:
         duplicates(["plum", "plum"]).at(0.5)
 
 
-def test_models_and_indexes_have_duplicates() -> None:
+def test_an_index_has_duplicates() -> None:
     vectors = WordVectors.from_arrays(["North", "East"], [[0, 1], [1, 0]])
     texts = ["North East", "East", "North, East!"]
     model = SphericalParagraphModel(vectors, tokenizer=Tokenizer(lowercase=False), tol=1e-2).fit(texts)
-    assert model.duplicates(texts).links == [Duplicate(0, 2, pytest.approx(1.0))]
-    assert list(model.index(texts).duplicates()) == [(0, 2)]
-    assert list(model.duplicates(["North", "north"])) == []  # words are those of the model
+    assert model.index(texts).duplicates().links == [Duplicate(0, 2, pytest.approx(1.0))]
+    assert list(model.index(["North", "north"]).duplicates()) == []  # words are those of the model
     with pytest.raises(ParasphereError, match="words=False"):
         model.index(texts, words=False).duplicates()
 

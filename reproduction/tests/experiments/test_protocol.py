@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.estimator import GLOVE
+from parasphere import GLOVE, CorpusError, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model import Reader
 from reproduction import datasets
 from reproduction.baselines import BagOfWords

@@ -13,8 +13,8 @@ from sklearn.preprocessing import normalize
 
 from .. import datasets
 from ..errors import MissingExtraError
-from ..estimator import SphericalParagraphModel
 from ..model import Reader
+from ..model.estimator import SphericalParagraphModel
 from ..topics import SphericalTopics
 from ..vectors import ENGLISH, WordVectors, default_tokenizer
 from .common import BOLD, show, show_table

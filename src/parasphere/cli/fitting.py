@@ -62,7 +62,7 @@ def fit(
     SphericalParagraphModel in Python has all other settings, and fits on a cluster too.
     """
     from ..corpus import blocks
-    from ..estimator import SphericalParagraphModel
+    from ..model.estimator import SphericalParagraphModel
     from ..storage import check_target
 
     check_target(out, SphericalParagraphModel.kind())  # fail before the work, not after it

@@ -157,7 +157,7 @@ def _trial(problems: list[str]) -> float | None:
     start = time.perf_counter()
     try:
         encoder = general_encoder()
-        index = Index.empty(encoder)
+        index = Index(encoder)
         index.add(_TEXTS)
         index.search(_TEXTS[0], 2)
         similarity = encoder.compare(_TEXTS[0], _TEXTS[0])

@@ -50,8 +50,8 @@ def page(
         parasphere page news.csv --text-column body --id-column id --column section --column day -o news.html
         parasphere page index --no-texts -o page.html
     """
-    from ..estimator import SphericalParagraphModel
     from ..explorer import MOST_TEXTS, Explorer, landscape_of, page_of, read_documents, read_index
+    from ..model.estimator import SphericalParagraphModel
     from ..storage import is_saved, write_file
 
     keep_corpus(out, corpus)

@@ -64,7 +64,7 @@ def index(
         check_target(out, "index")  # fail before the work, not after it
         if prune:
             raise ParasphereError("--prune needs --update: it removes documents from an existing index.")
-        made = Index.empty(load_encoder(model, vectors, threads), columns=columns)
+        made = Index(load_encoder(model, vectors, threads), columns=columns)
         with reading("reading", corpus) as at:
             made.add(documents(corpus), id, progress=at, **reading_options)
         made.save(out)

@@ -147,7 +147,7 @@ def _make(
 
     def work() -> tuple[int, None]:
         if not storage.is_saved(path):
-            made = Index.empty(received(sent), texts=options["texts"], words=options["words"])
+            made = Index(received(sent), texts=options["texts"], words=options["words"])
             made.add(material, options["ids"], **options["columns"])
             if options["ids"] is None:
                 names = Ids.of(f"{number}:{each}" for each in made.ids)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..corpus import without_surrogates
 from ..errors import CoverageWarning, ParasphereError
-from ..estimator import SphericalParagraphModel
 from ..model import Encoder, Match
+from ..model.estimator import SphericalParagraphModel
 from ..plots import place_among
 from ..plots.colours import text_colour, topic_colours
 from ..plots.layout import median

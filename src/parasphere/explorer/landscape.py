@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .. import __version__, storage
 from ..errors import ParasphereError, StoreError
-from ..estimator import SphericalParagraphModel
 from ..model import Encoder
+from ..model.estimator import SphericalParagraphModel
 from ..plots import neighbour_map
 from ..search import Index
 from ..topics import SphericalTopics
@@ -89,7 +89,7 @@ def landscape_of(
             raise ParasphereError(f"the index has other texts than the {len(documents):,} given, or another order")
     else:
         tell("indexing the texts")
-        index = Index.empty(model.encoder_ if isinstance(model, SphericalTopics) else Encoder.of(model))
+        index = Index(model)
         index.add(held)
     if isinstance(model, SphericalTopics):
         topics = model

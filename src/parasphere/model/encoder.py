@@ -30,9 +30,193 @@ KIND = "encoder"
 MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
 
 
+class TextMethods:
+    """What a fitted model does with texts: the methods of :class:`Encoder` and of ``SphericalParagraphModel``."""
+
+    def _encoder(self) -> Encoder:
+        """Return what the model has learned."""
+        raise TypeError(f"{type(self).__name__} has no encoder")
+
+    def _checked(self, X: Any) -> Any:
+        """Return documents that have been checked, before they are read."""
+        return X
+
+    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+        """Return the vectors of documents, (n_docs, dim)."""
+        encoder = self._encoder()
+        space = encoder.space if space is None else space
+        check_space(space)
+        return vectors_of(encoder.read(self._checked(X)), encoder.prior, encoder.whitening, space)
+
+    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
+        """Read a corpus block by block, in constant memory; yield each block and its posterior.
+
+        Parameters
+        ----------
+        source : texts, token lists, columns or path
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+        """
+        encoder = self._encoder()
+        for block, bags in encoder.text_reader.stream(source, encoder.n_jobs, **columns):
+            yield block, posterior_of(bags, encoder.prior, encoder.whitening)
+
+    def posterior(self, X: Any) -> Posterior:
+        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
+        encoder = self._encoder()
+        return posterior_of(encoder.read(self._checked(X)), encoder.prior, encoder.whitening)
+
+    def encode(self, sentences: Any, **_options: Any) -> NDArray[Any]:
+        """Return the vectors of texts, (n_texts, dim), or of one text, (dim,); the same as :meth:`transform`.
+
+        Parameters
+        ----------
+        sentences : str, or anything that ``transform`` accepts
+        **_options
+            Options of sentence-transformers, such as ``batch_size`` and ``show_progress_bar``, are ignored: vectors
+            are always numpy arrays of unit length.
+        """
+        return self.transform([sentences])[0] if isinstance(sentences, str) else self.transform(sentences)
+
+    def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
+        """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m); 0 for a vector of zeros.
+
+        To compare texts, use :meth:`compare`.
+        """
+        a, b = (np.atleast_2d(np.asarray(rows)) for rows in (first, second))
+        if a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu" or a.shape[-1] != b.shape[-1]:
+            raise ParasphereError(
+                f"similarity compares rows of numbers of the same dimension, as encode returns them, not {a.dtype} "
+                f"{a.shape} and {b.dtype} {b.shape}; compare(a, b) takes texts."
+            )
+        return np.asarray(unit_rows(a, np.float64) @ unit_rows(b, np.float64).T)
+
+    def information(self, X: Any) -> Floats:
+        """Return how much documents tell about their directions, (n_docs,), in nats (:attr:`Posterior.information`)."""
+        return self.posterior(X).information
+
+    def log_likelihood(self, X: Any) -> Floats:
+        """Return the profile log-likelihood of the words of each document, (n_docs,).
+
+        See :attr:`Posterior.log_likelihood`. Log-likelihoods under models with different word vectors or weights cannot
+        be compared.
+        """
+        return self.posterior(X).log_likelihood
+
+    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
+        """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).
+
+        It is 1 for the same text, about 0 for unrelated texts, 0 for a text without known words, and negative for texts
+        that differ from the corpus in opposite directions.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+        return_std : bool, default=False
+            Also return the standard deviation of each similarity under the posteriors of the two directions.
+
+        Returns
+        -------
+        float or (n,) array; with ``return_std`` a pair of them
+        """
+        first, second, several = _pairs(a, b)
+        one, other = self.posterior(first), self.posterior(second)
+        similarity = cosines(one.offset, other.offset)
+        if not return_std:
+            return similarity if several else float(similarity[0])
+        std = doubts(one, other)
+        return (similarity, std) if several else (float(similarity[0]), float(std[0]))
+
+    def log_bayes_factor(self, a: Any, b: Any) -> Any:
+        """Return the log Bayes factor, in nats, of two texts sharing a direction against each having its own.
+
+        Parameters
+        ----------
+        a, b : str, or lists of str of the same length
+            Lists are compared pair by pair.
+
+        Returns
+        -------
+        float or (n,) array
+        """
+        first, second, several = _pairs(a, b)
+        factors = log_bayes_factor(self.posterior(first), self.posterior(second), self._encoder().prior)
+        return factors if several else float(factors[0])
+
+    def explain(self, text: str) -> Explanation:
+        """Return the contribution of each word, and of the corpus, to the direction of a text.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> explanation = model.explain("north north east by sea")
+        >>> [word for word, share in explanation.words], explanation.unknown
+        (['north', 'north', 'east'], ['sea'])
+        >>> round(sum(share for _, share in explanation.words) + explanation.prior, 6)
+        1.0
+        """
+        text = one_text(text, "the text to explain")
+        return explain(text, self.posterior([text]), self._encoder().text_reader)
+
+    def explain_match(self, a: str, b: str) -> MatchExplanation:
+        """Return the contribution of each word to the similarity of two texts.
+
+        Examples
+        --------
+        >>> from parasphere import SphericalParagraphModel, WordVectors
+        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0.1]])
+        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
+        >>> match = model.explain_match("north east", "east east")
+        >>> [word for word, part in match.words_a if part > 0]
+        ['east']
+        """
+        texts = one_text(a, "the first text"), one_text(b, "the second text")
+        return explain_match(texts, self.posterior(list(texts)), self._encoder().text_reader)
+
+    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
+        """Return the ``k`` documents most similar to a query, or to each of several queries, best first.
+
+        They are ranked by the cosine of offsets, as in :meth:`compare`.
+
+        Parameters
+        ----------
+        queries : str or list of str
+        among : texts, columns, path, Bags or Posterior
+            The documents. A corpus is streamed and may be larger than memory.
+        k : int, default=10
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
+
+        Returns
+        -------
+        list of Match, or one such list per query
+            With several queries, a query without a known word gets an empty list.
+
+        Raises
+        ------
+        ParasphereError
+            If there is a single query, and none of its words has a vector.
+        """
+        texts, several = _texts(queries, "the query", "queries")
+        query_offsets = self.posterior(texts).offset
+        known = np.asarray(query_offsets.any(axis=1))
+        if not several and not known[0]:
+            raise ParasphereError(f"no word of the query {texts[0]!r} has a vector, so nothing can be compared with it")
+        if isinstance(among, Bags):
+            among = self.posterior(among)
+        parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
+        matches: list[list[Match]] = similar(query_offsets, ((block, part.offset) for block, part in parts), k)
+        return (
+            [row if is_known else [] for row, is_known in zip(matches, known, strict=True)] if several else matches[0]
+        )
+
+
 @storable(KIND)
 @dataclass(frozen=True, eq=False)
-class Encoder:
+class Encoder(TextMethods):
     """Texts as directions on the unit sphere, by a fitted :class:`SphericalParagraphModel`.
 
     An encoder is immutable, and can be used from many threads. It needs only numpy: a process that loads one and
@@ -113,22 +297,6 @@ class Encoder:
             raise ValueError("rows must hold finite numbers")
         return Bags.from_rows(rows)
 
-    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
-        """Read a corpus block by block, in constant memory; yield each block and its posterior.
-
-        Parameters
-        ----------
-        source : texts, token lists, columns or path
-        **columns
-            Passed to :func:`parasphere.corpus.blocks`.
-        """
-        for block, bags in self.text_reader.stream(source, self.n_jobs, **columns):
-            yield block, posterior_of(bags, self.prior, self.whitening)
-
-    def posterior(self, X: Any) -> Posterior:
-        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
-        return posterior_of(self.read(X), self.prior, self.whitening)
-
     def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
         """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
 
@@ -142,156 +310,10 @@ class Encoder:
             texts are. "direction" is the posterior direction, the vector of the paper. None is the ``space`` of the
             encoder.
         """
-        space = self.space if space is None else space
-        check_space(space)
-        return vectors_of(self.read(X), self.prior, self.whitening, space)
+        return super().transform(X, space=space)
 
-    def encode(self, sentences: Any, **_options: Any) -> NDArray[Any]:
-        """Return the vectors of texts, (n_texts, dim), or of one text, (dim,); the same as :meth:`transform`.
-
-        Parameters
-        ----------
-        sentences : str, or anything that ``transform`` accepts
-        **_options
-            Options of sentence-transformers, such as ``batch_size`` and ``show_progress_bar``, are ignored: vectors
-            are always numpy arrays of unit length.
-        """
-        return self.transform([sentences])[0] if isinstance(sentences, str) else self.transform(sentences)
-
-    def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
-        """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m); 0 for a vector of zeros.
-
-        To compare texts, use :meth:`compare`.
-        """
-        a, b = (np.atleast_2d(np.asarray(rows)) for rows in (first, second))
-        if a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu" or a.shape[-1] != b.shape[-1]:
-            raise ParasphereError(
-                f"similarity compares rows of numbers of the same dimension, as encode returns them, not {a.dtype} "
-                f"{a.shape} and {b.dtype} {b.shape}; compare(a, b) takes texts."
-            )
-        return np.asarray(unit_rows(a, np.float64) @ unit_rows(b, np.float64).T)
-
-    def information(self, X: Any) -> Floats:
-        """Return how much documents tell about their directions, (n_docs,), in nats (:attr:`Posterior.information`)."""
-        return self.posterior(X).information
-
-    def log_likelihood(self, X: Any) -> Floats:
-        """Return the profile log-likelihood of the words of each document, (n_docs,).
-
-        See :attr:`Posterior.log_likelihood`. Log-likelihoods under models with different word vectors or weights cannot
-        be compared.
-        """
-        return self.posterior(X).log_likelihood
-
-    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
-        """Return how similar texts are: the cosine of what each adds to the corpus (:attr:`Posterior.offset`).
-
-        It is 1 for the same text, about 0 for unrelated texts, 0 for a text without known words, and negative for texts
-        that differ from the corpus in opposite directions.
-
-        Parameters
-        ----------
-        a, b : str, or lists of str of the same length
-            Lists are compared pair by pair.
-        return_std : bool, default=False
-            Also return the standard deviation of each similarity under the posteriors of the two directions.
-
-        Returns
-        -------
-        float or (n,) array; with ``return_std`` a pair of them
-        """
-        first, second, several = _pairs(a, b)
-        one, other = self.posterior(first), self.posterior(second)
-        similarity = cosines(one.offset, other.offset)
-        if not return_std:
-            return similarity if several else float(similarity[0])
-        std = doubts(one, other)
-        return (similarity, std) if several else (float(similarity[0]), float(std[0]))
-
-    def log_bayes_factor(self, a: Any, b: Any) -> Any:
-        """Return the log Bayes factor, in nats, of two texts sharing a direction against each having its own.
-
-        Parameters
-        ----------
-        a, b : str, or lists of str of the same length
-            Lists are compared pair by pair.
-
-        Returns
-        -------
-        float or (n,) array
-        """
-        first, second, several = _pairs(a, b)
-        factors = log_bayes_factor(self.posterior(first), self.posterior(second), self.prior)
-        return factors if several else float(factors[0])
-
-    def explain(self, text: str) -> Explanation:
-        """Return the contribution of each word, and of the corpus, to the direction of a text.
-
-        Examples
-        --------
-        >>> from parasphere import SphericalParagraphModel, WordVectors
-        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
-        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
-        >>> explanation = model.explain("north north east by sea")
-        >>> [word for word, share in explanation.words], explanation.unknown
-        (['north', 'north', 'east'], ['sea'])
-        >>> round(sum(share for _, share in explanation.words) + explanation.prior, 6)
-        1.0
-        """
-        text = one_text(text, "the text to explain")
-        return explain(text, self.posterior([text]), self.text_reader)
-
-    def explain_match(self, a: str, b: str) -> MatchExplanation:
-        """Return the contribution of each word to the similarity of two texts.
-
-        Examples
-        --------
-        >>> from parasphere import SphericalParagraphModel, WordVectors
-        >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0.1]])
-        >>> model = SphericalParagraphModel(compass, tol=1e-3).fit(["north", "north east", "north west"])
-        >>> match = model.explain_match("north east", "east east")
-        >>> [word for word, part in match.words_a if part > 0]
-        ['east']
-        """
-        texts = one_text(a, "the first text"), one_text(b, "the second text")
-        return explain_match(texts, self.posterior(list(texts)), self.text_reader)
-
-    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
-        """Return the ``k`` documents most similar to a query, or to each of several queries, best first.
-
-        They are ranked by the cosine of offsets, as in :meth:`compare`.
-
-        Parameters
-        ----------
-        queries : str or list of str
-        among : texts, columns, path, Bags or Posterior
-            The documents. A corpus is streamed and may be larger than memory.
-        k : int, default=10
-        **columns
-            Passed to :func:`parasphere.corpus.blocks`.
-
-        Returns
-        -------
-        list of Match, or one such list per query
-            With several queries, a query without a known word gets an empty list.
-
-        Raises
-        ------
-        ParasphereError
-            If there is a single query, and none of its words has a vector.
-        """
-        texts, several = _texts(queries, "the query", "queries")
-        query_offsets = self.posterior(texts).offset
-        known = np.asarray(query_offsets.any(axis=1))
-        if not several and not known[0]:
-            raise ParasphereError(f"no word of the query {texts[0]!r} has a vector, so nothing can be compared with it")
-        if isinstance(among, Bags):
-            among = self.posterior(among)
-        parts = [(None, among)] if isinstance(among, Posterior) else self.stream(among, **columns)
-        matches: list[list[Match]] = similar(query_offsets, ((block, part.offset) for block, part in parts), k)
-        return (
-            [row if is_known else [] for row, is_known in zip(matches, known, strict=True)] if several else matches[0]
-        )
+    def _encoder(self) -> Encoder:
+        return self
 
     def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
         """Write the encoder to a folder, replacing an earlier save in one step; nothing is pickled.

@@ -1,7 +1,7 @@
 """Indexes: the documents of a corpus, read once, to be searched many times."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
@@ -52,10 +52,9 @@ class Update(NamedTuple):
     removed: int
 
 
-@dataclass(eq=False, repr=False)
 @storable(KIND)
 class Index:
-    """Documents that can be searched by texts; made by :meth:`SphericalParagraphModel.index`.
+    """Documents that can be searched by texts; ``model.index(texts)`` makes one and adds texts to it.
 
     A search ranks documents by the cosine of their offsets with that of the query, which finds what is about the same,
     and by the words that they share with it (BM25 of stems), which also finds names and numbers that have no vector::
@@ -65,6 +64,23 @@ class Index:
     Both parts of the score are divided by their standard deviations, and ``weight`` is found without labels, by how
     well each part finds the second half of a text, given words of its first half. This is done when the first documents
     are added, and again when an index of less than 1,024 texts has grown to about twice its size.
+
+    Parameters
+    ----------
+    model : SphericalParagraphModel or Encoder
+        A fitted model; the index keeps its encoder.
+    dtype : {float32, float16}, default=float32
+        Type of the offsets; float16 takes half the space, and similarities are exact to three digits.
+    texts : bool, default=True
+        Keep the texts, so that results show them.
+    words : bool, default=True
+        Keep which words occur in which documents, so that searches use them together with the offsets.
+    language : str, default="auto"
+        Words are compared by their stems in this language (Snowball: "english", "german", ...); None compares them as
+        they are. "auto" is English if the model's tokenizer drops English stop words or none, as the default does, and
+        None otherwise.
+    columns : list of str, default=()
+        The names of further columns to keep, by which searches can filter (``where=``).
 
     Attributes
     ----------
@@ -101,36 +117,31 @@ class Index:
     3
     """
 
-    encoder: Encoder
-    contents: Contents
-    fusion: Fusion = field(default_factory=Fusion)
-    added: int = 0
-    graph: Graph | None = None
-
-    @classmethod
-    def empty(
-        cls,
-        encoder: Encoder,
+    def __init__(
+        self,
+        model: Any,
         *,
         dtype: DTypeLike = np.float32,
         texts: bool = True,
         words: bool = True,
         language: str | None = "auto",
         columns: Sequence[str] = (),
-    ) -> Self:
-        """Return an index without documents; see :meth:`SphericalParagraphModel.index` for the parameters."""
+    ) -> None:
         if np.dtype(dtype) not in DTYPES:
             raise ValueError(f"the offsets of an index are float32 or float16, not {np.dtype(dtype)}")
         if isinstance(columns, str):
             raise ValueError(f"columns must be a list of names, as in [{columns!r}], not one string")
-        tokenizer = encoder.text_reader.tokenizer
+        self.encoder = Encoder.of(model)
+        tokenizer = self.encoder.text_reader.tokenizer
         language = default_language(tokenizer) if language == "auto" else language
         check_language(language)
         bm25 = BM25.from_texts([], bm25_tokenizer(tokenizer), language) if words else None
         held = {name: Column.of(name, []) for name in columns}
-        nothing = np.empty(0, np.uint64)
-        offsets, kept = np.empty((0, encoder.dim), dtype), Strings.of([]) if texts else None
-        return cls(encoder, Contents(offsets, Ids.of([]), nothing, kept, bm25, held))
+        offsets, kept = np.empty((0, self.encoder.dim), dtype), Strings.of([]) if texts else None
+        self.contents = Contents(offsets, Ids.of([]), np.empty(0, np.uint64), kept, bm25, held)
+        self.fusion = Fusion()
+        self.added = 0
+        self.graph: Graph | None = None
 
     @property
     def offsets(self) -> NDArray[Any]:
@@ -470,7 +481,8 @@ class Index:
             raise ParasphereError("its model cannot read texts")
         check_language(language)
         contents = Contents.from_arrays(arrays, facts["columns"], bm25_tokenizer(encoder.reader.tokenizer), language)
-        index = cls(encoder, contents, fusion, added)
+        index = cls.__new__(cls)
+        vars(index).update(encoder=encoder, contents=contents, fusion=fusion, added=added, graph=None)
         if index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
             raise ParasphereError("its parts are of different sizes")
         if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):

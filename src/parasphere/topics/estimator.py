@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError, ParasphereError
-from ..estimator import SphericalParagraphModel
 from ..model import Encoder, as_texts
+from ..model.estimator import SphericalParagraphModel
 from ..parameters import BOOLEAN, CALLABLE, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
 from ..sphere.rows import unit_rows

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from parasphere import SphericalParagraphModel
 from parasphere.errors import ParasphereError
-from parasphere.estimator import SphericalParagraphModel
 from parasphere.model import Posterior, Prior
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows

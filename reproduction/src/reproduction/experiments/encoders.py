@@ -17,9 +17,8 @@ from typing import Any, Literal
 import platformdirs
 from sklearn.pipeline import FeatureUnion
 
-from parasphere import storage
+from parasphere import SphericalParagraphModel, storage
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.estimator import SphericalParagraphModel
 from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
 from parasphere.vectors import GLOVE, JointVectors, WordVectors

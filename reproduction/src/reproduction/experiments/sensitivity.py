@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from parasphere.estimator import SphericalParagraphModel
+from parasphere import SphericalParagraphModel
 from parasphere.storage import write_file
 from parasphere.text import Tokenizer
 from parasphere.vectors import WordVectors

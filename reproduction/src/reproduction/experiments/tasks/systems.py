@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from parasphere import SphericalParagraphModel
 from parasphere.errors import ParasphereError
-from parasphere.estimator import SphericalParagraphModel
 from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
 from parasphere.vectors import JointVectors, WordVectors

@@ -1,48 +1,23 @@
 """The Spherical Paragraph Model as a scikit-learn estimator."""
 
+from __future__ import annotations
+
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .corpus import Block
-from .errors import FewDocumentsWarning, ParasphereError, ScoreWarning
-from .model import (
-    Bags,
-    CorpusStatistics,
-    EMState,
-    Encoder,
-    Explanation,
-    MatchExplanation,
-    Method,
-    Online,
-    Partition,
-    Posterior,
-    Reader,
-    Scatter,
-    Space,
-    Start,
-    as_texts,
-    first_texts,
-    held_texts,
-    is_numeric,
-    n_threads,
-    run_em,
-    run_paper_em,
-    static_table,
-    texts_to_read_twice,
-    tokenizer_for,
-)
-from .parameters import (
+from ..errors import FewDocumentsWarning, ParasphereError, ScoreWarning
+from ..parameters import (
     BOOLEAN,
     CALLABLE,
     N_JOBS,
@@ -57,17 +32,34 @@ from .parameters import (
     number,
     one_of,
 )  # fmt: skip
-from .progress import progress
-from .search import THRESHOLD, Duplicates, Index, Keep, duplicates
-from .storage import Saved
-from .text import AnyTokenizer, Tokenizer
-from .vectors import ENGLISH, GLOVE, WordVectors, adapted, is_learner, resolve, seed_of, write_static
+from ..progress import progress
+from ..storage import Saved
+from ..text import AnyTokenizer, Tokenizer
+from ..vectors import ENGLISH, GLOVE, WordVectors, adapted, is_learner, resolve, seed_of, write_static
+from .bags import Bags, Scatter
+from .ecosystem import static_table
+from .em import CorpusStatistics, EMState, Online, Partition, Start, run_em, run_paper_em
+from .encoder import Encoder, TextMethods
+from .equations import Method
+from .posterior import Space
+from .reader import (
+    Reader,
+    as_texts,
+    first_texts,
+    held_texts,
+    is_numeric,
+    n_threads,
+    texts_to_read_twice,
+    tokenizer_for,
+)
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from ..search import Index
+
 FEW_DOCUMENTS = 10  # fewer are not enough to estimate how much documents differ
 
 
-class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Texts as directions on the unit sphere, by the Spherical Paragraph Model.
 
     Parameters
@@ -182,7 +174,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
 
     encoder_: Encoder
     online_: Online
-    evidence_: Floats
+    evidence_: NDArray[np.float64]
     n_iter_: int
     converged_: bool
 
@@ -276,7 +268,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         space : {"offset", "direction"}, default=None
             None is the ``space`` of the fit.
         """
-        return self._encoder().transform(self._checked(X), space=space)
+        return super().transform(X, space=space)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from more documents, one or many at a time and in any order (online EM).
@@ -449,32 +441,6 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
                 stacklevel=stacklevel,
             )
 
-    # Methods of the encoder of a fitted model, under the same names.
-
-    def encode(self, sentences: Any, **options: Any) -> NDArray[Any]:
-        """Return the vectors of texts, (n_texts, dim), or of one text, (dim,): :meth:`Encoder.encode`."""
-        return self._encoder().encode(sentences, **options)
-
-    def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
-        """Return the cosines of vectors, (n, dim) and (m, dim) -> (n, m): :meth:`Encoder.similarity`."""
-        return self._encoder().similarity(first, second)
-
-    def posterior(self, X: Any) -> Posterior:
-        """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
-        return self._encoder().posterior(self._checked(X))
-
-    def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
-        """Read a corpus block by block; yield each block and its posterior: :meth:`Encoder.stream`."""
-        return self._encoder().stream(source, **columns)
-
-    def information(self, X: Any) -> Floats:
-        """Return how much each document tells about its direction, (n_docs,), in nats: :meth:`Encoder.information`."""
-        return self._encoder().information(self._checked(X))
-
-    def log_likelihood(self, X: Any) -> Floats:
-        """Return the profile log-likelihood of the words of each document, (n_docs,)."""
-        return self._encoder().log_likelihood(self._checked(X))
-
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean profile log-likelihood per known word, in nats.
 
@@ -491,36 +457,10 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
             )
         return float(posterior.log_likelihood.sum() / (posterior.length.sum() or 1.0))
 
-    def compare(self, a: Any, b: Any, *, return_std: bool = False) -> Any:
-        """Return how similar texts are, the cosine of what each adds to the corpus: :meth:`Encoder.compare`."""
-        return self._encoder().compare(a, b, return_std=return_std)
-
-    def log_bayes_factor(self, a: Any, b: Any) -> Any:
-        """Return the log Bayes factor that texts share one direction: :meth:`Encoder.log_bayes_factor`."""
-        return self._encoder().log_bayes_factor(a, b)
-
-    def explain(self, text: str) -> Explanation:
-        """Return the contribution of each word, and of the corpus, to a text: :meth:`Encoder.explain`."""
-        return self._encoder().explain(text)
-
-    def explain_match(self, a: str, b: str) -> MatchExplanation:
-        """Return the contribution of each word to the similarity of two texts: :meth:`Encoder.explain_match`."""
-        return self._encoder().explain_match(a, b)
-
-    def similar(self, queries: Any, among: Any, k: int = 10, **columns: Any) -> Any:
-        """Return the ``k`` documents most similar to a query, or to each of several: :meth:`Encoder.similar`."""
-        return self._encoder().similar(queries, among, k, **columns)
-
     def index(
         self,
         source: Any,
         ids: Any = None,
-        *,
-        columns: Sequence[str] = (),
-        language: str | None = "auto",
-        dtype: DTypeLike = np.float32,
-        texts: bool = True,
-        words: bool = True,
         **options: Any,
     ) -> Index:
         """Return an index of a corpus: documents that are read once and searched many times.
@@ -531,36 +471,16 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         ids : str or sequence, default=None
             The name of the column with the ids, or the ids themselves: one per document, all different. None numbers
             the documents.
-        columns : list of str, default=()
-            The names of further columns to keep, by which searches can filter (``where=``).
-        language : str, default="auto"
-            Words are compared by their stems in this language (Snowball: "english", "german", ...); None compares them
-            as they are. "auto" is English if the model's tokenizer drops English stop words or none, as the default
-            does, and None otherwise.
-        dtype : {float32, float16}, default=float32
-            Type of the offsets; float16 takes half the space, and similarities are exact to three digits.
-        texts : bool, default=True
-            Keep the texts, so that results show them.
-        words : bool, default=True
-            Keep which words occur in which documents, so that searches use them together with the offsets.
         **options
-            Passed to :func:`parasphere.corpus.blocks`.
+            The options of :class:`Index` (``columns``, ``language``, ``dtype``, ``texts``, ``words``); all others are
+            passed to :func:`parasphere.corpus.blocks`.
         """
-        encoder = self._encoder()
-        index = Index.empty(encoder, dtype=dtype, texts=texts, words=words, language=language, columns=columns)
+        from ..search import Index  # the one import of an upper package: every quickstart ends here
+
+        names = ("columns", "language", "dtype", "texts", "words")
+        index = Index(self, **{name: options.pop(name) for name in names if name in options})
         index.add(source, ids, **options)
         return index
-
-    def duplicates(
-        self, source: Any, threshold: float = THRESHOLD, *, keep: Keep = "longest", **columns: Any
-    ) -> Duplicates:
-        """Return groups of texts that share most of their words, as the model splits them into words.
-
-        See :func:`parasphere.search.duplicates`, which needs no model.
-        """
-        tokenizer = self._encoder().text_reader.tokenizer
-        found: Duplicates = duplicates(source, threshold, keep=keep, tokenizer=tokenizer, **columns)
-        return found
 
     def write_static(self, folder: str | Path, *, space: Space | None = None) -> None:
         """Write the model to a folder that model2vec, sentence-transformers and this library load.
@@ -603,7 +523,7 @@ class SphericalParagraphModel(Saved, ClassNamePrefixFeaturesOutMixin, Transforme
         super(SphericalParagraphModel, model).save(folder)
 
     @property
-    def mean_direction_(self) -> Floats:
+    def mean_direction_(self) -> NDArray[np.float64]:
         """mu0, (dim,): the direction of the corpus."""
         return np.asarray(self._learned.prior.mean_direction)
 
