@@ -3,12 +3,16 @@
 ``python tests/same.py --write`` records them anew; the message of that commit says which changed, and why. The sums are
 of bits. Products by BLAS and functions of the C library may differ in the last place between processors, so sums that
 depend on them are compared only where ``machine()`` is that of the record; the others are compared everywhere.
+
+``python tests/same.py --arrays FOLDER`` writes the results themselves to a folder, or if it has them, prints by how
+much each result that differs does so: for changes that may move the last bits, and no more.
 """
 
 import contextlib
 import csv
 import hashlib
 import json
+import pickle
 import sys
 import tempfile
 import warnings
@@ -299,11 +303,44 @@ def _written(
     yield folder / "folder", {}
 
 
-def sums() -> dict[str, dict[str, str]]:
-    """Run all checks and return the sum of each result."""
+def results() -> dict[str, Outcome]:
+    """Run all checks and return their results."""
     with warnings.catch_warnings(), threadpool_limits(1):  # the bits of BLAS depend on the number of its threads
         warnings.simplefilter("ignore")
-        return {name: {key: digest(value) for key, value in function().items()} for name, function in CHECKS.items()}
+        return {name: function() for name, function in CHECKS.items()}
+
+
+def sums() -> dict[str, dict[str, str]]:
+    """Run all checks and return the sum of each result."""
+    return {name: {key: digest(value) for key, value in found.items()} for name, found in results().items()}
+
+
+def distance(one: Any, other: Any) -> str:
+    """Return how far two results are apart, relative to the largest number of the first; or that they differ."""
+    if not isinstance(one, np.ndarray | float) or np.shape(one) != np.shape(other):
+        return "other values"
+    largest = float(np.abs(one).max(initial=0.0)) or 1.0
+    return f"{float(np.abs(np.asarray(one, np.float64) - other).max(initial=0.0)) / largest:.1e}"
+
+
+def compare_arrays(folder: Path) -> None:
+    """Write the results to a folder, or print by how much they differ from those that are there."""
+    kept = folder / "results.pickle"  # of one's own making
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        plain = {
+            name: {key: value.tolist() if isinstance(value, Strings | Ids) else value for key, value in found.items()}
+            for name, found in results().items()
+        }
+        kept.write_bytes(pickle.dumps(plain))
+        return
+    for name, before in pickle.loads(kept.read_bytes()).items():
+        after = CHECKS[name]() if name in CHECKS else {}
+        for key, value in before.items():
+            if key not in after:
+                print(f"{name}: {key}: gone")
+            elif digest(value) != digest(after[key]):
+                print(f"{name}: {key}: {distance(value, after[key])}")
 
 
 def differences(found: dict[str, dict[str, str]]) -> list[str]:
@@ -321,6 +358,11 @@ def differences(found: dict[str, dict[str, str]]) -> list[str]:
 
 
 def main() -> None:
+    if "--arrays" in sys.argv:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            compare_arrays(Path(sys.argv[-1]))
+        return
     found = sums()
     if "--write" in sys.argv:
         with contextlib.suppress(FileNotFoundError):
