@@ -8,7 +8,7 @@ import click
 from ..errors import ParasphereError
 from ..places import ENGLISH, GLOVE, WORDLLAMA
 from . import options
-from .common import documents, print_json, quiet, say, show, show_table
+from .common import documents, print_json, say, show, show_table
 
 if TYPE_CHECKING:
     from ..vectors import WordVectors
@@ -58,7 +58,7 @@ def vectors(
     if keep is not None and out is None:
         raise ParasphereError("--keep needs --out.")
     errors: Any = "skip" if skip_bad_rows else "raise"
-    loaded = WordVectors.load(source, errors=errors, member=member, verbose=not quiet.get())
+    loaded = WordVectors.load(source, errors=errors, member=member, verbose=True)
     if nearest:
         _print_neighbours(loaded, nearest, k, as_json)
     elif out is not None:
@@ -86,7 +86,7 @@ def _write(loaded: "WordVectors", out: Path, keep: Path | None, as_json: bool) -
         chosen = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
         loaded = loaded.subset([word for word in chosen if word in loaded])
     if out.suffix.lower() in EXTENSIONS:
-        loaded.write(out, verbose=not quiet.get())
+        loaded.write(out, verbose=True)
     else:
         loaded.save(out)
     facts = {"words": len(loaded), "dim": loaded.dim, "out": str(out)}
