@@ -35,11 +35,11 @@ ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
-demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seconds
+demo: .venv/installed-plots ## fit, search, find topics and draw map.png; the first time, a minute and a half
 	$(BIN)/parasphere demo
 
 # The modules of extras, whose docstring examples need these.
-EXTRAS := $(foreach package,dask explorer service,src/parasphere/$(package))
+EXTRAS := $(wildcard $(foreach name,dask explorer service,src/parasphere/$(name) src/parasphere/$(name).py))
 
 test: .venv/installed-test ## the library's own tests and docstring examples, in minutes
 	$(ALONE) $(BIN)/pytest -n auto --ignore=tests/integration $(foreach package,$(EXTRAS),--ignore=$(package))
@@ -93,8 +93,8 @@ dist: .venv/installed-release ## the wheel and the sdist, into dist/
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist
 
-matrix: dist ## the tests on every supported Python that is installed, with old and new dependencies; MATRIX=--quick
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/matrix.py $(MATRIX)
+matrix: dist ## the tests on every supported Python that is installed, with old and new dependencies
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/nox $(MATRIX)
 
 release-check: dist ## what is in the wheel and the sdist, their metadata, changelog and licences
 	$(BIN)/check-wheel-contents dist/*.whl
@@ -104,11 +104,12 @@ release-check: dist ## what is in the wheel and the sdist, their metadata, chang
 fresh: dist ## the wheel without compiler, network, home directory or a file system that can be written (Linux)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/fresh.sh dist/*.whl $(PYTHON)
 
-sbom: .venv/installed-release ## what is vendored and installed, into build/sbom.json
-	$(BIN)/python scripts/sbom.py $(BIN)/python build/sbom.json
+sbom: .venv/installed-release ## what is installed, into build/sbom.json
+	@mkdir -p build
+	$(BIN)/cyclonedx-py environment --output-format JSON --output-file build/sbom.json $(BIN)/python
 
 clean: ## remove the environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 # One environment; each stamp file adds an extra to it, again whenever pyproject.toml or a kernel changes. The kernels are
 # built without isolation, so that what has been built is not built again; with a compiler from PyPI where there is none.
@@ -117,17 +118,17 @@ COMPILER := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v cl
 ifeq ($(COMPILER),)
 export CXX := $(abspath .venv/zig-c++)
 endif
-INSTALL := $(BIN)/python -m pip install --quiet
+# All cores build. Modules are compiled when they are first imported: compiling all of scipy takes longer than the demo.
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 EDITABLE := $(INSTALL) --no-build-isolation --config-settings=build-dir=build/editable \
 	--config-settings=cmake.define.PARASPHERE_WERROR=$(if $(COMPILER),ON,OFF) --editable
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
-	$(INSTALL) --upgrade pip "setuptools>=70.1"  # which jieba is built with, as it has no wheel
-
-.venv/build-tools: pyproject.toml | .venv/bin/python
-	$(INSTALL) --requirement <($(BIN)/python scripts/build_tools.py)
+.venv/build-tools: pyproject.toml scripts/build_tools.py
+	@echo "Making an environment in .venv, with what building needs ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(INSTALL) --requirement <($(BIN)/python scripts/build_tools.py)
 ifeq ($(COMPILER),)
 	@echo "No C++ compiler was found: the kernels are built by clang from PyPI (ziglang), which takes some minutes."
 	$(INSTALL) ziglang
@@ -137,10 +138,12 @@ endif
 	@touch $@
 
 .venv/installed-reproduction: pyproject.toml reproduction/pyproject.toml $(KERNELS) | .venv/build-tools
-	$(EDITABLE) .
-	$(INSTALL) --editable reproduction
+	@echo "Building the kernels in C++, and installing parasphere with all that the experiments need ..."
+	@$(EDITABLE) .
+	@$(INSTALL) --editable reproduction
 	@touch $@
 
 .venv/installed-%: pyproject.toml $(KERNELS) | .venv/build-tools
-	$(EDITABLE) ".[$*]"
+	@echo "Building the kernels in C++, and installing parasphere[$*] with all that it needs ..."
+	@$(EDITABLE) ".[$*]"
 	@touch $@

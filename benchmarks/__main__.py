@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named, as in ``python -m benchmarks vmf text``; the names are in ``NAMES``.
+"""Run all benchmarks, or those named, as in ``python -m benchmarks text model``; the names are in ``NAMES``.
 
 Each report is printed and written to ``benchmarks/results/NAME.json`` and ``NAME.md``.
 """
@@ -15,9 +15,8 @@ from pathlib import Path
 import benchmarks.measure  # noqa: F401  (sets one thread before numpy is imported)
 
 NAMES = [
-    "coldstart", "vmf", "storage", "vectors", "text", "tfidf", "model", "search", "joint", "joint_corpora", "held",
-    "growth", "paragraphs", "duplicates", "mixtures", "fastsent", "encoders", "cluster", "topics", "calibration",
-    "newsgroups", "ecosystem", "service", "adapting", "collections", "layouts", "packages", "classify",
+    "vectors", "text", "model", "search", "joint", "held", "duplicates", "encoders", "cluster", "topics", "calibration",
+    "ecosystem", "service", "adapting", "collections", "packages", "classify",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [

@@ -22,7 +22,8 @@ from gensim.utils import simple_preprocess
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_20newsgroups
 
-from parasphere import Bags, SphericalParagraphModel, datasets
+from parasphere import SphericalParagraphModel, datasets
+from parasphere.model import Bags
 from reproduction.baselines import TopicsLDA
 from parasphere.model import Partition, run_em
 from parasphere.places import GLOVE

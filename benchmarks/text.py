@@ -25,7 +25,8 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
 
-from parasphere import WordVectors, count_matrix, datasets
+from parasphere import WordVectors, datasets
+from parasphere.text import count_matrix
 from parasphere import Tokenizer as Words
 from parasphere._kernels import sum_rows
 from parasphere.model import Reader

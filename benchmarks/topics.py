@@ -25,7 +25,8 @@ from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from parasphere import SphericalTopics, Tokenizer, Vocabulary, count_matrix, count_words
+from parasphere import SphericalTopics, Tokenizer
+from parasphere.text import Vocabulary, count_matrix, count_words
 from reproduction import datasets
 from reproduction.baselines import LatentSemanticIndex, NonnegativeFactors, TopicsLDA
 from reproduction.experiments.seeds import holm

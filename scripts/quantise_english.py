@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parasphere import VectorsError, Vocabulary, storage
+from parasphere import storage
+from parasphere.errors import VectorsError
+from parasphere.text import Vocabulary
 from parasphere.vectors.english import KIND, decode_rows
 from parasphere.vectors.stored import StoredVectors
 

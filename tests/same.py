@@ -33,13 +33,12 @@ from parasphere import (
     SphericalTopics,
     Tokenizer,
     WordVectors,
-    count_words,
     datasets,
     vmf,
 )
 from parasphere.corpus import blocks
 from parasphere.search import Ids, duplicates
-from parasphere.text import Strings
+from parasphere.text import Strings, count_words
 
 RECORD = Path(__file__).with_suffix(".json")
 QUERIES = ["least squares", "Smooth a noisy signal.", "eigenvalues of a symmetric matrix", "random numbers"]

@@ -28,13 +28,13 @@ import parasphere
 from parasphere import (
     JointVectors,
     MovMF,
-    ScoreWarning,
     SphericalParagraphModel,
     SphericalTopics,
     TaughtVectors,
     Tokenizer,
     WordVectors,
 )
+from parasphere.errors import ScoreWarning
 
 WORDS = [a + b + "x" for a in "bcdfgh" for b in "aeiou"]  # 30 words, none of them a stop word
 ROWS = np.random.default_rng(0).normal(size=(60, 4)) + 1.0

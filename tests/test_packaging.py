@@ -78,11 +78,9 @@ def test_every_supported_python_is_named() -> None:
     assert [int(minor) for minor in named] == list(range(lowest, lowest + len(named)))
 
 
-def test_what_is_vendored_has_a_licence_and_is_in_the_bill_of_materials() -> None:
-    bill = (ROOT / "scripts" / "sbom.py").read_text(encoding="utf-8")
+def test_what_is_vendored_has_a_licence() -> None:
     for folder in (ROOT / "docs" / "vendor").iterdir():
         assert "MIT" in (folder / "LICENSE").read_text(encoding="utf-8")
-        assert f'"docs/vendor/{folder.name}"' in bill
 
 
 def test_a_release_has_its_changes_and_its_citation(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import parasphere
-from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets
+from parasphere import SphericalParagraphModel, WordVectors, datasets
 from parasphere.corpus import Block
-from parasphere.model import Partition, Posterior
+from parasphere.model import Bags, Partition, Posterior
 
 ROOT = Path(parasphere.__file__).parent
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"

@@ -20,11 +20,12 @@ from pathlib import Path
 import numpy as np
 from gensim.models import Word2Vec
 
-from parasphere import CorpusError, Tokenizer, count_words
+from parasphere import Tokenizer
 from parasphere.corpus import blocks
+from parasphere.errors import CorpusError
 from parasphere.progress import progress
 from parasphere.storage import replacing
-from parasphere.text import split_texts
+from parasphere.text import count_words, split_texts
 from reproduction.datasets import load
 
 WINDOW, NEGATIVE, SAMPLE, MIN_COUNT, EPOCHS = 5, 5, 1e-4, 10, 3

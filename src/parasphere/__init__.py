@@ -8,51 +8,33 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from . import corpus, dask, datasets
-    from .corpus import SkippedFilesWarning
-    from .errors import (
-        CorpusError,
-        CoverageWarning,
-        FewDocumentsWarning,
-        MissingExtraError,
-        ParasphereError,
-        ParasphereWarning,
-        ScoreWarning,
-        ScriptWarning,
-        StoreError,
-        VectorsError,
-    )
-    from .model import Bags, Encoder
+    from . import corpus, dask, datasets, errors, plots, text
+    from .model import Encoder
     from .model.estimator import SphericalParagraphModel
-    from .search import Index
+    from .search import Index, duplicates
     from .sphere import MovMF, vmf
-    from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
+    from .text import SegmentingTokenizer, Tokenizer
     from .topics import SphericalTopics
     from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
 
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
 _NAMES = {
-    "corpus": ["SkippedFilesWarning"],
-    "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
-               "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "model.estimator": ["SphericalParagraphModel"],
-    "model": ["Bags", "Encoder"],
-    "search": ["Index"],
+    "model": ["Encoder"],
+    "search": ["Index", "duplicates"],
     "sphere.movmf": ["MovMF"],
-    "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
+    "text": ["SegmentingTokenizer", "Tokenizer"],
     "topics": ["SphericalTopics"],
     "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "WordVectors"],
-}  # fmt: skip
+}
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
+_MODULES = {name: name for name in ("corpus", "dask", "datasets", "errors", "plots", "text")} | {"vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
-    "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
-    "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
-    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
-    "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
+    "ComposedVectors", "Encoder", "Index", "JointVectors", "MovMF", "SegmentingTokenizer", "SphericalParagraphModel",
+    "SphericalTopics", "TaughtVectors", "Tokenizer", "WordVectors", "corpus", "dask", "datasets", "duplicates",
+    "errors", "load", "plots", "text", "vmf",
 ]  # fmt: skip
 
 
@@ -81,10 +63,10 @@ def load(folder: "str | Path", **options: Any) -> Any:
     from .storage import read_manifest
 
     kind = str(read_manifest(folder)["kind"])
-    name = _KINDS.get(kind, kind.removeprefix("estimator "))
-    if name not in _HOMES:
+    name, homes = _KINDS.get(kind, kind.removeprefix("estimator ")), _HOMES | {"Bags": "model"}
+    if name not in homes:
         raise StoreError(f"{folder} holds {kind!r}, which is a part of something else and cannot be loaded by itself.")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name).load(folder, **options)
+    return getattr(import_module(f".{homes[name]}", __name__), name).load(folder, **options)
 
 
 def __getattr__(name: str) -> Any:

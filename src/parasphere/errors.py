@@ -6,6 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "CorpusError", "CoverageWarning", "FewDocumentsWarning", "InvalidParameterError", "MissingExtraError",
+    "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning", "SkippedFilesWarning", "StoreError",
+    "VectorsError",
+]  # fmt: skip
 _FOLDER = str(Path(__file__).parent)
 
 
@@ -53,6 +58,10 @@ class ScoreWarning(ParasphereWarning):
 
 class ScriptWarning(ParasphereWarning):
     """Texts are in a script without spaces between words, and a tokenizer was chosen for it."""
+
+
+class SkippedFilesWarning(ParasphereWarning):
+    """Entries of a folder of documents that are not files were skipped."""
 
 
 class MissingExtraError(ImportError):

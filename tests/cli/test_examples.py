@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.filterwarnings("ignore::parasphere.ParasphereWarning")  # the files are small, and the vectors few
+@pytest.mark.filterwarnings("ignore::parasphere.errors.ParasphereWarning")  # the files are small, and the vectors few
 def test_every_short_example_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     ran = set()

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from commands import typed
 
-from parasphere import CorpusError, SegmentingTokenizer, SphericalParagraphModel, Tokenizer
+from parasphere import SegmentingTokenizer, SphericalParagraphModel, Tokenizer
 from parasphere.corpus import blocks
+from parasphere.errors import CorpusError
 
 WORDS = ["north", "east", "north east", None, "east east", "northeast"]
 

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere.corpus import SkippedFilesWarning, blocks, plain
-from parasphere.errors import CorpusError, VectorsError
+from parasphere.corpus import blocks, plain
+from parasphere.errors import CorpusError, SkippedFilesWarning, VectorsError
 from parasphere.storage import ByteReader, unpacking
 from parasphere.vectors import WordVectors, formats
 

@@ -21,10 +21,10 @@ from parasphere import (
     MovMF,
     SphericalParagraphModel,
     SphericalTopics,
-    StoreError,
     WordVectors,
     storage,
 )
+from parasphere.errors import StoreError
 from parasphere.model import Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]

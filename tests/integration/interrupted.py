@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parasphere import JointVectors, SphericalParagraphModel, WordVectors, count_words
-from parasphere.search import duplicates
+from parasphere import JointVectors, SphericalParagraphModel, WordVectors, duplicates
+from parasphere.text import count_words
 
 MOST_SECONDS = 2.0  # from the signal to the end of the work, on a busy machine
 STUCK_SECONDS = 120

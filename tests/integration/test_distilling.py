@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from parasphere import VectorsError
+from parasphere.errors import VectorsError
 from parasphere.vectors import distil
 
 WORDS = [f"w{i}" for i in range(300)]

@@ -12,7 +12,8 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 
-from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere.errors import ParasphereError, VectorsError
 from parasphere.model import langchain_embeddings
 
 # Short ones: model2vec adds in float32, and its rounding grows with the length of a text.

@@ -11,12 +11,8 @@ import pytest
 from commands import typed
 from conftest import is_mapped
 
-from parasphere import (
-    MissingExtraError,
-    SphericalParagraphModel,
-    StoreError,
-    WordVectors,
-)
+from parasphere import SphericalParagraphModel, WordVectors
+from parasphere.errors import MissingExtraError, StoreError
 from parasphere.places import GLOVE
 from parasphere.vectors import formats, loading
 

@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from parasphere import (
-    CoverageWarning,
-    JointVectors,
-    ScriptWarning,
-    SegmentingTokenizer,
-    SphericalParagraphModel,
-    Tokenizer,
-)
+from parasphere import JointVectors, SegmentingTokenizer, SphericalParagraphModel, Tokenizer
+from parasphere.errors import CoverageWarning, ScriptWarning
 from parasphere.text import count_words, share_without_spaces
 
 PAIRS = SegmentingTokenizer(chinese="pairs", japanese="pairs", thai="pairs")

@@ -90,9 +90,9 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[Path, Page]) 
 
 def test_every_public_name_is_in_the_reference(pages: dict[Path, Page]) -> None:
     documented = {name for page in pages.values() for name in page.ids}
-    modules = {"corpus", "dask", "datasets", "vmf"}
+    modules = {"corpus", "dask", "datasets", "errors", "plots", "text", "vmf"}
     wanted = {f"parasphere.{name}" for name in set(parasphere.__all__) - modules}
-    for module in ("parasphere.dask", "parasphere.datasets", "parasphere.sphere.vmf"):
+    for module in ("parasphere.dask", "parasphere.datasets", "parasphere.errors", "parasphere.sphere.vmf"):
         wanted |= {f"{module}.{name}" for name in importlib.import_module(module).__all__}
     constants = {name for name in wanted if name.rpartition(".")[2].isupper()}
     assert wanted - documented - constants == set()

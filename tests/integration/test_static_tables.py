@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parasphere import ComposedVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
+from parasphere import ComposedVectors, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere.errors import VectorsError
 from parasphere.model import Reader
 from parasphere.text import PIECE
 from parasphere.vectors import Pieces

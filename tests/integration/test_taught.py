@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from parasphere import SphericalParagraphModel, StoreError, TaughtVectors, Tokenizer, VectorsError
+from parasphere import SphericalParagraphModel, TaughtVectors, Tokenizer
+from parasphere.errors import StoreError, VectorsError
 from parasphere.vectors import is_learner
 from parasphere.vectors.encoding import Encoding, given_vectors, unit_halves
 from parasphere.vectors.learning_texts import Texts, known_words, most_frequent, read_texts

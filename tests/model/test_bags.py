@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parasphere import Bags, Tokenizer, WordVectors
-from parasphere.model import Reader, reader
+from parasphere import Tokenizer, WordVectors
+from parasphere.model import Bags, Reader, reader
 
-pytestmark = pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # texts with many unknown words are drawn
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::parasphere.errors.CoverageWarning"
+)  # texts with many unknown words are drawn
 
 WORDS = ["north", "east", "south", "west", "up", "é"]
 

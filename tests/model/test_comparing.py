@@ -6,15 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from parasphere import (
-    CorpusError,
-    ParasphereError,
-    ScoreWarning,
-    SphericalParagraphModel,
-    Tokenizer,
-    WordVectors,
-    storage,
-)
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere.errors import CorpusError, ParasphereError, ScoreWarning
 from parasphere.model import Bags, Scatter
 from parasphere.model.comparing import cosines
 from parasphere.model.posterior import mapped

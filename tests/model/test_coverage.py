@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import (
-    CoverageWarning,
-    JointVectors,
-    ParasphereWarning,
-    SphericalParagraphModel,
-    Tokenizer,
-    WordVectors,
-)
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import CoverageWarning, ParasphereWarning
 from parasphere.model import Reader
 
 KNOWN = ["north", "east", "west"]

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from parasphere import Bags
-from parasphere.model import Partition, equations, run_em, run_paper_em
+from parasphere.model import Bags, Partition, equations, run_em, run_paper_em
 from parasphere.model.em import EMState, e_step
 from parasphere.model.equations import Prior
 from parasphere.sphere import vmf

@@ -12,7 +12,8 @@ import pytest
 from sklearn.base import clone
 
 import parasphere
-from parasphere import Encoder, ParasphereError, SphericalParagraphModel, SphericalTopics, StoreError, WordVectors
+from parasphere import Encoder, SphericalParagraphModel, SphericalTopics, WordVectors
+from parasphere.errors import ParasphereError, StoreError
 from parasphere.model import Prior, Reader
 
 COMPASS = WordVectors.from_arrays(["north", "east", "west", "up"], np.eye(4) + 0.1)

@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parasphere import CorpusError, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import CorpusError, VectorsError
 
 WORDS = ["north", "east", "up", "west"]
 TEXTS = ["north north east", "east up", "west west up", "north", "", "up up up north"]

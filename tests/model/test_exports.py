@@ -6,7 +6,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere import ParasphereError, SphericalParagraphModel, WordVectors
+from parasphere import SphericalParagraphModel, WordVectors
+from parasphere.errors import ParasphereError
 from parasphere.model.exports import writer
 from parasphere.model.posterior import Space
 

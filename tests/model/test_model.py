@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.fixes import parse_version
 
-from parasphere import Bags, CorpusError, FewDocumentsWarning, SphericalParagraphModel, WordVectors
-from parasphere.model import Posterior, Prior, em
+from parasphere import SphericalParagraphModel, WordVectors
+from parasphere.errors import CorpusError, FewDocumentsWarning
+from parasphere.model import Bags, Posterior, Prior, em
 from parasphere.sphere import vmf
 
 WORDS = [a + b + "x" for a in "bcdfghkl" for b in "aeiou"]  # 40 words, none of them a stop word
@@ -186,7 +187,7 @@ def test_documents_of_one_and_of_a_million_words(strength: float) -> None:
     ids=["one", "the same", "antipodal", "all around", "tiny", "huge"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::parasphere.FewDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::parasphere.errors.FewDocumentsWarning")
 def test_odd_corpora_are_defined(rows: NDArray[np.float64], strength: float) -> None:
     fitted = model(vectors=None, prior_strength=strength, max_iter=50).fit(rows)
     assert np.isfinite(fitted.evidence_).all()

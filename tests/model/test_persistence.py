@@ -8,16 +8,8 @@ import pandas as pd
 import pytest
 from conftest import is_mapped
 
-from parasphere import (
-    Encoder,
-    JointVectors,
-    ParasphereWarning,
-    SphericalParagraphModel,
-    StoreError,
-    Tokenizer,
-    WordVectors,
-    storage,
-)
+from parasphere import Encoder, JointVectors, SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere.errors import ParasphereWarning, StoreError
 
 KIND = "estimator SphericalParagraphModel"
 TEXTS = ["north north east", "east up", "west west up", "north", ""]

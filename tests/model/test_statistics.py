@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets, storage
-from parasphere.model import CorpusStatistics, Partition, equations
+from parasphere import SphericalParagraphModel, WordVectors, datasets, storage
+from parasphere.model import Bags, CorpusStatistics, Partition, equations
 from parasphere.model.exact import exact_mean_sum, exact_products, exact_sum
 
 NUMBERS = st.floats(-(2.0**980), 2.0**980, allow_subnormal=True)

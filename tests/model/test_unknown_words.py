@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parasphere import CoverageWarning, SphericalParagraphModel, VectorsError, WordVectors
+from parasphere import SphericalParagraphModel, WordVectors
+from parasphere.errors import CoverageWarning, VectorsError
 from parasphere.model import Reader
 from parasphere.text import HASHED, Lookup, Tokenizer
 

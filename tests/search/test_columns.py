@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parasphere import Index, ParasphereError, SphericalParagraphModel, datasets
+from parasphere import Index, SphericalParagraphModel, datasets
+from parasphere.errors import ParasphereError
 from parasphere.search.columns import OPERATORS, Column, chosen
 
 TEXTS = datasets.load("docstrings").texts[:400]

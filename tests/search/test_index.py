@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from parasphere import Index, ParasphereError, SphericalParagraphModel, StoreError, Tokenizer, WordVectors, datasets
+from parasphere import Index, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere.errors import ParasphereError, StoreError
 from parasphere.search import Fusion, Ids
 from parasphere.sphere import neighbours
 from parasphere.storage import MANIFEST, load, save
@@ -50,7 +51,7 @@ def bm25(query: str, texts: list[str]) -> np.ndarray:
     return np.array(scores)
 
 
-@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # a query of an unknown word, many times
+@pytest.mark.filterwarnings("ignore::parasphere.errors.CoverageWarning")  # a query of an unknown word, many times
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0, None])
 def test_search_equals_brute_force(model: SphericalParagraphModel, index: Index, weight: float | None) -> None:
     queries = QUERIES if weight != 0 else [QUERIES[0], QUERIES[3]]

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere.errors import ParasphereError
 from parasphere.search import Duplicate, duplicates, near_duplicates
 
 WORDS = st.lists(st.sampled_from("kiwi plum pear lime fig date".split()), max_size=8).map(" ".join)

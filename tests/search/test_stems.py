@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import Stemmer
 
-from parasphere import Index, ParasphereError, SphericalParagraphModel, Tokenizer, datasets
+from parasphere import Index, SphericalParagraphModel, Tokenizer, datasets
+from parasphere.errors import ParasphereError
 from parasphere.search import BM25
 from parasphere.search.bm25 import default_language
 from parasphere.text import stems

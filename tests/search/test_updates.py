@@ -5,7 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parasphere import Index, ParasphereError, SphericalParagraphModel, datasets
+from parasphere import Index, SphericalParagraphModel, datasets
+from parasphere.errors import ParasphereError
 from parasphere.search.index import Update
 
 TEXTS = datasets.load("docstrings").texts[:300]

@@ -16,17 +16,15 @@ from sklearn.exceptions import NotFittedError
 from parasphere import (
     ComposedVectors,
     JointVectors,
-    ParasphereWarning,
     SegmentingTokenizer,
-    StoreError,
     TaughtVectors,
     Tokenizer,
-    Vocabulary,
     WordVectors,
     storage,
 )
+from parasphere.errors import ParasphereWarning, StoreError
 from parasphere.storage import Saved
-from parasphere.text import AnyTokenizer
+from parasphere.text import AnyTokenizer, Vocabulary
 
 WORDS = ["cat", "dogs", "ran"]
 

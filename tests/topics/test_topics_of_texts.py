@@ -243,7 +243,7 @@ def test_docstrings_have_readable_topics(found: str) -> None:
     assert not {word for five in words for word in five} & {"the", "that", "to", "but"}
 
 
-@pytest.mark.filterwarnings("ignore::parasphere.FewDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::parasphere.errors.FewDocumentsWarning")
 def test_too_few_texts_are_named() -> None:
     with pytest.raises(CorpusError, match="1 of 2 texts have a known word; n_topics=3 needs at least 3"):
         SphericalTopics(model(), 3).fit(["aaa aab", "12"])

@@ -15,14 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from parasphere import (
-    JointVectors,
-    SphericalParagraphModel,
-    StoreError,
-    Tokenizer,
-    VectorsError,
-    WordVectors,
-)
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import StoreError, VectorsError
 from parasphere.vectors import default_tokenizer, is_learner, resolve
 from parasphere.vectors.learning import Learning, LearningSettings
 from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut

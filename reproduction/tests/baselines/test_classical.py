@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from parasphere import CoverageWarning, Tokenizer, WordVectors
+from parasphere import Tokenizer, WordVectors
+from parasphere.errors import CoverageWarning
 from reproduction.baselines.cbow import MeanOfVectors
 from reproduction.baselines.fisher import FisherVector
 from reproduction.baselines.lsi import LatentSemanticIndex

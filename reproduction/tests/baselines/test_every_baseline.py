@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
-from parasphere import CorpusError, JointVectors, ParasphereWarning, StoreError, Tokenizer, WordVectors
+from parasphere import JointVectors, Tokenizer, WordVectors
+from parasphere.errors import CorpusError, ParasphereWarning, StoreError
 from parasphere.model import Reader, held_texts
 from reproduction.baselines import (
     BagOfWords,
@@ -160,7 +161,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
 
 @on_vectors
-@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")  # the learner takes few words
+@pytest.mark.filterwarnings("ignore::parasphere.errors.CoverageWarning")  # the learner takes few words
 def test_vectors_may_be_learned_inside_fit(name: str) -> None:
     encoder = ENCODERS[name]().set_params(vectors=Learner(5)).fit(iter(TEXTS))
     assert encoder.tokenizer_ == Tokenizer(min_length=4)  # the learner's

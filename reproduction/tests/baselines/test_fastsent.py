@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from parasphere import CorpusError, StoreError, Tokenizer
+from parasphere import Tokenizer
+from parasphere.errors import CorpusError, StoreError
 from parasphere.text import Vocabulary
 from reproduction.baselines.fastsent import FastSent, _documents
 from reproduction.baselines.negative_sampling import (

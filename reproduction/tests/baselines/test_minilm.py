@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from parasphere import MissingExtraError, StoreError
+from parasphere.errors import MissingExtraError, StoreError
 from reproduction.baselines import minilm
 from reproduction.baselines.minilm import MiniLM
 

@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from parasphere import CorpusError, Tokenizer, WordVectors
+from parasphere import Tokenizer, WordVectors
+from parasphere.errors import CorpusError
 from reproduction.baselines.pv import DEFAULTS, END_ALPHA, ParagraphVectors, first_vectors
 
 gensim = pytest.importorskip("gensim.models.doc2vec", reason="the extra gensim is not installed")

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from parasphere import CorpusError, MissingExtraError, StoreError, Tokenizer, VectorsError, WordVectors
+from parasphere import Tokenizer, WordVectors
+from parasphere.errors import CorpusError, MissingExtraError, StoreError, VectorsError
 from parasphere.text import Vocabulary
 from reproduction.baselines.sentences import OrderedText
 from reproduction.baselines.skipthought import SkipThought, _pieces

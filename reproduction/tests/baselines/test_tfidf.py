@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.pipeline import make_union
 
-from parasphere import CorpusError, StoreError, Tokenizer
+from parasphere import Tokenizer
 from parasphere.corpus import blocks
+from parasphere.errors import CorpusError, StoreError
 from reproduction.baselines import LatentSemanticIndex, TfIdf
 from reproduction.baselines.base import smoothed_idf
 from reproduction.baselines.tfidf import weighted

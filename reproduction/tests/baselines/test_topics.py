@@ -9,7 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import psi
 from sklearn.decomposition import NMF
 
-from parasphere import CorpusError, Tokenizer
+from parasphere import Tokenizer
+from parasphere.errors import CorpusError
 from parasphere.text import count_matrix
 from reproduction.baselines import lda as lda_module
 from reproduction.baselines.lda import TopicsLDA

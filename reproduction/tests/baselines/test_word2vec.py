@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from parasphere import SphericalParagraphModel, Tokenizer, VectorsError
+from parasphere import SphericalParagraphModel, Tokenizer
+from parasphere.errors import VectorsError
 from parasphere.vectors import is_learner
 from reproduction.baselines.word2vec import Word2Vec
 

@@ -60,7 +60,7 @@ def test_long_commands_are_run_by_other_tests() -> None:
         assert f'"{name.split()[-1]}"' in (TESTS / path).read_text("utf-8"), f"{path} does not run {name}"
 
 
-@pytest.mark.filterwarnings("ignore::parasphere.ParasphereWarning")  # the file is small
+@pytest.mark.filterwarnings("ignore::parasphere.errors.ParasphereWarning")  # the file is small
 def test_every_short_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PARASPHERE_DATA", str(tmp_path / "data"))  # of trained encoders

@@ -10,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from parasphere import ParasphereError, WordVectors
+from parasphere import WordVectors
+from parasphere.errors import ParasphereError
 from reproduction.baselines.fastsent import FastSent
 from reproduction.baselines.pretrained import Pretrained
 from reproduction.cli.training import training_app

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from parasphere import Tokenizer, Vocabulary, WordVectors, count_matrix, count_words
+from parasphere import Tokenizer, WordVectors
 from parasphere.model import Reader
+from parasphere.text import Vocabulary, count_matrix, count_words
 from parasphere.text.stopwords import ENGLISH
 from reproduction import datasets
 

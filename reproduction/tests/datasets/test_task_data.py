@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parasphere import CorpusError
+from parasphere.errors import CorpusError
 from reproduction.datasets import collection, sentence_pairs, task_folder, texts_to_cluster
 
 

@@ -9,8 +9,9 @@ import pytest
 from pages import spaced
 from test_protocol import planted, vectors
 
-from parasphere import Bags, SphericalParagraphModel, WordVectors, vmf
+from parasphere import SphericalParagraphModel, WordVectors, vmf
 from parasphere.errors import ParasphereError
+from parasphere.model import Bags
 from parasphere.places import GLOVE
 from reproduction import datasets
 from reproduction.experiments.certainty import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import typed
 
-from parasphere import ParasphereError
+from parasphere.errors import ParasphereError
 from reproduction.experiments.own import own_encoder
 
 MODULE = """

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import GLOVE, CorpusError, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import GLOVE, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import CorpusError
 from parasphere.model import Reader
 from reproduction import datasets
 from reproduction.baselines import BagOfWords

@@ -10,15 +10,8 @@ from sklearn.pipeline import FeatureUnion
 from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
-from parasphere import (
-    JointVectors,
-    ParasphereError,
-    SphericalParagraphModel,
-    Tokenizer,
-    VectorsError,
-    WordVectors,
-    storage,
-)
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere.errors import ParasphereError, VectorsError
 from reproduction.baselines import TfIdf
 from reproduction.cli.experiments import _typed, add_experiment_commands
 from reproduction.datasets import Dataset

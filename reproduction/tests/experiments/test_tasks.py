@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from commands import typed
 
-from parasphere import ParasphereError, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import ParasphereError
 from reproduction.baselines import LatentSemanticIndex, TfIdf
 from reproduction.datasets import Collection, Dataset
 from reproduction.experiments.pieces import MeanOfPieces, TableVectors

@@ -2,14 +2,12 @@
 
 from .block import Block
 from .copying import copy_documents
-from .files import SkippedFilesWarning
 from .plain import is_tokenised, one_text, sound_strings, without_surrogates
 from .source import STANDARD_INPUT, blocks
 
 __all__ = [
     "STANDARD_INPUT",
     "Block",
-    "SkippedFilesWarning",
     "blocks",
     "copy_documents",
     "is_tokenised",

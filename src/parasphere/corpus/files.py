@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import CorpusError, ParasphereWarning, import_extra
+from ..errors import CorpusError, ParasphereWarning, SkippedFilesWarning, import_extra
 from ..storage import PACKINGS, ByteReader
 from . import plain
 from .block import Part
@@ -27,10 +27,6 @@ from .plain import sound_strings
 from .request import Request
 
 MOST_ROWS = 1 << 14  # rows of a table that are converted at a time
-
-
-class SkippedFilesWarning(ParasphereWarning):
-    """Entries of a folder of documents that are not files were skipped."""
 
 
 def read(request: Request, format: str | None) -> Iterator[Part]:

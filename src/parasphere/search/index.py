@@ -400,7 +400,7 @@ class Index:
         Parameters
         ----------
         threshold : float, default=0.6
-            The smallest similarity (:func:`parasphere.search.duplicates`).
+            The smallest similarity (:func:`parasphere.duplicates`).
         keep : {"longest", "first"}, default="longest"
             Which document represents a group.
         """

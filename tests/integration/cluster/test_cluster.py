@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere import CorpusError, JointVectors, SphericalParagraphModel, StoreError, WordVectors, datasets, storage
+from parasphere import JointVectors, SphericalParagraphModel, WordVectors, datasets, storage
+from parasphere.errors import CorpusError, StoreError
 
 pytest.importorskip("distributed", reason="the extra dask")
 

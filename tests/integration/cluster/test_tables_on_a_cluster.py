@@ -7,7 +7,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere import JointVectors, ScriptWarning, SegmentingTokenizer, SphericalParagraphModel, WordVectors
+from parasphere import JointVectors, SegmentingTokenizer, SphericalParagraphModel, WordVectors
+from parasphere.errors import ScriptWarning
 
 pytest.importorskip("distributed", reason="the extra dask")
 

@@ -18,7 +18,8 @@ import pytest
 from commands import typed
 from explored import ask, make_documents, make_explorer, make_landscape, make_model, served
 
-from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, SphericalTopics, Tokenizer, datasets
+from parasphere import SphericalParagraphModel, SphericalTopics, Tokenizer, datasets
+from parasphere.errors import CorpusError, ParasphereError
 from parasphere.explorer import Documents, Explorer, Facet, Landscape, landscape_of, read_documents, read_index
 from parasphere.explorer.answers import _facet
 from parasphere.explorer.app import _written

@@ -15,7 +15,8 @@ from commands import typed
 from explored import HOSTILE, make_documents, make_explorer, make_hostile
 from test_page import LAPTOP, PHONE, browser, drawn, find, spot  # noqa: F401  (browser is a fixture)
 
-from parasphere import ParasphereError, SegmentingTokenizer, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import SegmentingTokenizer, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import ParasphereError
 from parasphere.explorer import Explorer, landscape_of, page_of, read_documents, write_page
 
 FREE = [

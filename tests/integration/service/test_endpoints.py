@@ -13,7 +13,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from serving import TEXTS, Saved, serving
 
-from parasphere import MovMF, StoreError
+from parasphere import MovMF
+from parasphere.errors import StoreError
 from parasphere.model import Match
 from parasphere.service import Engine, Settings
 from parasphere.service.server import JsonLines
