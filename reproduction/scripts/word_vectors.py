@@ -23,10 +23,10 @@ from gensim.models import Word2Vec
 from parasphere import Tokenizer
 from parasphere.corpus import blocks
 from parasphere.errors import CorpusError
-from parasphere.progress import progress
 from parasphere.storage import replacing
 from parasphere.text import count_words, split_texts
 from reproduction.datasets import load
+from reproduction.progress import progress
 
 WINDOW, NEGATIVE, SAMPLE, MIN_COUNT, EPOCHS = 5, 5, 1e-4, 10, 3
 LONGEST = 10_000  # gensim silently drops what comes after so many words of a paragraph
@@ -43,7 +43,7 @@ class Paragraphs:
         label = "counting words" if self.passes == 0 else f"epoch {self.passes}"
         self.passes += 1
         done = 0
-        with progress(label, self.paragraphs, unit="paragraphs") as advance:
+        with progress(label, self.paragraphs) as advance:
             for block in blocks(self.path):
                 for words in split_texts(block.texts, Tokenizer()):
                     for begin in range(0, len(words), LONGEST):

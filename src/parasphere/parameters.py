@@ -31,6 +31,11 @@ import numpy as np
 
 from .errors import InvalidParameterError
 
+__all__ = [
+    "ARRAY_LIKE", "BOOLEAN", "CALLABLE", "NONE", "N_JOBS", "PATH", "RANDOM_STATE", "VERBOSE", "Constraint",
+    "Constraints", "check_parameters", "having", "instance_of", "number", "one_of",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Constraint:

@@ -12,7 +12,7 @@ from test_protocol import planted, vectors
 from parasphere import SphericalParagraphModel, WordVectors, vmf
 from parasphere.errors import ParasphereError
 from parasphere.model import Bags
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 from reproduction import datasets
 from reproduction.experiments.certainty import (
     MEASURES,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import GLOVE, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.errors import CorpusError
 from parasphere.model import Reader
+from parasphere.vectors import GLOVE
 from reproduction import datasets
 from reproduction.baselines import BagOfWords
 from reproduction.datasets import Dataset

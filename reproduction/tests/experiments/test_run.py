@@ -357,6 +357,6 @@ def test_reports_are_joined(tmp_path: Path) -> None:
 
 
 def test_where_a_report_goes_is_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "reproduce --quiet run --encoders spm,bow -o some/where --dims 50 --out=there".split()
+    words = "reproduce run --encoders spm,bow -o some/where --dims 50 --out=there".split()
     monkeypatch.setattr("sys.argv", words)
     assert _typed() == "reproduce run --encoders spm,bow --dims 50"

@@ -1,26 +1,26 @@
 """Mixtures of von Mises-Fisher distributions: soft clusters of unit vectors (Banerjee et al., 2005)."""
 
-from dataclasses import KW_ONLY, dataclass, field
+import warnings
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..parameters import ARRAY_LIKE, Constraints, number, one_of
+from ..parameters import ARRAY_LIKE, RANDOM_STATE, VERBOSE, Constraints, check_parameters, number, one_of
 from ..progress import progress
+from ..storage import Saved
 from . import vmf
 from .components import Components, responsibilities, revive
 from .directions import Floats, cosines, dense_columns, spread_seeds, unit_columns, validated_rows, weighted_sums
-from .estimator import COUNT, RowEstimator
 
 NEGLIGIBLE = 1e-30  # smaller responsibilities change no sum and are set to 0, which saves time
 
 
-@dataclass(eq=False, repr=False)
-class MovMF(ClusterMixin, RowEstimator):
+class MovMF(Saved, ClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Mixture of von Mises-Fisher distributions, by expectation maximisation.
 
     A unit vector belongs to component ``j`` with probability ``w_j`` and then has the density
@@ -97,34 +97,50 @@ class MovMF(ClusterMixin, RowEstimator):
     [[True, False], [False, True]]
     """
 
-    n_components: int = 8
-    _: KW_ONLY
-    kappa: Literal["free", "shared"] = "free"
-    init: Any = "k-means++"
-    n_init: int = 1
-    max_iter: int = 200
-    tol: float = 1e-4
-    assignment: Literal["soft", "hard"] = "soft"
-    max_kappa: float = vmf.MAX_KAPPA
-    random_state: Any = None
-    verbose: bool = False
+    weights_: Floats
+    mean_directions_: Floats
+    concentrations_: Floats
+    n_parameters_: int
+    log_likelihood_: Floats
+    labels_: NDArray[np.int64]
+    n_iter_: int
+    converged_: bool
 
-    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
-        "n_components": COUNT, "kappa": one_of("free", "shared"), "n_init": COUNT,
+    _parameters: ClassVar[Constraints] = {
+        "n_components": number(int, 1), "kappa": one_of("free", "shared"), "n_init": number(int, 1),
         "init": one_of("k-means++", "random") | ARRAY_LIKE, "assignment": one_of("soft", "hard"),
-        "max_kappa": number(float, 0, vmf.MAX_KAPPA, "right"),
+        "max_iter": number(int, 1), "tol": number(float, 0), "max_kappa": number(float, 0, vmf.MAX_KAPPA, "right"),
+        "random_state": RANDOM_STATE, "verbose": VERBOSE,
     }  # fmt: skip
-
-    weights_: Floats = field(init=False)
-    mean_directions_: Floats = field(init=False)
-    concentrations_: Floats = field(init=False)
-    n_parameters_: int = field(init=False)
-    log_likelihood_: Floats = field(init=False)
-    labels_: NDArray[np.int64] = field(init=False)
     _layouts: ClassVar = {
         "weights_": "f8[k]", "mean_directions_": "f8[k,n_features_in_]", "concentrations_": "f8[k]",
     }  # fmt: skip
     _not_negative: ClassVar = ("weights_", "concentrations_")
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        kappa: Literal["free", "shared"] = "free",
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        assignment: Literal["soft", "hard"] = "soft",
+        max_kappa: float = vmf.MAX_KAPPA,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.kappa = kappa
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.assignment = assignment
+        self.max_kappa = max_kappa
+        self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the mixture.
@@ -134,7 +150,13 @@ class MovMF(ClusterMixin, RowEstimator):
         X : (n, dim) array or sparse matrix
         y : ignored
         """
-        rows, present = self._fit_rows(X, "n_components")
+        check_parameters(self)
+        rows, present = validated_rows(self, X, reset=True)
+        if present.sum() < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} needs at least as many rows that are not zero; "
+                f"found n_samples={len(present)}, of which {int((~present).sum())} are zero"
+            )
         used = rows if present.all() else rows[present]
         rng = check_random_state(self.random_state)
         starts = self.n_init if isinstance(self.init, str) else 1
@@ -147,7 +169,13 @@ class MovMF(ClusterMixin, RowEstimator):
         self.labels_ = self._joint(rows).argmax(axis=1)
         k, dim = self.mean_directions_.shape
         self.n_parameters_ = (k - 1) + k * (dim - 1) + (1 if self.kappa == "shared" else k)
-        self._warn_unless_converged("log-likelihood")
+        if not self.converged_:
+            warnings.warn(
+                f"MovMF stopped after max_iter={self.max_iter} iterations, before the log-likelihood rose by less than "
+                f"tol={self.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -211,6 +239,14 @@ class MovMF(ClusterMixin, RowEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.weights_)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _rows(self, X: Any) -> tuple[Any, NDArray[np.bool_]]:
         check_is_fitted(self)

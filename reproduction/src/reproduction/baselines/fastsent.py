@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
 from parasphere.parameters import BOOLEAN, Constraints
-from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
 
+from ..progress import progress
 from .base import NOT_NEGATIVE, SHARED, WordEncoder, unit_length
 from .negative_sampling import Text, Weights, keep_probabilities, learn_stretch, noise_table
 from .sentences import OrderedText, Sentences
@@ -151,7 +151,7 @@ class FastSent(WordEncoder):
         keep = keep_probabilities(counts, self.sample)
         text = Text(sentences.ids, sentences.begins, sentences.ends, first, last, keep)
         losses, done, total = [], 0, self.epochs * len(sentences.ids)
-        with progress("FastSent", total, unit="words", shown=bool(self.verbose)) as advance:
+        with progress("FastSent", total, shown=bool(self.verbose)) as advance:
             for begin in [begin for _ in range(self.epochs) for begin in range(0, len(sentences), STRETCH)]:
                 end = min(begin + STRETCH, len(sentences))
                 words = int(text.ends[end - 1] - text.begins[begin])

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere.progress import progress
 from parasphere.storage import Checkpoint
 
+from ..progress import progress
 from .gru import SIDES, Batch, TrainingSentences, batch_loss, torch_for
 
 CHECKPOINT = "skip-thought checkpoint"
@@ -149,7 +149,7 @@ class Training:
         """Show steps, or seconds if there is a time limit."""
         total, seconds = self.plan.n_steps, self.plan.seconds
         total = total if seconds is None else int(seconds)
-        with progress("skip-thought", total, unit="steps", shown=self.verbose) as advance:
+        with progress("skip-thought", total, shown=self.verbose) as advance:
             shown = 0
 
             def moved(steps: int) -> None:

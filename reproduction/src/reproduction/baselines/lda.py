@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from parasphere.parameters import NONE, Constraints
-from parasphere.progress import progress
 from parasphere.text import AnyTokenizer
 
 from ..loops import compiled
+from ..progress import progress
 from .base import COUNT, POSITIVE, SHARED, CountEncoder, TopicWordsMixin
 
 SMALLEST = 1e-100  # what the common factor of the topics may shrink to
@@ -132,7 +132,7 @@ class TopicsLDA(TopicWordsMixin, CountEncoder):
         gains, shrunk = np.ascontiguousarray(start.T) - eta, 1.0
         totals = gains.sum(axis=0)
         chunks = [_present(counts[begin : begin + self.chunk_size]) for begin in range(0, n_docs, self.chunk_size)]
-        with progress("fitting topics", n_docs * self.passes, unit="texts", shown=bool(self.verbose)) as advance:
+        with progress("fitting topics", n_docs * self.passes, shown=bool(self.verbose)) as advance:
             for number in range(self.passes):
                 for place, (present, chunk) in enumerate(chunks):
                     words = exp_expected_logs(eta + shrunk * gains[present], n_words * eta + shrunk * totals)

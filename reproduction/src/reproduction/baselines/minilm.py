@@ -14,9 +14,9 @@ from parasphere.corpus import blocks
 from parasphere.errors import StoreError
 from parasphere.model import as_texts
 from parasphere.parameters import Constraints, number
-from parasphere.progress import progress
 
 from ..extras import import_extra
+from ..progress import progress
 from .base import SHARED, TextEncoder
 
 DIM = 384
@@ -100,7 +100,7 @@ class MiniLM(TextEncoder):
         model.max_seq_length = self.max_length_
         vectors = np.empty((len(texts), DIM), np.float32)
         step = _BATCHES * self.batch_size_
-        with progress("reading with MiniLM", len(texts), unit="texts", shown=bool(self.verbose)) as advance:
+        with progress("reading with MiniLM", len(texts), shown=bool(self.verbose)) as advance:
             for begin in range(0, len(texts), step):
                 rows = order[begin : begin + step]
                 some = [texts[row] for row in rows]

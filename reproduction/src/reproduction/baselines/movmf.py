@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from parasphere import MovMF, vmf
 from parasphere.errors import CorpusError, ParasphereError
 from parasphere.parameters import Constraints, one_of
-from parasphere.sphere import MovMF, vmf
 from parasphere.text import AnyTokenizer
 
 from ..sphere import SphericalAdmixture

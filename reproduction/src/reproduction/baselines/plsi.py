@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from parasphere.errors import CorpusError
-from parasphere.progress import progress
 from parasphere.text import AnyTokenizer
 
 from ..loops import compiled
+from ..progress import progress
 from .base import ComponentTopicsMixin, CountEncoder
 
 
@@ -102,7 +102,7 @@ class ProbabilisticLatentSemanticIndex(ComponentTopicsMixin, CountEncoder):
         words = _columns_to_one(rng.uniform(0.5, 1.5, (counts.shape[1], self.n_topics)))  # p(w | z)
         mixes = np.full((counts.shape[0], self.n_topics), 1 / self.n_topics)  # p(z | d)
         trace: list[float] = []
-        with progress("fitting topics", self.max_iter, unit="steps", shown=bool(self.verbose)) as advance:
+        with progress("fitting topics", self.max_iter, shown=bool(self.verbose)) as advance:
             for _ in range(self.max_iter):
                 gains = np.zeros_like(words)
                 trace.append(_em_step(*_parts(counts), words, mixes, gains))

@@ -14,10 +14,10 @@ from parasphere.corpus import blocks
 from parasphere.errors import CorpusError, ParasphereError
 from parasphere.model import as_texts, held_texts
 from parasphere.parameters import NONE, Constraints, number, one_of
-from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Vocabulary, count_words, split_texts
 from parasphere.vectors import resolve
 
+from ..progress import progress
 from .base import COUNT, SHARED, VECTORS, WordEncoder
 
 Mode = Literal["dbow", "dm"]
@@ -178,7 +178,7 @@ class ParagraphVectors(WordEncoder):
         go_over = _pass_over(model)
         alphas = np.linspace(self.infer_alpha_, END_ALPHA, self.infer_epochs_)
         vectors = []
-        with progress("inferring paragraph vectors", unit="texts", shown=bool(self.verbose)) as advance:
+        with progress("inferring paragraph vectors", shown=bool(self.verbose)) as advance:
             for words in self._lists(X):
                 vector = np.zeros((1, model.vector_size), np.float32)
                 model.random.seed(self.seed_)  # the same noise for every text, whatever the others are
@@ -198,7 +198,7 @@ class ParagraphVectors(WordEncoder):
         go_over = _pass_over(model)
         epochs, start = self._chosen("epochs"), self._chosen("alpha")
         total = epochs * len(texts)
-        with progress("learning paragraph vectors", total, unit="texts", shown=bool(self.verbose)) as advance:
+        with progress("learning paragraph vectors", total, shown=bool(self.verbose)) as advance:
             for epoch in range(epochs):
                 alpha = start - (start - END_ALPHA) * epoch / epochs
                 for row, words in enumerate(texts):

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from parasphere.corpus import blocks, is_tokenised, one_text
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
-from parasphere.progress import progress
-from parasphere.storage import PACKINGS
 from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordCounter
+
+from ..progress import progress
+
+PACKINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")  # endings of compressed files
 
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
 _NO_END = frozenset("Mr Mrs Ms Dr Prof St Sgt Col Gen Lt Capt Rev Hon Sen Rep Gov Mt No vs cf ca".split())

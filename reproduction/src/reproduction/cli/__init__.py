@@ -1,15 +1,12 @@
 """The command line of the experiments: ``reproduce --help`` lists the commands."""
 
 import sys
-from typing import Annotated
 
 import typer
-from typer import Option
 
-from parasphere.cli.common import complain, quiet, shown_warnings
 from parasphere.errors import MissingExtraError
 
-from .console import Commands
+from .console import Commands, complain, shown_warnings
 from .experiments import add_experiment_commands
 from .training import training_app
 
@@ -25,26 +22,13 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; an invalid input ends it with one sentence and exit code 1."""
-    arguments = sys.argv[1:]
-    for name in ("--quiet", "-q"):  # accepted before and after the command
-        if name in arguments:
-            arguments.remove(name)
-            arguments.insert(0, name)
     try:
         with shown_warnings():
-            app(arguments, prog_name="reproduce")
+            app(prog_name="reproduce")
         sys.exit(0)
     except (ValueError, MissingExtraError, OSError) as error:
         complain("error", error)
         sys.exit(1)
-
-
-@app.callback()
-def prepare(
-    wanted: Annotated[bool, Option("--quiet", "-q", help="Show no progress bars.")] = False,
-) -> None:
-    """Accept the options that come before a command."""
-    quiet.set(wanted)
 
 
 add_experiment_commands(app)

@@ -4,6 +4,8 @@ Everything is printed by :class:`Screen` or ``print_json``, so that nothing in a
 can control the terminal or be taken for markup.
 """
 
+import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal
@@ -13,7 +15,9 @@ from rich.text import Text
 from typer import Option
 from typer.core import TyperGroup
 
-from parasphere.printable import visible
+from parasphere.errors import ParasphereWarning
+
+from ..printable import visible, visible_json
 
 AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
 TextColumn = Annotated[str, Option("--text-column", help="Name of the column with the texts.")]
@@ -45,7 +49,34 @@ def styled(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
 
 
-out = Screen()
+out, err = Screen(), Screen(stderr=True)
+
+
+def print_json(facts: Any) -> None:
+    """Print a value as JSON."""
+    print(visible_json(json.dumps(facts, ensure_ascii=False, allow_nan=False)))
+
+
+def complain(kind: str, message: object) -> None:
+    """Print an error or a warning."""
+    err.print(styled((f"{kind}:", "bold red" if kind == "error" else "yellow"), f" {message}"), soft_wrap=True)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Print each warning as a sentence, once."""
+    printed: set[str] = set()
+
+    def print_once(message: Warning | str, *_where: Any) -> None:
+        if (sentence := str(message)) not in printed:
+            printed.add(sentence)
+            complain("warning", sentence)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ParasphereWarning)
+        warnings.filterwarnings("always", category=UserWarning, module="parasphere")  # also of scikit-learn's classes
+        warnings.showwarning = print_once  # type: ignore[assignment]
+        yield
 
 
 class Commands(TyperGroup):

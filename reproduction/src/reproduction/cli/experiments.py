@@ -9,12 +9,11 @@ import typer
 from rich.table import Table
 from typer import Argument, Option
 
-from parasphere.cli.common import print_json
 from parasphere.errors import ParasphereError
-from parasphere.places import ENGLISH, GLOVE
+from parasphere.vectors import ENGLISH, GLOVE
 
 from . import console
-from .console import out, styled
+from .console import out, print_json, styled
 
 CLASSIFICATION = "classification"
 _FOLDERS = ("-o", "--out", "--task-data")
@@ -307,7 +306,7 @@ def _typed() -> str:
     words, kept = sys.argv[1:], []
     for place, word in enumerate(words):
         after = place > 0 and words[place - 1] in _FOLDERS
-        if not after and word not in (*_FOLDERS, "-q", "--quiet") and not word.startswith(("--out=", "--task-data=")):
+        if not after and word not in _FOLDERS and not word.startswith(("--out=", "--task-data=")):
             kept.append(word)
     return shlex.join(["reproduce", *kept])
 

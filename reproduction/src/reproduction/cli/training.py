@@ -6,10 +6,9 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from parasphere.cli.common import print_json, quiet, say
 from parasphere.errors import ParasphereError
 
-from .console import AsJson, Commands, out
+from .console import AsJson, Commands, out, print_json
 
 training_app = typer.Typer(cls=Commands, help="Train sentence encoders on ordered text.", no_args_is_help=True)
 _POINTS = 20  # of a loss curve that is printed
@@ -158,7 +157,7 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
     check_target(folder, model.kind())  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
-    model.set_params(verbose=not quiet.get()).fit(text)
+    model.set_params(verbose=True).fit(text)
     model.save(folder)
     losses = _mean_losses(model)
     facts = {
@@ -171,4 +170,9 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
         "final_loss": round(losses[-1], 4) if losses else None,
         "out": str(folder),
     }
-    say(facts, as_json)
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        shown = f"{value:,}" if isinstance(value, int | float) else str(value)
+        out.print(f"{name.replace('_', ' '):16}  {shown}")

@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from parasphere import SphericalParagraphModel
+from parasphere import SphericalParagraphModel, vmf
 from parasphere.errors import ParasphereError
 from parasphere.model import Posterior, Prior
-from parasphere.sphere import vmf
-from parasphere.sphere.rows import unit_rows
 from parasphere.vectors import WordVectors
 
 from ..datasets import Dataset
@@ -176,8 +175,8 @@ def typicality(offsets: ArrayLike, lengths: ArrayLike, corpus: ArrayLike) -> Flo
     [8.7, 8.0, 0.0]
     """
     one, other, words = (
-        unit_rows(np.asarray(offsets, float)),
-        unit_rows(np.asarray(corpus, float)),
+        normalize(np.asarray(offsets, float)),
+        normalize(np.asarray(corpus, float)),
         np.asarray(lengths, float),
     )
     result = np.empty(len(one))

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from parasphere.errors import ParasphereError, import_extra
+from parasphere.errors import ParasphereError
 
 INK, FAINT = "#222222", "#e2e2e2"
 PANEL = (3.6, 2.7)  # inches
@@ -63,7 +63,7 @@ def draw_curves(
                 )
     if not panels:
         raise ParasphereError("there are no panels to draw; give at least one")
-    mpl = import_extra("matplotlib", "plots", "drawing curves")
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

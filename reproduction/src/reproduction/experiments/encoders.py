@@ -19,9 +19,8 @@ from sklearn.pipeline import FeatureUnion
 
 from parasphere import SphericalParagraphModel, storage
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
-from parasphere.vectors import GLOVE, JointVectors, WordVectors
+from parasphere.vectors import ENGLISH, GLOVE, JointVectors, WordVectors
 
 from .. import baselines
 from .pieces import MeanOfPieces, Table, TableVectors

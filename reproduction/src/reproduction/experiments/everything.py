@@ -11,8 +11,7 @@ from typing import Any
 from joblib import effective_n_jobs
 
 from parasphere.errors import ParasphereError
-from parasphere.places import ENGLISH, GLOVE
-from parasphere.vectors import WordVectors
+from parasphere.vectors import ENGLISH, GLOVE, WordVectors
 
 from .. import baselines
 from . import certainty_report, sensitivity

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parasphere.places import ENGLISH
+from parasphere.vectors import ENGLISH
 
 from .published import DATASETS, Comparison
 

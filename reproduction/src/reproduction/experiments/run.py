@@ -23,18 +23,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import platformdirs
 from joblib import Parallel, delayed, effective_n_jobs
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from parasphere import __version__, storage
 from parasphere.errors import ParasphereError, ParasphereWarning, StoreError
-from parasphere.places import cache_folder as user_cache
-from parasphere.printable import visible
 from parasphere.vectors import GLOVE, WordVectors
 
 from ..datasets import Dataset, load
 from ..datasets import names as known_datasets
+from ..printable import visible
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
 from .identity import classes_of, digest, identity
@@ -221,7 +221,10 @@ def machine_facts(command: str, libraries: Iterable[str]) -> dict[str, Any]:
 
 def results_folder(given: str | Path | None) -> Path:
     """Return the folder of cached results: the given one, or that in the user's cache."""
-    return Path(given) if given is not None else user_cache() / "experiments"
+    if given is not None:
+        return Path(given)
+    cache = os.environ.get("PARASPHERE_CACHE") or platformdirs.user_cache_dir("parasphere", appauthor=False)
+    return Path(cache, "experiments")
 
 
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import resolve_name
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import ModuleType
 
 import parasphere
-from parasphere import _kernels
 
+_KERNELS = "parasphere._kernels"  # compiled
 _ROOTS = {"reproduction": Path(__file__).parents[1], "parasphere": Path(parasphere.__file__).parent}
 _HOME = _ROOTS["reproduction"].parents[2]  # the repository, if this is one
 
@@ -61,7 +61,7 @@ def _hashed(*modules: str) -> str:
 def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
     """Return the source of a module, and the modules of these packages that it imports if it belongs to one."""
     path = _source(name)
-    if name == _kernels.__name__ and path is not None:
+    if name == _KERNELS and path is not None:
         return path.read_bytes(), ()
     source = b"" if path is None else path.read_bytes().replace(b"\r\n", b"\n")
     return source, tuple(_imports(source, name)) if _root(name) else ()
@@ -72,8 +72,9 @@ def _root(name: str) -> Path | None:
 
 
 def _source(name: str) -> Path | None:
-    if name == _kernels.__name__:
-        return Path(_kernels.__file__)
+    if name == _KERNELS:
+        spec = find_spec(name)
+        return None if spec is None or spec.origin is None else Path(spec.origin)
     if (root := _root(name)) is not None:
         plain = root.joinpath(*name.split(".")[1:])
         paths = [plain.with_name(f"{plain.name}.py"), plain / "__init__.py"]

@@ -1,16 +1,21 @@
 """The spherical admixture model: rows as mixtures of topics, both unit vectors (Reisinger et al., 2010)."""
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.parameters import NONE, Constraints, number
-from parasphere.progress import progress
-from parasphere.sphere import vmf
-from parasphere.sphere.directions import (
+from parasphere import vmf
+from parasphere.parameters import NONE, RANDOM_STATE, VERBOSE, Constraints, check_parameters, number
+from parasphere.storage import Saved
+
+from ..progress import progress
+from .directions import (
     Floats,
     cosines,
     dense_columns,
@@ -19,8 +24,6 @@ from parasphere.sphere.directions import (
     validated_rows,
     weighted_sums,
 )
-from parasphere.sphere.estimator import COUNT, RowEstimator
-
 from .proportions import expected_logs, fit_dirichlet, settle
 from .topics import CentrePrior, Topics, Usage, best_xi, move_topics
 
@@ -32,8 +35,7 @@ START_STEPS = 8  # iterations of spherical k-means that the topics start from
 AT_ONCE = 1000  # rows that are transformed between two updates of the progress bar
 
 
-@dataclass(eq=False, repr=False)
-class SphericalAdmixture(RowEstimator):
+class SphericalAdmixture(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Spherical admixture model (SAM): each row is a mixture of topics; rows and topics are unit vectors.
 
     The generative model: a centre ``mu ~ vMF(m, k0)``; topics ``phi_t ~ vMF(mu, xi)``; for each row proportions
@@ -93,28 +95,40 @@ class SphericalAdmixture(RowEstimator):
     (True, True)
     """
 
-    n_topics: int = 10
-    _: KW_ONLY
-    prior_concentration: float | None = None
-    max_iter: int = 100
-    tol: float = 0.1
-    random_state: Any = None
-    verbose: bool = False
+    topics_: Floats
+    alpha_: Floats
+    kappa_: float
+    xi_: float
+    centre_: Floats
+    bound_: Floats
+    n_iter_: int
+    converged_: bool
 
-    _parameters: ClassVar[Constraints] = RowEstimator._parameters | {
-        "n_topics": COUNT, "prior_concentration": number(float, 0, vmf.MAX_KAPPA, "right") | NONE,
+    _parameters: ClassVar[Constraints] = {
+        "n_topics": number(int, 1), "prior_concentration": number(float, 0, vmf.MAX_KAPPA, "right") | NONE,
+        "max_iter": number(int, 1), "tol": number(float, 0), "random_state": RANDOM_STATE, "verbose": VERBOSE,
     }  # fmt: skip
-
-    topics_: Floats = field(init=False)
-    alpha_: Floats = field(init=False)
-    kappa_: float = field(init=False)
-    xi_: float = field(init=False)
-    centre_: Floats = field(init=False)
-    bound_: Floats = field(init=False)
     _layouts: ClassVar = {
         "topics_": "f8[topics,n_features_in_]", "alpha_": "f8[topics]", "centre_": "f8[n_features_in_]",
     }  # fmt: skip
     _positive: ClassVar = ("alpha_", "kappa_", "xi_")
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        prior_concentration: float | None = None,
+        max_iter: int = 100,
+        tol: float = 0.1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_topics = n_topics
+        self.prior_concentration = prior_concentration
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the topics.
@@ -124,7 +138,13 @@ class SphericalAdmixture(RowEstimator):
         X : (n, dim) array or sparse matrix
         y : ignored
         """
-        rows, present = self._fit_rows(X, "n_topics")
+        check_parameters(self)
+        rows, present = validated_rows(self, X, reset=True)
+        if present.sum() < self.n_topics:
+            raise ValueError(
+                f"n_topics={self.n_topics} needs at least as many rows that are not zero; "
+                f"found n_samples={len(present)}, of which {int((~present).sum())} are zero"
+            )
         rows = rows if present.all() else rows[present]
         n, dim = rows.shape
         mean = unit_columns(np.asarray(rows.sum(axis=0)).reshape(-1, 1))[0][:, 0]
@@ -134,7 +154,7 @@ class SphericalAdmixture(RowEstimator):
         a, values = _first_guess(cosine, topics.alpha), np.empty(n)
         trace: list[float] = []
         self.converged_ = False
-        with progress("admixture", total=self.max_iter, unit="iterations", shown=bool(self.verbose)) as advance:
+        with progress("admixture", total=self.max_iter, shown=bool(self.verbose)) as advance:
             for iteration in range(self.max_iter + 1):
                 gram = topics.gram
                 settle(cosine, gram, topics.alpha, topics.kappa, topics.length, a, values, FIT_STEPS, FIT_TOL)
@@ -149,7 +169,13 @@ class SphericalAdmixture(RowEstimator):
         self.topics_ = np.ascontiguousarray(topics.directions.T)
         self.alpha_, self.kappa_, self.xi_, self.centre_ = topics.alpha, topics.kappa, topics.xi, topics.centre
         self.bound_, self.n_iter_ = np.array(trace), len(trace) - 1
-        self._warn_unless_converged("bound")
+        if not self.converged_:
+            warnings.warn(
+                f"SphericalAdmixture stopped after max_iter={self.max_iter} iterations, before the bound rose by less "
+                f"than tol={self.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -161,7 +187,7 @@ class SphericalAdmixture(RowEstimator):
         cosine = cosines(rows, topics.directions)
         a = _first_guess(cosine, topics.alpha)
         values = np.empty(len(a))
-        with progress("proportions", total=len(a), unit="rows", shown=bool(self.verbose)) as advance:
+        with progress("proportions", total=len(a), shown=bool(self.verbose)) as advance:
             for begin in range(0, len(a), AT_ONCE):
                 part = slice(begin, begin + AT_ONCE)
                 some = (cosine[part], topics.gram, topics.alpha, topics.kappa, topics.length, a[part], values[part])
@@ -172,6 +198,14 @@ class SphericalAdmixture(RowEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.topics_)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _start(self, rows: Any, mean: Floats) -> Topics:
         """Return topics at the centres of a few iterations of spherical k-means."""

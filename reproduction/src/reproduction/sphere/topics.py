@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from parasphere.sphere import vmf
-from parasphere.sphere.directions import Floats, cosines, unit_columns, weighted_sums
+from parasphere import vmf
+
+from .directions import Floats, cosines, unit_columns, weighted_sums
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from parasphere.sphere import MovMF
+from parasphere import MovMF
 
 from ...datasets import Dataset, texts_to_cluster
 from ...datasets import load as load_corpus

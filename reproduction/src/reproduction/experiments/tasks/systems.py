@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from parasphere import SphericalParagraphModel
 from parasphere.errors import ParasphereError
-from parasphere.places import ENGLISH
 from parasphere.text import Tokenizer
-from parasphere.vectors import JointVectors, WordVectors
+from parasphere.vectors import ENGLISH, JointVectors, WordVectors
 
 from ... import baselines
 from ..encoders import best_tfidf, joint_model, not_installed, on_pieces
