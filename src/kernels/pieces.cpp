@@ -27,30 +27,17 @@ private:
     std::uint64_t state_;
 };
 
-struct Document {
-    std::size_t begin;
-    std::size_t end;
-};
-
 // The documents to cut, in order.
-std::vector<Document> documents_of(const Array<const std::int64_t>& ends, const Array<const std::int64_t>& order,
+std::vector<Range> documents_of(const Array<const std::int64_t>& ends, const Array<const std::int64_t>& order,
                                    std::size_t n_ids) {
     if (ends.count() == 0) {
         refuse("ends must hold where the first document begins and where each ends, not nothing");
     }
-    std::vector<Document> documents;
+    std::vector<Range> documents;
     documents.reserve(order.count());
     for (const std::int64_t n : order.all()) {
-        if (n < 0 || static_cast<std::size_t>(n) >= ends.count() - 1) {
-            refuse("order must hold numbers of the ", ends.count() - 1, " documents, not ", n);
-        }
-        const std::int64_t begin = ends[static_cast<std::size_t>(n)];
-        const std::int64_t end = ends[static_cast<std::size_t>(n) + 1];
-        if (begin < 0 || end < begin || static_cast<std::size_t>(end) > n_ids) {
-            refuse("ends must rise from 0 to at most the ", n_ids, " ids, but document ", n, " is from ", begin, " to ",
-                   end);
-        }
-        documents.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end)});
+        const std::size_t document = index_below(ends.count() - 1, n, "order");
+        documents.push_back(range_within(n_ids, ends[document], ends[document + 1], "ends"));
     }
     return documents;
 }
@@ -60,17 +47,10 @@ std::size_t share_of(std::size_t size, std::size_t part, std::size_t parts) {
     return size / parts * part + size % parts * part / parts;
 }
 
-nb::tuple cut(nb::handle given_ids, nb::handle given_ends, nb::handle given_order, nb::handle given_keep,
-              std::int64_t context, std::int64_t targets, double share, nb::handle given_state, nb::handle given_words,
-              nb::handle given_begins, nb::handle given_middles) {
-    const Array<const std::int32_t> ids(given_ids, "ids");
-    const Array<const std::int64_t> ends(given_ends, "ends");
-    const Array<const std::int64_t> order(given_order, "order");
-    const Array<const float> keep(given_keep, "keep");
-    const Array<std::uint64_t> state(given_state, "state");
-    const Array<std::int32_t> words(given_words, "words");
-    const Array<std::int64_t> begins(given_begins, "begins");
-    const Array<std::int64_t> middles(given_middles, "middles");
+nb::tuple cut(const Array<const std::int32_t>& ids, const Array<const std::int64_t>& ends,
+              const Array<const std::int64_t>& order, const Array<const float>& keep, std::int64_t context,
+              std::int64_t targets, double share, const Array<std::uint64_t>& state, const Array<std::int32_t>& words,
+              const Array<std::int64_t>& begins, const Array<std::int64_t>& middles) {
     state.expect_size(0, 1, "the state of the random numbers");
     constexpr std::int64_t most = std::int64_t{1} << 40;
     if (context < 1 || context > most || targets < 1 || targets > most || context + targets < 3) {
@@ -80,10 +60,10 @@ nb::tuple cut(nb::handle given_ids, nb::handle given_ends, nb::handle given_orde
     if (!(share >= 0.0 && share <= 1.0)) {
         refuse("share must be from 0 to 1, not ", share);
     }
-    const std::vector<Document> documents = documents_of(ends, order, ids.count());
+    const std::vector<Range> documents = documents_of(ends, order, ids.count());
     std::size_t room = 0;
-    for (const Document& document : documents) {
-        room += document.end - document.begin;
+    for (const Range& document : documents) {
+        room += document.size();
         if (room > words.count()) {
             refuse("words has room for ", words.count(), " words, and the documents have more");
         }
@@ -102,15 +82,12 @@ nb::tuple cut(nb::handle given_ids, nb::handle given_ends, nb::handle given_orde
         const Unlocked unlocked(10 * room);
         Interrupts interrupts;
         const auto longest = static_cast<std::size_t>(context + targets);
-        for (const Document& document : documents) {
+        for (const Range& document : documents) {
             interrupts.worked(20 * (document.end - document.begin) + 1);
             const std::size_t first = at;
             for (std::size_t i = document.begin; i < document.end; ++i) {
                 const std::int32_t id = ids[i];
-                if (id < 0 || static_cast<std::size_t>(id) >= keep.count()) {
-                    refuse("ids must be from 0 to below the ", keep.count(), " words of keep, not ", id);
-                }
-                if (random.bits() < static_cast<double>(keep[static_cast<std::size_t>(id)]) * 2147483648.0) {
+                if (random.bits() < static_cast<double>(keep[index_below(keep.count(), id, "ids")]) * 2147483648.0) {
                     words[at++] = id;
                 }
             }
@@ -137,10 +114,8 @@ nb::tuple cut(nb::handle given_ids, nb::handle given_ends, nb::handle given_orde
     return nb::make_tuple(at, done);
 }
 
-void draw(nb::handle given_table, nb::handle given_state, nb::handle given_drawn) {
-    const Array<const std::int32_t> table(given_table, "table");
-    const Array<std::uint64_t> state(given_state, "state");
-    const Array<std::int32_t> drawn(given_drawn, "drawn");
+void draw(const Array<const std::int32_t>& table, const Array<std::uint64_t>& state,
+          const Array<std::int32_t>& drawn) {
     state.expect_size(0, 1, "the state of the random numbers");
     if (table.count() == 0) {
         refuse("table must hold words to draw, not nothing");
@@ -165,12 +140,12 @@ void draw(nb::handle given_table, nb::handle given_state, nb::handle given_drawn
 }  // namespace
 
 void bind_pieces(nb::module_& kernels) {
-    kernels.def("cut", cut, argument("ids"), argument("ends"), argument("order"), argument("keep"), argument("context"),
-                argument("targets"), argument("share"), argument("state"), argument("words"), argument("begins"),
-                argument("middles"),
+    kernels.def("cut", cut, nb::arg("ids"), nb::arg("ends"), nb::arg("order"), nb::arg("keep"), nb::arg("context"),
+                nb::arg("targets"), nb::arg("share"), nb::arg("state"), nb::arg("words"), nb::arg("begins"),
+                nb::arg("middles"),
                 "Leave out words of each document at random, shuffle the others, and cut them into pieces. ``words``, "
                 "``begins`` and ``middles`` have room for all; return the numbers of words and pieces.");
-    kernels.def("draw", draw, argument("table"), argument("state"), argument("drawn"),
+    kernels.def("draw", draw, nb::arg("table"), nb::arg("state"), nb::arg("drawn"),
                 "Fill ``drawn`` with words drawn from the table.");
 }
 
