@@ -10,7 +10,6 @@ from .. import __version__
 from ..errors import MissingExtraError
 from . import options
 from .common import complain, quiet, show, shown_warnings
-from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
 from .page import page
@@ -88,6 +87,6 @@ def demo(out: Path) -> None:
 
 
 for command in (
-    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, page, serve,
+    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, page, serve,
 ):  # fmt: skip
     app.add_command(command)
