@@ -93,10 +93,9 @@ def write_page(
     certainty = index.encoder.posterior(documents.texts).mean_length
     facts, arrays = map_parts(documents, topics, certainty, links)
     report("packing")
-    parts = {"map": packed(facts, arrays), "search": packed(*search_parts(index))}
+    parts = {"map": packed(facts, arrays), "search": packed(*search_parts(index), strategy=zlib.Z_RLE)}
     if show_texts:
-        texts = string_arrays("texts", documents.texts)
-        parts["texts"] = packed({}, texts, strategy=zlib.Z_DEFAULT_STRATEGY)
+        parts["texts"] = packed({}, string_arrays("texts", documents.texts))
     content = _html(title, parts).encode()
     storage.write_file(path, content)
     return len(content)
