@@ -96,7 +96,7 @@ def write_page(
     parts = {"map": packed(facts, arrays), "search": packed(*search_parts(index), strategy=zlib.Z_RLE)}
     if show_texts:
         parts["texts"] = packed({}, string_arrays("texts", documents.texts))
-    content = _html(title, parts).encode()
+    content = html_of(title, parts).encode()
     storage.write_file(path, content)
     return len(content)
 
@@ -128,7 +128,7 @@ def _models(
     return index, topics.fit(documents.texts)
 
 
-def _html(title: str, parts: dict[str, str]) -> str:
+def html_of(title: str, parts: dict[str, str]) -> str:
     """Return the page with its packed parts; its policy admits only its own script and style, by their hashes."""
     folder = resources.files(__package__)
     files = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith((".js", ".css"))}
