@@ -44,13 +44,12 @@ def map_parts(
     shares[~rows.any(axis=1)] = 0  # of texts without known words
     likely = np.argsort(-shares, axis=1, kind="stable")[:, :SHOWN_TOPICS]
     best = np.take_along_axis(shares, likely, axis=1)
-    lacking = [(0, 0), (0, SHOWN_TOPICS - likely.shape[1])]  # where there are fewer topics
     arrays: Arrays = {
         "points": np.rint(points * SCALES["points"]).astype(np.int16),
         "topic": topics.labels_.astype(np.int32),
         "certainty": np.rint(certainty * SCALES["certainty"]).astype(np.uint16),
-        "likely": np.pad(likely, lacking).astype(np.uint16),
-        "shares": np.pad(np.rint(np.where(best < LEAST_SHARE, 0, best) * SCALES["shares"]), lacking).astype(np.uint8),
+        "likely": likely.astype(np.uint16),
+        "shares": np.rint(np.where(best < LEAST_SHARE, 0, best) * SCALES["shares"]).astype(np.uint8),
         **string_arrays("ids", documents.ids),
         **({} if links is None else string_arrays("links", links)),
     }
@@ -68,7 +67,7 @@ def map_parts(
         "columns": columns,
         "certainty_range": np.quantile(certainty, [0.02, 0.98]).tolist(),
         "scales": SCALES,
-        "shown_topics": SHOWN_TOPICS,
+        "shown_topics": likely.shape[1],
         "least_share": LEAST_SHARE,
         "most_values": VALUES,
     }

@@ -329,7 +329,7 @@ def test_a_full_page_is_drawn_and_selected_from(browser: Any, tmp_path: Path) ->
         page.click("#fit")
         lasso(page, [(400, 300), (700, 300), (700, 600), (400, 600)])
         assert page.evaluate("page.filters.rows.length") > 1000
-        query = "spline of a random graph, number 31415"
+        query = "the image of signal number 31415"
         page.click("#clear")
         find(page, query)
         shown = page.locator("#panel .text").evaluate_all("all => all.map((each) => Number(each.dataset.row))")
