@@ -39,14 +39,13 @@ demo: .venv/installed-plots ## fit, search, find topics and draw map.png; the fi
 	$(BIN)/parasphere demo
 
 # The modules of extras, whose docstring examples need these.
-EXTRAS := $(wildcard $(foreach name,dask explorer service,src/parasphere/$(name) src/parasphere/$(name).py))
+EXTRAS := src/parasphere/dask.py src/parasphere/service.py
 
 test: .venv/installed-test ## the library's own tests and docstring examples, in minutes
 	$(ALONE) $(BIN)/pytest -n auto --ignore=tests/integration $(foreach package,$(EXTRAS),--ignore=$(package))
 
 test-all: test-sanitized .venv/installed-test-all .venv/installed-reproduction ## all other tests: with other libraries, a browser, a cluster, a service, the site and the experiments
 	$(ALONE) $(BIN)/pytest -n auto tests/integration $(EXTRAS)
-	$(ALONE) $(BIN)/pytest -n auto tests/test_estimators.py -k TaughtVectors
 	$(ALONE) PARASPHERE_CRAFTED=100000 $(BIN)/pytest -n auto --dist load tests/kernels/test_crafted.py
 	cd reproduction && $(ALONE) ../$(BIN)/pytest -n auto
 

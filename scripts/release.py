@@ -36,7 +36,7 @@ IN_SDIST = [
 IN_WHEEL = [
     "parasphere/py.typed",
     "parasphere/_kernels.pyi",
-    "parasphere/explorer/page/index.html",
+    "parasphere/page/index.html",
     "parasphere/datasets/docstrings.jsonl.xz",
     "parasphere/vectors/english-128/parasphere.json",
 ]

@@ -70,6 +70,11 @@ def test_the_page_on_topics_runs(tmp_path: Path) -> None:
     assert (tmp_path / "map.png").stat().st_size > 20_000
 
 
+def test_the_page_on_pages_runs(tmp_path: Path) -> None:
+    names = run_page(DOCS / "page.md", {})
+    assert names["size"] == (tmp_path / "docstrings.html").stat().st_size > 1_000_000
+
+
 def test_the_page_on_search_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_page(DOCS / "search.md", {})
     shown = capsys.readouterr().out

@@ -10,7 +10,7 @@ ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
     errors parameters printable places progress tables storage sphere corpus text vectors model search topics
-    datasets plots explorer dask service cli
+    datasets plots page dask service cli
 """.split()
 LOOSE = {
     "__init__.py",

@@ -45,8 +45,8 @@ topics.over([name.split(".")[0] for name in corpus.ids])
 # %% [markdown]
 # ## The map
 #
-# Similar texts are close together. Topics within a large topic have shades of one colour. `parasphere explore` shows the map
-# in the browser.
+# Similar texts are close together. Topics within a large topic have shades of one colour. [A page](../page.md) shows the
+# map in the browser.
 
 # %%
 from IPython.display import Image

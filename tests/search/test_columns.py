@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,3 +160,25 @@ def test_an_empty_cell_has_no_place_in_an_order() -> None:
     assert column.holds(("<", "2000")).tolist() == [True, False, False, False]
     assert column.holds((">=", "1000")).tolist() == [True, False, True, False]
     assert column.holds("").tolist() == [False, True, False, False]
+
+
+def test_columns_of_texts_are_parsed_as_numbers_or_dates() -> None:
+    price = Column.parsed("price", [*map(str, range(40)), "on request"])
+    assert price.kind == "number"
+    assert price.tolist() == [*range(40), None]  # a few values of another kind are no value
+    assert Column.parsed("price", ["1", "2", "on request"]).kind == "text"
+    when = Column.parsed("when", ["1999-12", "2001-02-03", None, "2000"])
+    assert when.tolist() == [date(1999, 12, 1), date(2001, 2, 3), None, date(2000, 1, 1)]
+    assert Column.parsed("true", [True, False, ""]).tolist() == ["True", "False", None]
+
+
+def test_dates_of_arrow_and_of_texts_agree() -> None:
+    stamps = Column.parsed("day", pa.array(["2020-02-29T12:00:00"]).cast(pa.timestamp("ms")).to_pylist())
+    written = Column.parsed("day", ["2020-02-29T14:00+02:00"])
+    assert stamps.tolist() == written.tolist() == [datetime(2020, 2, 29, 12)]
+
+
+@pytest.mark.parametrize("value", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+14:00", 10**400, "1e999"])
+def test_what_is_beyond_the_calendar_or_all_numbers_is_no_value(value: Any) -> None:
+    others = ["1999-12-31"] * 30 if "-" in str(value) else [3] * 30
+    assert Column.parsed("column", [value, *others]).missing().tolist() == [True] + [False] * 30

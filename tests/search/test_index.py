@@ -207,17 +207,6 @@ def test_a_query_may_have_half_a_character(index: Index) -> None:
     assert index.search(f"{WORDS[0]} \ud83d {WORDS[1]}") == index.search(f"{WORDS[0]} {WORDS[1]}")
 
 
-def test_frequencies_are_those_of_the_chosen_documents(index: Index) -> None:
-    assert index.bm25 is not None
-    chosen = np.arange(len(TEXTS)) % 3 == 0
-    occurrences, documents = index.bm25.frequencies(chosen)
-    bags = [Counter(text.split()) for text in TEXTS[::3]]
-    for word in WORDS:
-        row = index.bm25.words.get(word)
-        assert occurrences[row] == sum(bag[word] for bag in bags)
-        assert documents[row] == sum(word in bag for bag in bags)
-
-
 def test_bad_searches_get_a_sentence(model: SphericalParagraphModel, index: Index) -> None:
     for queries, options, sentence in (
         ([], {}, "queries must be a string or a list of strings that is not empty"),

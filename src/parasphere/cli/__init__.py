@@ -9,7 +9,6 @@ from .. import __version__
 from ..errors import MissingExtraError
 from .common import complain, show, shown_warnings
 from .demo import demo
-from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
 from .page import page
@@ -68,6 +67,6 @@ def main() -> None:
 
 
 for command in (
-    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, explore, page, serve,
+    demo, fit, transform, index, search, duplicates, topics, compare, explain, info, vectors, page, serve,
 ):  # fmt: skip
     app.add_command(command)

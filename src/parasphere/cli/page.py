@@ -1,4 +1,4 @@
-"""The command of the page in one file."""
+"""The command that writes a page."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import click
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, keep_corpus, load_encoder, reading, say, telling
+from .common import keep_corpus, load_encoder, read_blocks, say, telling
 
 
 @click.command()
@@ -50,37 +50,29 @@ def page(
         parasphere page news.csv --text-column body --id-column id --column section --column day -o news.html
         parasphere page index --no-texts -o page.html
     """
-    from ..explorer import MOST_TEXTS, Explorer, landscape_of, page_of, read_documents, read_index
-    from ..model.estimator import SphericalParagraphModel
-    from ..storage import is_saved, write_file
+    from ..page import write_page
+    from ..search import Index
+    from ..storage import is_saved
 
     keep_corpus(out, corpus)
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # fail before the work, not after it
         raise ParasphereError(f"{out} is not the name of an .html file; use --out {out.with_suffix('.html')}")
-    fitted: Any = None if model is None else load_encoder(model)
+    source: Any
     if is_saved(corpus, "index"):
         if model is not None:
             raise ParasphereError(f"{corpus} is an index, which has a model of its own; leave --model out.")
         if columns["id"] is not None:
             raise ParasphereError(f"--id-column needs a corpus; {corpus} is an index, which has ids of its own.")
-        fitted, held = read_index(corpus, columns=names or None)
+        source, shown = Index.load(corpus), names or None
     else:
-        with reading("reading", corpus) as at:
-            held = read_documents(documents(corpus), columns=names, progress=at, **columns)
-    if len(held) > MOST_TEXTS:
-        raise ParasphereError(
-            f"{corpus} has {len(held):,} texts, and a page holds {MOST_TEXTS:,} at most; "
-            "'parasphere explore' shows more."
-        )
+        source, shown = read_blocks(corpus, carry=names, **columns), names
+    fitted = None if model is None else load_encoder(model)
     with telling(corpus.name) as tell:
-        if fitted is None:
-            tell("fitting a model")
-            fitted = SphericalParagraphModel().fit(held.texts.tolist())
-        found = landscape_of(fitted, held, n_topics=n_topics, tell=tell)
-        tell("packing")
-        content = page_of(Explorer(held, found, title or corpus.name), texts=not no_texts).encode()
-        tell(f"writing {len(content) / 1e6:,.1f} MB")
-        write_file(out, content)
+        size = write_page(
+            out, source, fitted, columns=shown, title=title or corpus.name, n_topics=n_topics,
+            show_texts=not no_texts, report=tell,
+        )  # fmt: skip
+    n = len(source) if isinstance(source, Index) else sum(map(len, source))
     smaller = "" if no_texts else "; --no-texts leaves the texts out"
-    sentence = f"{out}: {len(held):,} texts, {len(content) / 1e6:,.1f} MB{smaller}"
-    say({"texts": len(held), "bytes": len(content), "page": str(out)}, as_json, sentence)
+    sentence = f"{out}: {n:,} texts, {size / 1e6:,.1f} MB{smaller}"
+    say({"texts": n, "bytes": size, "page": str(out)}, as_json, sentence)

@@ -31,7 +31,7 @@ def topics(
 ) -> None:  # fmt: skip
     """Find the topics of a corpus, and name each by phrases of its texts.
 
-    'parasphere explore' shows them on a map in the browser.
+    'parasphere page' shows them on a map in the browser.
 
     \b
     Examples:

@@ -69,42 +69,6 @@ def neighbour_map(rows: ArrayLike, seed: int = 0) -> Floats:
     return points
 
 
-def place_among(points: ArrayLike, cosines: ArrayLike) -> Floats:
-    """Return a position for a document that is not on a map, among its nearest neighbours, (2,).
-
-    It is their geometric median, which lies among most of them rather than between two groups, weighted by the fourth
-    power of their cosines, so that near ones count much more than far ones.
-
-    Parameters
-    ----------
-    points : (k, 2) array
-        Positions of the neighbours.
-    cosines : (k,) array
-        Their cosines with the document.
-
-    Examples
-    --------
-    >>> place_among([[0, 0], [0.1, 0], [0, 0.1], [9, 9]], [0.9, 0.8, 0.8, 0.7]).max() < 0.1
-    np.True_
-    """
-    near, similar = np.asarray(points, np.float64), np.asarray(cosines, np.float64)
-    if near.ndim != 2 or near.shape[1:] != (2,) or similar.shape != near.shape[:1] or not len(near):
-        raise ParasphereError(
-            f"a place needs points (k, 2) and cosines (k,), not arrays of shape {near.shape} and {similar.shape}"
-        )
-    return median(near, np.maximum(similar, 1e-3) ** 4)
-
-
-def median(points: Floats, weights: Floats | None = None) -> Floats:
-    """Return the geometric median of points (n, 2), by Weiszfeld's iteration; it is robust to stragglers."""
-    middle = np.asarray(np.median(points, axis=0) if weights is None else weights @ points / weights.sum())
-    for _ in range(50):
-        near = 1 / np.maximum(np.linalg.norm(points - middle, axis=1), 1e-9)
-        near = near if weights is None else near * weights
-        middle = near @ points / near.sum()
-    return middle
-
-
 def _principal(rows: Rows, seed: int) -> tuple[Rows, Floats]:
     """Return unit rows in their leading principal axes, and a start on the plane: the first two, about 10 wide."""
     width = min(AXES, rows.shape[1], len(rows) - 1)

@@ -34,7 +34,8 @@ def draw_map(
     Parameters
     ----------
     path : path
-        ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). For a map in the browser see :mod:`parasphere.explorer`.
+        ``.png``, ``.svg`` or ``.pdf`` (extra ``plots``). For a map in the browser see
+        :func:`parasphere.page.write_page`.
     rows : (n, dim) array
         Vectors, compared by their cosines.
     topics : (n,) str, default=None

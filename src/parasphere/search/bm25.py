@@ -250,19 +250,6 @@ class BM25:
         add_word_scores(terms, self.postings, MAX_GAIN, 1.0, 0, self.starts[terms.words], scores, len(self))
         return scores
 
-    def frequencies(self, documents: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the words of the documents of a mask, (n_docs,).
-
-        Returns
-        -------
-        occurrences, document_frequencies : (n_words,) int64
-            How often each word occurs in these documents, and in how many of them.
-        """
-        chosen = documents[self.documents]
-        sums = [np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])[self.starts]
-                for numbers in (np.where(chosen, self.counts, 0), chosen)]  # fmt: skip
-        return np.diff(sums[0]), np.diff(sums[1])
-
     def tfidf(self) -> TfIdf:
         """Return unit rows of ``(1 + log count) idf``."""
         values = (1 + np.log(self.counts, dtype=np.float64)) * np.repeat(self.idf(), np.diff(self.starts))

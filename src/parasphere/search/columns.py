@@ -20,6 +20,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 KINDS = {"text": "i4[docs]", "integer": "i8[docs]", "number": "f8[docs]", "bool": "u1[docs]", "date": "i8[docs]"}
 NO_DATE = np.iinfo(np.int64).min  # as numpy's NaT
+READABLE = 0.95  # least share of values that can be read as numbers, or as dates, for a column to be of that kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,34 @@ class Column:
             return cls(name, "date", np.array([_microseconds(value) for value in given], np.int64))
         found = ", ".join(sorted(kinds | ({"none"} if missing else set())))
         raise ParasphereError(f'the column "{name}" has values of several kinds ({found}); all must be of one kind')
+
+    @classmethod
+    def parsed(cls, name: str, values: Sequence[Any]) -> Self:
+        """Make a column of values that may be written as texts, as in CSV.
+
+        It is a column of numbers if nearly all of its values are, otherwise of dates, otherwise of texts; None and ""
+        are no value, and neither is one of another kind.
+
+        Parameters
+        ----------
+        name : str
+        values : (n_docs,) sequence
+            Dates are years and months (1999-12), ISO dates and times, and the date types of Arrow and Python.
+
+        Examples
+        --------
+        >>> Column.parsed("stars", ["4.5", 3, ""]).tolist()
+        [4.5, 3.0, None]
+        >>> Column.parsed("day", ["1970-02", "1970-01-02T12:00:00Z"]).tolist()
+        [datetime.date(1970, 2, 1), datetime.datetime(1970, 1, 2, 12, 0)]
+        """
+        given = [None if value is None or value == "" or value != value else value for value in values]
+        n_values = sum(value is not None for value in given)
+        for read in (_read_number, _read_date):
+            found = [None if value is None else read(value) for value in given]
+            if n_values and sum(value is not None for value in found) >= READABLE * n_values:
+                return cls.of(name, found)
+        return cls.of(name, [None if value is None else str(value) for value in given])
 
     @classmethod
     def concatenate(cls, parts: Sequence["Column"]) -> "Column":
@@ -126,13 +155,13 @@ class Column:
         if value is None:
             if name not in ("==", "=", "!="):
                 raise ParasphereError(f'the column "{self.name}" cannot be compared with None by {name}')
-            return np.asarray(self._missing() ^ (name == "!="))
+            return np.asarray(self.missing() ^ (name == "!="))
         if self.kind == "text" and name[0] in "<>" and self._all_numbers(value):
             value = float(value)
         holds = np.asarray(OPERATORS[name](*self._comparable(value)), bool)
         if self.kind == "text" and name[0] in "<>" and "" in self.categories:  # an empty cell is not ordered
             holds &= self.values != self.categories.index("")
-        return holds & ~self._missing() if name != "!=" else holds | self._missing()
+        return holds & ~self.missing() if name != "!=" else holds | self.missing()
 
     def _all_numbers(self, value: Any) -> bool:
         """Return whether a text and those of a column, perhaps read from CSV, are all numbers."""
@@ -165,7 +194,8 @@ class Column:
         numbers = [_number(self.name, text) if text else np.nan for text in self.categories]
         return np.asarray(np.array([*numbers, np.nan])[self.values])
 
-    def _missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> NDArray[np.bool_]:
+        """Return which documents have no value, (n_docs,)."""
         if self.kind == "text":
             return np.asarray(self.values < 0)
         if self.kind == "date":
@@ -248,6 +278,37 @@ def _number(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise ParasphereError(f'the column "{name}" is compared with numbers, and {text!r} is not a number') from None
+
+
+def _read_number(value: Any) -> float | None:
+    """Return a value as a finite number, or None."""
+    try:
+        number = float("nan") if isinstance(value, date | bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _read_date(value: Any) -> date | None:
+    """Return a value as a date, or as a time in UTC without a time zone, or None."""
+    if isinstance(value, date):
+        when = value
+    else:
+        text = str(value).strip()
+        if text.isascii() and text.isdigit() and len(text) == 4:
+            text += "-01-01"
+        elif len(text) == 7 and text[4] == "-":
+            text += "-01"
+        try:
+            when = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+    if isinstance(when, datetime) and when.tzinfo is not None:
+        try:
+            return when.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:  # in UTC before the first year, or after the last
+            return None
+    return when
 
 
 def _microseconds(value: Any) -> int:

@@ -1,11 +1,9 @@
-"""Packing of the data of a page without a server: the map, the data of searches, and the texts.
+"""What a page searches with: the words of its texts, their counts, and the vectors of words.
 
 The page computes the vectors of its texts itself, from word counts and word vectors of one byte per number. These are
 smaller than the vectors of the texts, and searches need the words anyway.
 """
 
-import json
-import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -14,62 +12,17 @@ from numpy.typing import NDArray
 
 from ..errors import ParasphereError
 from ..model.equations import KernelPrior
-from ..search import Index
-from ..search.bm25 import BM25, K1, B
-from ..text import AnyTokenizer, Strings, Tokenizer, distinct_words, stems
+from ..search import BM25, Index
+from ..search.bm25 import K1, B
+from ..sphere.vmf import MAX_KAPPA
+from ..text import AnyTokenizer, Tokenizer, distinct_words, stems
+from ..topics.words import SMOOTHING
+from .packing import Arrays, string_arrays, varints
 
 KNOWN = 20_000  # if the texts have fewer words, the most frequent ones of the model are added up to this number
 STEP = 0.66  # of the numbers in rows that no text needs, in standard deviations: the best quantiser of seven steps
 FINE = 1024  # rows of the most frequent words, which have two bytes per number
-PLAIN = 0x80  # added to codes that a script element cannot contain; readers drop it
-NO_UNIT = -2  # of a form that is no word to the model, such as a number
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def packed(facts: dict[str, Any], arrays: Arrays, *, strategy: int = zlib.Z_FILTERED) -> str:
-    """Return facts and arrays as text that a ``script`` element can contain: deflated, seven bits per character.
-
-    ``strategy`` is one of zlib's; the default is for numbers.
-    """
-    places, parts, at = {}, [], 0
-    for name, array in arrays.items():
-        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        places[name] = [little.dtype.str[1:], at, little.size]
-        parts.append(little.tobytes() + bytes(-little.nbytes % 8))  # arrays of 8 bytes begin at multiples of 8
-        at += len(parts[-1])
-    head = json.dumps({"facts": facts, "arrays": places}, allow_nan=False).encode()
-    head += b" " * (-len(head) % 8)
-    deflate = zlib.compressobj(8, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    whole = b"".join([len(head).to_bytes(8, "little"), head, *parts])
-    return seven_bits(deflate.compress(whole) + deflate.flush())
-
-
-def seven_bits(data: bytes) -> str:
-    r"""Return bytes as text of seven bits per character; NUL, carriage return and "<" are moved up by 128.
-
-    Base64 would be a seventh longer.
-
-    Examples
-    --------
-    >>> seven_bits(b"\x00\x01") == "\x80\x80 "
-    True
-    """
-    padded = np.frombuffer(data + bytes(-len(data) % 7), np.uint8).reshape(-1, 7)
-    wide = np.zeros((len(padded), 8), np.uint8)
-    wide[:, 1:] = padded
-    numbers = wide.view(">u8").astype(np.uint64)  # (n, 1), of 56 bits
-    codes = ((numbers >> np.arange(49, -1, -7, dtype=np.uint64)) & np.uint64(127)).astype("<u2").ravel()
-    codes = codes[: -(-8 * len(data) // 7)]
-    codes[np.isin(codes, [0, ord("\r"), ord("<")])] += PLAIN
-    return codes.tobytes().decode("utf-16-le")
-
-
-def string_arrays(name: str, strings: Strings) -> Arrays:
-    """Return strings as two arrays: their bytes, and how many each has."""
-    begin, end = int(strings.offsets[0]), int(strings.offsets[-1])
-    sizes = np.diff(strings.offsets).astype(np.uint32)
-    return {name: np.asarray(strings.data[begin:end], np.uint8), f"{name}_sizes": sizes}
+HASHED = -3  # this and lower units are hashes of words without a vector, as in src/kernels/words.hpp
 
 
 def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
@@ -96,14 +49,8 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     forms, starts, documents, counts = _postings(tokens.ids, tokens.ends, single, spelled)
     n_single = int(single.sum())
     known = own_row[forms[:n_single]].astype(np.int64)
-    several, others = [], []
-    for form in forms[n_single:].tolist():
-        own = units[begins[form] : ends[form]].tolist()
-        if len(own) > 1 or (own and own[0] >= 0):
-            several.append(own)
-            own = [len(several)]  # its position, counted from 1
-        others.append(own[0] if own else NO_UNIT)
-    needed = sorted({unit for some in several for unit in some if unit >= 0} - set(known.tolist()))
+    others = [units[begins[form] : ends[form]].tolist() for form in forms[n_single:].tolist()]
+    needed = sorted({unit for some in others for unit in some if unit >= 0} - set(known.tolist()))
     more = _more(known, needed, len(vocabulary))
     rows = np.concatenate([known, more])
     place = {row: at for at, row in enumerate(rows.tolist())}
@@ -111,19 +58,20 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     all_forms = [*first, *(vocabulary.word(row) for row in more.tolist()), *last]
     weights = np.ones(len(rows)) if reader.weights is None else reader.weights[rows]
     numbers = KernelPrior.of(prior, encoder.dim)
-    lists = [[place.get(unit, unit) for unit in some] for some in several]
     facts = {
         "dim": encoder.dim, "n": len(index), "language": bm25.language, "weightOfWords": index.fusion.weight,
-        "scale": index.fusion.scale, "k1": K1, "b": B, "unknown_weight": reader.unknown_weight, "several": lists,
+        "scale": index.fusion.scale, "k1": K1, "b": B, "unknown_weight": reader.unknown_weight, "hashed": HASHED,
+        "others": [[place.get(unit, unit) for unit in some] for some in others], "extra": len(more),
         "kappa0": numbers.concentration, "strength": None if np.isinf(numbers.strength) else numbers.strength,
-        "cosine": numbers.cosine, "newton": numbers.newton, "longest": numbers.longest, "extra": len(more),
+        "cosine": numbers.cosine, "newton": numbers.newton, "longest": numbers.longest, "most_kappa": MAX_KAPPA,
+        "smoothing": SMOOTHING,
         "rules": {"lowercase": rules.lowercase, "digits": rules.digits, "english": rules.english,
                   "min_length": rules.min_length},
         "stop_words": sorted(words_of.stop_words),
     }  # fmt: skip
     arrays = {
         "order": numbers.order, "mean": np.asarray(prior.mean_direction, np.float64),
-        **string_arrays("words", Strings.of(all_forms)), "others": np.array(others, np.int32),
+        **string_arrays("words", all_forms),
         "stems": _stems(all_forms, words_of.stop_words, bm25), "weights": weights.astype(np.float32),
         **_rows_of(reader.vectors.matrix[rows], len(known) + len(needed)),
         "sizes": varints(np.diff(starts)), "gaps": varints(_gaps(starts, documents)), "counts": varints(counts - 1),
@@ -131,27 +79,6 @@ def search_parts(index: Index) -> tuple[dict[str, Any], Arrays]:
     if encoder.whitening is not None:
         arrays["whitening"] = encoder.whitening.astype(np.float32)
     return facts, arrays
-
-
-def varints(numbers: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return numbers of 0 or more in seven bits per byte, the lowest first; the last byte of a number is below 128.
-
-    Examples
-    --------
-    >>> varints(np.array([5, 300])).tolist()
-    [5, 172, 2]
-    """
-    wide = np.asarray(numbers, np.uint64)
-    sizes = np.ones(len(wide), np.int64)
-    for k in range(1, 5):
-        sizes += wide >> np.uint64(7 * k) > 0
-    ends = np.cumsum(sizes)
-    out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
-    for k in range(5):
-        has = sizes > k
-        low = (wide[has] >> np.uint64(7 * k)) & np.uint64(127)
-        out[ends[has] - sizes[has] + k] = low + np.where(sizes[has] > k + 1, 128, 0).astype(np.uint64)
-    return out
 
 
 def _more(known: NDArray[np.int64], needed: list[int], n_words: int) -> NDArray[np.int64]:
@@ -188,7 +115,7 @@ def _checked(tokenizer: AnyTokenizer) -> Tokenizer:
     if not isinstance(tokenizer, Tokenizer):
         raise ParasphereError(
             f"a page splits texts as a Tokenizer does, and this model uses a {type(tokenizer).__name__}; "
-            "fit a model with a Tokenizer, or use 'parasphere explore'"
+            "fit a model with a Tokenizer"
         )
     return tokenizer
 

@@ -45,32 +45,32 @@ export function topicList(nodes, look) {
 }
 
 // A column as a filter. change(limit, ended) is called with the new limit, and whether dragging has ended.
-export function facetFilter(facet, f, look, change) {
-  const [made, update] = (facet.kind === "words" ? checks : range)(facet, f, look, change);
-  const box = el("details", { class: "facet", "data-facet": f }, el("summary", {}, quoted(facet.name)), made);
+export function columnFilter(column, c, look, change) {
+  const [made, update] = (column.kind === "text" ? checks : range)(column, c, look, change);
+  const box = el("details", { class: "column", "data-column": c }, el("summary", {}, quoted(column.name)), made);
   return [box, update];
 }
 
-function checks(facet, f, look, change) {
-  const boxes = facet.choices.map(({ name, size, colour }, code) => {
+function checks(column, c, look, change) {
+  const boxes = column.choices.map(({ name, size, colour }, code) => {
     const box = el("input", { type: "checkbox", onchange: () => {
-      const codes = new Set(look.filters.limits[f] || []);
+      const codes = new Set(look.filters.limits[c] || []);
       if (!codes.delete(code)) codes.add(code);
       change(codes.size ? codes : null, true);
     } });
     return el("li", { hidden: code >= FEW }, el("label", { class: "check" }, box, swatch(colour || look.about.none, look.theme, "value"), quoted(name, "grow"), el("span", { class: "note" }, number(size))));
   });
   const more = boxes.length > FEW ? el("button", { type: "button", class: "quiet", onclick: () => { boxes.forEach((box) => { box.hidden = false; }); more.remove(); } }, count(boxes.length - FEW, "more value")) : null;
-  const update = () => boxes.forEach((box, code) => { box.querySelector("input").checked = Boolean(look.filters.limits[f]?.has(code)); });
+  const update = () => boxes.forEach((box, code) => { box.querySelector("input").checked = Boolean(look.filters.limits[c]?.has(code)); });
   return [[el("ul", {}, boxes), more], update];
 }
 
 // A histogram to drag over, and two fields, for a range of numbers or dates.
-function range(facet, f, look, change) {
-  const [low, high] = facet.range, whole = facet.values.every((value) => value !== value || Number.isInteger(value));
+function range(column, c, look, change) {
+  const [low, high] = column.range, whole = column.values.every((value) => value !== value || Number.isInteger(value));
   const step = whole && high - low < BARS ? 1 : (high - low) / BARS || 1, many = step === 1 && whole ? high - low + 1 : BARS;
   const sizes = new Array(many).fill(0);
-  for (const value of facet.values) if (value === value) sizes[Math.max(0, Math.min(many - 1, Math.floor((value - low) / step)))]++;
+  for (const value of column.values) if (value === value) sizes[Math.max(0, Math.min(many - 1, Math.floor((value - low) / step)))]++;
   const most = Math.max(...sizes, 1);
   const bars = sizes.map((size) => el("span", {}, el("span", { height: `${100 * size / most}%` })));
   let begin = -1, asked;
@@ -89,18 +89,18 @@ function range(facet, f, look, change) {
   const histogram = el("div", { class: "bars", "aria-hidden": "true",
     onpointerdown: (event) => { histogram.setPointerCapture(event.pointerId); begin = at(event); drag(event, false); },
     onpointermove: (event) => drag(event, false), onpointerup: (event) => drag(event, true) }, bars);
-  const kind = facet.kind === "date" ? "date" : "number", read = (text) => (kind === "date" ? Date.parse(text) / 864e5 : Number(text));
+  const kind = column.kind === "date" ? "date" : "number", read = (text) => (kind === "date" ? Date.parse(text) / 864e5 : Number(text));
   const write = (value) => (kind === "date" ? new Date(value * 864e5).toISOString().slice(0, 10) : String(+value.toPrecision(4)));
   const typed = () => {
     const [from, to] = fields.map(({ value }) => value), ends = [from ? read(from) : -Infinity, to ? read(to) + (kind === "date" ? 0.99999 : 0) : Infinity];
     change(from || to ? ends : null, true);
   };
-  const fields = ["from", "to"].map((name, i) => el("input", { type: kind, step: "any", "aria-label": `${facet.name} ${name}`, placeholder: write(facet.range[i]), onchange: typed }));
+  const fields = ["from", "to"].map((name, i) => el("input", { type: kind, step: "any", "aria-label": `${column.name} ${name}`, placeholder: write(column.range[i]), onchange: typed }));
   const update = () => {
-    const [from, to] = look.filters.limits[f] || [-Infinity, Infinity];
+    const [from, to] = look.filters.limits[c] || [-Infinity, Infinity];
     bars.forEach((bar, i) => {
       bar.classList.toggle("out", low + i * step + (step === 1 && whole ? 0 : step) <= from - (whole ? 1e-9 : 0) || low + i * step > to);
-      bar.firstChild.style.backgroundColor = look.colouring === String(f) ? css(ramped(i / (many - 1 || 1), look.theme)) : "";
+      bar.firstChild.style.backgroundColor = look.colouring === String(c) ? css(ramped(i / (many - 1 || 1), look.theme)) : "";
     });
     [from, to].forEach((value, i) => { if (document.activeElement !== fields[i] || Number.isFinite(value)) fields[i].value = Number.isFinite(value) ? write(value) : ""; });
   };

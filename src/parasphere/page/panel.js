@@ -91,15 +91,14 @@ export function selection(answer, name, look) {
   return [
     el("h2", {}, count(answer.count, "text")),
     el("p", {}, quoted(name)),
-    el("p", { class: "actions" }, look.about.exports.map((format) =>
-      el("button", { type: "button", "data-export": format, onclick: () => look.save(format) }, `Export as ${format === "csv" ? "CSV" : "Parquet"}`))),
+    el("p", { class: "actions" }, el("button", { type: "button", id: "export", onclick: () => look.save() }, "Export as CSV")),
     answer.words.length ? [
       el("h3", {}, "Words that distinguish them"),
       table(answer.words.slice(0, FEW)),
       answer.words.length > FEW ? el("details", {}, el("summary", {}, `${answer.words.length - FEW} more words`), table(answer.words.slice(FEW))) : null,
     ] : null,
     shares("Topics", answer.topics.map(({ topic, count: size }) => look.topic(topic, per(size / answer.count)))),
-    answer.facets.map((facet) => shares(quoted(facet.name), facet.values.map((value) => look.value(facet.name, value.name, per(value.count / answer.count))))),
+    answer.columns.map((column) => shares(quoted(column.name), column.values.map((value) => look.value(column.name, value.name, per(value.count / answer.count))))),
     el("h3", {}, answer.texts.length < answer.count ? `The ${answer.texts.length} most typical texts` : "Texts, the most typical first"),
     el("ol", { class: "texts" }, answer.texts.map((item) => textItem(item, look))),
   ];

@@ -1,17 +1,17 @@
 // The page: loads the map and connects queries, clicks, lasso and filters with what is shown.
 
-import * as api from "./api.js";
+import * as answers from "./answers.js";
 import { css, parsed, ramped } from "./colours.js";
 import { $, count, el, number, quoted } from "./dom.js";
 import { Filters } from "./filters.js";
 import { MapView } from "./map.js";
 import { columnsOf, document_, found, introduction, selection } from "./panel.js";
-import { facetFilter, swatch, topicList, topicTree } from "./side.js";
+import { columnFilter, swatch, topicList, topicTree } from "./side.js";
 
 const panel = $("#panel"), stage = { map: null, asked: "", theme: "light", history: [], colouring: "topic" };
 const say = (text) => { $("#status").textContent = text; };
 const short = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
-let about, facets, nodes, filters, updates = [];
+let about, columns, nodes, filters, updates = [];
 
 // ------------------------------------------------------------------------------------------------------------ colours
 
@@ -22,8 +22,8 @@ function colourOf() {
     const table = about.topics.map(({ colour }) => parsed(colour[theme]));
     return (row) => table[filters.topic[row]] || none;
   }
-  const { kind, values, choices, range } = facets[colouring];
-  if (kind === "words") {
+  const { kind, values, choices, range } = columns[colouring];
+  if (kind === "text") {
     const table = choices.map(({ colour }) => (colour ? parsed(colour[theme]) : none));
     return (row) => table[values[row]] || none;
   }
@@ -75,10 +75,10 @@ function setTheme(theme) {
 function colourBy(kind) {
   stage.colouring = kind;
   stage.map.plain = kind !== "topic"; // names have the colours of topics only if the points do
-  document.body.dataset.colour = kind === "topic" || facets[kind].kind !== "words" ? kind : "words";
-  document.querySelectorAll(".facet").forEach((box) => {
-    box.classList.toggle("coloured", box.dataset.facet === kind);
-    if (box.dataset.facet === kind) box.open = true;
+  document.body.dataset.colour = kind === "topic" || columns[kind].kind !== "text" ? kind : "text";
+  document.querySelectorAll(".column").forEach((box) => {
+    box.classList.toggle("coloured", box.dataset.column === kind);
+    if (box.dataset.column === kind) box.open = true;
   });
   updates.forEach((update) => update());
   paintPoints();
@@ -93,7 +93,7 @@ const look = {
   get colouring() { return stage.colouring; },
   open: (row) => open(row),
   point: (row) => { stage.map.hovered = row; stage.map.draw(); },
-  save: (format) => api.save(filters.rows, format).then(() => say("Exported."), complain),
+  save: () => answers.save(filters.rows).then(() => say("Exported."), complain),
   // The name of a topic, after that of the large topic that it is part of.
   path(code) {
     if (code < 0) return "no topic";
@@ -101,10 +101,10 @@ const look = {
     return large === name ? name : `${large} › ${name}`;
   },
   topic: (code, note) => entry(look.swatch(code), about.topics[code].name, note, () => { forget(); look.pickTopic([code], about.topics[code].name); }),
-  value(facetName, name, note) {
-    const f = facets.findIndex((facet) => facet.name === facetName), code = facets[f].choices.findIndex((choice) => choice.name === name);
-    const { colour } = facets[f].choices[code] || {};
-    return entry(stage.colouring === String(f) && colour ? swatch(colour, stage.theme, "value") : null, name, note, () => { if (code >= 0) { forget(); limit(f, new Set([code])); } });
+  value(columnName, name, note) {
+    const c = columns.findIndex((column) => column.name === columnName), code = columns[c].choices.findIndex((choice) => choice.name === name);
+    const { colour } = columns[c].choices[code] || {};
+    return entry(stage.colouring === String(c) && colour ? swatch(colour, stage.theme, "value") : null, name, note, () => { if (code >= 0) { forget(); limit(c, new Set([code])); } });
   },
   swatch: (code) => swatch(code < 0 ? about.none : about.topics[code].colour, stage.theme),
   // Select one topic, or with `more` add it; deselect it if it is selected.
@@ -171,7 +171,7 @@ const rowsOf = (answer) => answer.matches.map((match) => match.row);
 
 function find(text) {
   stage.asked = text;
-  return answered(api.search(text, filters.rows), (answer) => {
+  return answered(answers.search(text, filters.rows), (answer) => {
     const again = () => {
       mark({ place: answer.place, rings: rowsOf(answer) });
       show(found(answer, look), again);
@@ -183,7 +183,7 @@ function find(text) {
 
 function open(row) {
   if (row < 0) return undefined;
-  return answered(api.read(row, stage.asked), (answer) => {
+  return answered(answers.read(row, stage.asked), (answer) => {
     const again = () => {
       mark({ rings: rowsOf(answer), focus: row });
       show(document_(answer, look, stage.asked), again);
@@ -214,7 +214,7 @@ function list() {
     show([el("h2", {}, "No text"), el("p", {}, "No text meets all of these: ", quoted(name), ".")], list);
     return undefined;
   }
-  return answered(api.select(rows), (answer) => {
+  return answered(answers.select(rows), (answer) => {
     const again = () => {
       mark({});
       show(selection(answer, name, look), again);
@@ -234,8 +234,8 @@ function chips() {
   ] : []));
 }
 
-function limit(f, wanted, ended = true) {
-  filters.limits[f] = wanted;
+function limit(c, wanted, ended = true) {
+  filters.limits[c] = wanted;
   apply(ended);
 }
 
@@ -260,14 +260,14 @@ function clear() {
 
 // ------------------------------------------------------------------------------------------------------- the map
 
-const seen = new Map(); // cache of api.glance
+const seen = new Map(); // cache of answers.glance
 let waiting = 0;
 function hover(row, map, here) {
   map.tip.hidden = true;
   clearTimeout(waiting);
   if (row < 0 || !here) return;
   waiting = setTimeout(async () => {
-    if (!seen.has(row)) seen.set(row, await api.glance(row).catch(() => null));
+    if (!seen.has(row)) seen.set(row, await answers.glance(row).catch(() => null));
     const facts = seen.get(row);
     if (map.hovered !== row || !facts) return;
     map.tip.replaceChildren(quoted(facts.id, "id"), el("span", { class: "small row" }, el("span", { class: "grow" }, look.swatch(facts.topic), " ", quoted(look.path(facts.topic)))),
@@ -320,22 +320,19 @@ function remembered(theme) {
 
 async function start() {
   setTheme(remembered() || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
-  about = await api.about();
-  document.title = about.title || "Explorer";
-  $("#title").textContent = about.title || "Explorer";
-  const wanted = [...about.facets.map((facet, f) => [facet, `facet${f}`]), [{ name: "certainty", kind: "number", range: about.certainty }, "certainty"]];
-  const [points, topic, ...values] = await Promise.all(["points", "topic", ...wanted.map(([, name]) => name)].map((name) => api.numbers(name)));
-  facets = wanted.map(([facet], f) => ({ ...facet, choices: facet.values, values: values[f] }));
-  stage.filters = filters = new Filters(topic, facets);
+  about = await answers.about();
+  const { points, topic, certainty, certainty_range: range } = about;
+  columns = [...about.columns, { name: "certainty", kind: "number", range, values: certainty }];
+  stage.filters = filters = new Filters(topic, columns);
   nodes = topicTree(about);
   stage.map = new MapView(points, topic, { hover, pick: (row) => open(row), lasso: (rows) => draw(rows, "drawn around") });
   Object.assign(stage.map, { theme: stage.theme, covers: () => [$("#tools"), $("#chips")] });
   $("#map").append(stage.map.frame);
-  $("#colour").append(el("option", { value: "topic" }, "by topic"), ...facets.map(({ name }, f) => el("option", { value: f }, `by ${name}`)));
-  const made = [topicList(nodes, look), ...facets.map((facet, f) => facetFilter(facet, f, look, (wish, ended) => limit(f, wish, ended)))];
+  $("#colour").append(el("option", { value: "topic" }, "by topic"), ...columns.map(({ name }, c) => el("option", { value: c }, `by ${name}`)));
+  const made = [topicList(nodes, look), ...columns.map((column, c) => columnFilter(column, c, look, (wish, ended) => limit(c, wish, ended)))];
   updates = made.map(([, update]) => update);
-  const [topics, ...columns] = made.map(([element]) => element);
-  $("#sides").append(el("h2", {}, "Topics"), topics, el("h2", {}, "Filters"), ...columns);
+  const [topics, ...boxes] = made.map(([element]) => element);
+  $("#sides").append(el("h2", {}, "Topics"), topics, el("h2", {}, "Filters"), ...boxes);
   const wide = matchMedia("(min-width: 1101px)"), fold = () => { $("#side").open = wide.matches; };
   wide.addEventListener("change", fold);
   fold();
@@ -348,5 +345,5 @@ async function start() {
   say(`${count(about.n, "text")} on the map.`);
 }
 
-window.explorer = stage; // for scripts
+window.page = stage; // for scripts
 start().catch(complain);

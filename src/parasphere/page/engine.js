@@ -5,9 +5,7 @@ import { strings, varints } from "./pack.js";
 import { stem } from "./stem.js";
 import { Prior } from "./vmf.js";
 
-const SMOOTHING = 0.01; // of counts, as in parasphere/topics/words.py
 const BUSY = 24; // milliseconds before yielding to the page
-const NONE = -2, HASHED = -3; // units of parasphere/explorer/packing.py: no word of the model; hashes are this and lower
 const CAPITAL = /[\p{Lu}\p{Lt}]/u;
 
 // Returns a function that returns the words of a text, { word, begin, end }, as a Tokenizer does (text/tokens.py).
@@ -30,7 +28,7 @@ export function tokenizer({ lowercase, digits, english, min_length: least }) {
 const turn = () => new Promise((resolve) => { setTimeout(resolve); });
 
 export class Engine {
-  // Make the engine from search_parts() of packing.py; takes a while, during which the page responds.
+  // Make the engine from search_parts() of searching.py; takes a while, during which the page responds.
   static async of({ facts, arrays }) {
     const engine = new Engine(facts, arrays);
     await engine.compare();
@@ -93,21 +91,17 @@ export class Engine {
   }
 
   // The units of a form: rows of vectors, or hashes; -1 for an unknown word.
-  units(form) {
-    if (form < this.singles) return [form];
-    const unit = this.others[form - this.singles];
-    return unit === NONE ? [] : unit > 0 ? this.several[unit - 1] : [unit];
-  }
+  units(form) { return form < this.singles ? [form] : this.others[form - this.singles]; }
 
-  weight(unit) { return unit >= 0 ? this.weights[unit] : unit <= HASHED ? this.unknown_weight : 0; }
+  weight(unit) { return unit >= 0 ? this.weights[unit] : unit <= this.hashed ? this.unknown_weight : 0; }
 
   // Add the vector of a unit, times a factor, to a sum, from an index on.
   add(unit, factor, sum, begin = 0) {
     const { dim, vectors } = this;
     if (unit >= 0) {
       for (let j = 0, at = unit * dim; j < dim; j++) sum[begin + j] += factor * vectors[at + j];
-    } else if (unit <= HASHED) {
-      const step = factor / Math.sqrt(dim), random = splitMix(BigInt(HASHED - unit));
+    } else if (unit <= this.hashed) {
+      const step = factor / Math.sqrt(dim), random = splitMix(BigInt(this.hashed - unit));
       for (let j = 0, bits = 0n; j < dim; j += 32) {
         bits = j % 64 ? bits >> 32n : random();
         const some = Number(bits & 0xffffffffn);
@@ -266,7 +260,7 @@ export class Engine {
     });
   }
 
-  // The words that distinguish some texts from the others, as words_apart() of explorer/selecting.py.
+  // The words that distinguish some texts from the others, by their shares in the log-likelihood ratio, as in parasphere/topics/words.py.
   apart(rows, k) {
     if (rows.length === this.n) return [];
     const chosen = new Uint8Array(this.n), many = this.formsOf.length;
@@ -278,10 +272,10 @@ export class Engine {
         if (chosen[this.texts[at]]) inside[key] += this.counts[at];
       }
     });
-    const total = (numbers) => numbers.reduce((sum, x) => sum + x, 0), both = total(all), own = total(inside);
-    const added = (SMOOTHING * own) / Math.max(both, 1), sumOwn = own + many * added || 1, sumAll = both + many * SMOOTHING;
+    const { smoothing } = this, total = (numbers) => numbers.reduce((sum, x) => sum + x, 0), both = total(all), own = total(inside);
+    const added = (smoothing * own) / Math.max(both, 1), sumOwn = own + many * added || 1, sumAll = both + many * smoothing;
     const scores = inside.map((count, key) => {
-      const share = (count + added) / sumOwn, score = share * Math.log(share / ((all[key] + SMOOTHING) / sumAll));
+      const share = (count + added) / sumOwn, score = share * Math.log(share / ((all[key] + smoothing) / sumAll));
       return score === score ? score : 0;
     });
     const best = [...scores.keys()].sort((a, b) => scores[b] - scores[a] || a - b).slice(0, k).filter((key) => scores[key] > 0);

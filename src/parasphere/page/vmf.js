@@ -1,7 +1,7 @@
 // The posterior of a text under the model: the equations of parasphere/model/equations.py, with the Bessel functions of
 // parasphere/sphere/bessel.py.
 
-const MOST_KAPPA = 1e8, MOST_STEPS = 100, SOLVED = 1e-12, LIFT = 24, COEFFICIENTS = 19;
+const MOST_STEPS = 100, SOLVED = 1e-12;
 
 function polynomial(coefficients, p) {
   let total = 0;
@@ -14,15 +14,17 @@ const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 export class Prior {
   // order: the constants of the dimension (order_of in bessel.py); mean: mu0; facts: the other numbers of the prior
   constructor(order, mean, facts) {
-    [this.dim, this.v, this.raised, this.logArea] = order;
-    this.series = order.subarray(4, 4 + COEFFICIENTS);
-    this.slope = order.subarray(4 + COEFFICIENTS, 4 + 2 * COEFFICIENTS);
+    [this.dim, this.v, , this.logArea] = order;
+    this.lift = this.v - this.dim / 2 + 1; // orders that the series is evaluated above that of the dimension
+    const many = (order.length - 4) / 3;
+    [this.series, this.slope] = [order.subarray(4, 4 + many), order.subarray(4 + many, 4 + 2 * many)];
     this.mean = mean;
     this.kappa0 = facts.kappa0;
     this.strength = facts.strength ?? Infinity;
     this.cosine = facts.cosine;
     this.newton = facts.newton;
     this.longest = facts.longest;
+    this.mostKappa = facts.most_kappa;
     this.meanLength0 = this.meanLength(this.kappa0);
   }
 
@@ -30,7 +32,7 @@ export class Prior {
   lengths(kappa, each = () => {}) {
     const { v } = this, h = Math.sqrt(v * v + kappa * kappa), correction = polynomial(this.slope, v / h) / (h * h);
     let quotient = 1 / (h + v) - correction, rest = (v * (v / (h + kappa) + 1)) / (h + v) + kappa * correction;
-    for (let j = 0; j < (this.raised ? LIFT : 0); j++) {
+    for (let j = 0; j < this.lift; j++) {
       const twice = 2 * (v - j);
       quotient = 1 / (twice + kappa * kappa * quotient);
       rest = (twice - kappa * rest) * quotient;
@@ -65,7 +67,7 @@ export class Prior {
       const miss = target * y - a * (dim - square);
       kappa += (miss * y) / ((dim + square * (dim - 3 + square)) * (y - (dim - 1) * quotient));
     }
-    return clamp(kappa, 0, MOST_KAPPA);
+    return clamp(kappa, 0, this.mostKappa);
   }
 
   // The word concentration to which EM converges (solver.cpp): m = mu0.s, q = |s|^2, words = l.
@@ -85,7 +87,7 @@ export class Prior {
       const lack = (Math.max(words - length, 0) + length * (there.rest + mean * versine) + strength * (1 - rho)) / total; // 1 - r
       const rise = (q * (this.meanLengthSlope(norm, there) * cosine * cosine + (mean / norm) * sine)) / total;
       const rest = Math.max(lack * (2 - lack), 1e-300), image = (r * (this.dim - r * r)) / rest, here = this.lengths(now);
-      const gap = !this.newton ? clamp(image, 0, MOST_KAPPA) - now : r > 0.5 ? here.rest - lack : r - now * here.quotient;
+      const gap = !this.newton ? clamp(image, 0, this.mostKappa) - now : r > 0.5 ? here.rest - lack : r - now * here.quotient;
       if (gap === 0) return now;
       const slope = this.newton ? rise - this.meanLengthSlope(now, here)
         : ((this.dim - 3 * r * r) / rest + (2 * r * r * (this.dim - r * r)) / (rest * rest)) * rise - 1;

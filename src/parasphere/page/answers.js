@@ -1,14 +1,16 @@
-// Replaces api.js in a page without a server: requests are answered from the data in the page. Answers are those of
-// explorer/answers.py, except for the topics of a typed text, which are those of its nearest texts.
+// The answers that the page shows, from the data packed in it.
 
 import { download } from "./dom.js";
 import { Engine } from "./engine.js";
 import { EXCERPT, pieces, visible, whole } from "./excerpts.js";
 import { strings, unpacked } from "./pack.js";
 
-const NEAR = 15, FOUND = 12, SHOWN_TOPICS = 4, LEAST_SHARE = 0.03, GLANCE = 600; // as in answers.py
-const SHOWN = 60, WORDS = 24, MARKED = 12, SHARES = 6; // as in selecting.py
-const FAINT = 0.12, SHARED = 0.5; // as in highlighting.py and answers.py
+const NEAR = 15, FOUND = 12; // neighbours by which a typed text is placed on the map, and texts found
+const GLANCE = 600; // characters of a text under the pointer
+const SHOWN = 60, SHARES = 6; // texts, and topics and values, of a selection that are listed
+const WORDS = 24, MARKED = 12; // words that distinguish a selection, and how many of them are marked in its texts
+const FAINT = 0.12; // words below this share of the largest part in a match are not marked
+const SHARED = 0.5; // strength of the mark of a shared word without a vector
 const SOON = 2000; // milliseconds after which the engine is made even without a search
 const DAY = 864e5;
 
@@ -21,8 +23,13 @@ const part = (name) => {
 
 const map = once(async () => {
   const { facts, arrays } = await part("map");
-  for (const [i, name] of ["points", "certainty", "shares"].entries()) arrays[name] = Float32Array.from(arrays[name], (whole) => whole / facts.parts[i]);
-  return { ...facts, ...arrays, ids: strings(arrays.ids, arrays.ids_sizes), link: arrays.links && strings(arrays.links, arrays.links_sizes), sorted: arrays.certainty.slice().sort() };
+  for (const [name, scale] of Object.entries(facts.scales)) arrays[name] = Float32Array.from(arrays[name], (whole) => whole / scale);
+  // own: the name and the values as they are exported; name and values: those that are shown and selected
+  const columns = facts.columns.map((column, c) => {
+    const values = arrays[`column${c}`];
+    return { ...column, own: { name: column.name, values }, name: visible(column.name), values: column.kind === "text" ? values.map((code) => Math.min(code, facts.most_values)) : values };
+  });
+  return { ...facts, ...arrays, columns, ids: strings(arrays.ids, arrays.ids_sizes), link: arrays.links && strings(arrays.links, arrays.links_sizes), sorted: arrays.certainty.slice().sort() };
 });
 const engine = once(async () => Engine.of(await part("search")));
 const texts = once(async () => {
@@ -30,22 +37,14 @@ const texts = once(async () => {
   return held ? strings(held.arrays.texts, held.arrays.texts_sizes) : null;
 });
 
-export async function about() {
-  const held = await map();
+export function about() {
   setTimeout(engine, SOON);
-  return { ...held.about, exports: ["csv"] };
-}
-
-export async function numbers(name) {
-  const held = await map();
-  if (!name.startsWith("facet")) return held[name];
-  const values = Float64Array.from(held[name]);
-  return held.facets[name.slice(5)].kind === "words" ? values.map((value) => (value < 0 ? NaN : Math.min(value, held.most))) : values;
+  return map();
 }
 
 export async function search(text, rows = null) {
   const [held, found] = [await map(), await engine()], asked = found.text(text);
-  const mask = rows && new Uint8Array(held.about.n);
+  const mask = rows && new Uint8Array(held.n);
   rows?.forEach((row) => { mask[row] = 1; });
   const seen = await view(asked, -1);
   if (mask && seen.matches.length) seen.matches = await Promise.all(found.search(asked, FOUND, mask).map((match) => matched(asked, match)));
@@ -77,34 +76,34 @@ export async function select(rows) {
     count: rows.length,
     words: words.map(({ word, score, inside, outside }) => ({ word: visible(word), score, inside, outside })),
     topics: largest(held.topic, rows).map(([topic, count]) => ({ topic, count })),
-    facets: held.facets.flatMap(({ name, kind, names }, f) => (kind !== "words" ? [] : [{
-      name: visible(name), values: largest(held[`facet${f}`], rows).map(([code, count]) => ({ name: visible(names[code]), count })),
+    columns: held.columns.flatMap(({ name, kind, names, own }) => (kind !== "text" ? [] : [{
+      name, values: largest(own.values, rows).map(([code, count]) => ({ name: visible(names[code]), count })),
     }])),
     texts: found.typical(rows).slice(0, SHOWN).map(listed),
   };
 }
 
 export async function save(rows) {
-  const [held, textOf] = [await map(), await texts()], { topics, levels } = held.about;
+  const [held, textOf] = [await map(), await texts()], { topics, levels } = held;
   const large = (topic) => (levels.length ? levels[0].topics[levels[0].groups[topic]] : topics[topic]).name;
-  const columns = [["row", (row) => row], ["id", held.ids], ...(textOf ? [["text", textOf]] : []),
+  const table = [["row", (row) => row], ["id", held.ids], ...(textOf ? [["text", textOf]] : []),
     ["topic", (row) => (held.topic[row] < 0 ? "" : held.topic[row])],
     ["topic_name", (row) => topics[held.topic[row]]?.name ?? ""],
     ["large_topic_name", (row) => (held.topic[row] < 0 ? "" : large(held.topic[row]))],
     ["x", (row) => held.points[2 * row]], ["y", (row) => held.points[2 * row + 1]], ["certainty", (row) => held.certainty[row]]];
-  const own = new Set(columns.map(([name]) => name));
-  held.facets.forEach((facet, f) => {
-    columns.push([own.has(facet.name) ? `${facet.name} (column)` : facet.name, (row) => {
-      const value = held[`facet${f}`][row];
-      if (facet.kind === "words") return value < 0 ? "" : facet.names[value];
-      return value !== value ? "" : facet.kind === "number" ? value : new Date(Math.round(value * DAY)).toISOString().slice(0, 19).replace("T", " ").replace(" 00:00:00", "");
+  const taken = new Set(table.map(([name]) => name));
+  for (const { own: { name, values }, kind, names } of held.columns) {
+    table.push([taken.has(name) ? `${name} (column)` : name, (row) => {
+      const value = values[row];
+      if (kind === "text") return value < 0 ? "" : names[value];
+      return value !== value ? "" : kind === "number" ? value : new Date(Math.round(value * DAY)).toISOString().slice(0, 19).replace("T", " ").replace(" 00:00:00", "");
     }]);
-  });
-  const lines = [columns.map(([name]) => name), ...Array.from(rows, (row) => columns.map(([, value]) => value(row)))];
+  }
+  const lines = [table.map(([name]) => name), ...Array.from(rows, (row) => table.map(([, value]) => value(row)))];
   download(new Blob([lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("")], { type: "text/csv" }), "texts.csv");
 }
 
-window.parasphere = { about, numbers, search, read, glance, select }; // for scripts
+window.parasphere = { about, search, read, glance, select }; // for scripts
 
 // A value for CSV, with an apostrophe before what a spreadsheet would take for a formula.
 function cell(value) {
@@ -119,13 +118,13 @@ function largest(codes, rows) {
 }
 
 function factsOf(held, row) {
-  const columns = held.facets.map(({ name, kind, names }, f) => [visible(name), shown(kind, held[`facet${f}`][row], names)]);
+  const columns = held.columns.map(({ name, kind, names, own }) => [name, shown(kind, own.values[row], names)]);
   const facts = { row, id: visible(held.ids(row)), topic: held.topic[row], columns: columns.filter(([, value]) => value !== null) };
   return held.link ? { ...facts, link: held.link(row) } : facts;
 }
 
 function shown(kind, value, names) {
-  if (kind === "words") return value < 0 ? null : visible(names[value]);
+  if (kind === "text") return value < 0 ? null : visible(names[value]);
   if (value !== value) return null;
   if (kind === "number") return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
   const time = new Date(Math.round(value * DAY)).toISOString();
@@ -137,7 +136,7 @@ async function view(asked, row) {
   const [held, found] = [await map(), await engine()], { certainty } = asked.posterior;
   const matches = found.search(asked, NEAR + 1), near = matches.filter((match) => match.row !== row).slice(0, NEAR);
   const seen = {
-    certainty, rank: below(held.sorted, Math.fround(certainty)) / held.about.n, unknown: asked.unknown.slice(0, 20).map(visible),
+    certainty, rank: below(held.sorted, Math.fround(certainty)) / held.n, unknown: asked.unknown.slice(0, 20).map(visible),
     information: matches.length ? found.prior.information(asked.posterior) : 0,
   };
   const pointOf = (at) => [held.points[2 * at], held.points[2 * at + 1]], weights = near.map(({ cosine }) => Math.max(cosine, 1e-3) ** 4);
@@ -163,15 +162,16 @@ function marksOf(asked, text, share, found) {
 
 // The most likely topics of weighted texts.
 function topicsOf(held, rows, weights) {
+  const { shown_topics, least_share } = held;
   const shares = new Map(), total = weights.reduce((sum, weight) => sum + weight, 0);
   rows.forEach((row, i) => {
-    for (let at = SHOWN_TOPICS * row; at < SHOWN_TOPICS * (row + 1); at++) {
+    for (let at = shown_topics * row; at < shown_topics * (row + 1); at++) {
       const topic = held.likely[at], share = held.shares[at] * (weights[i] / total);
       if (share > 0) shares.set(topic, (shares.get(topic) || 0) + share);
     }
   });
-  const best = [...shares].sort((a, b) => b[1] - a[1]).slice(0, SHOWN_TOPICS);
-  return best.filter(([, share]) => share >= LEAST_SHARE).map(([topic, share]) => ({ topic, share }));
+  const best = [...shares].sort((a, b) => b[1] - a[1]).slice(0, shown_topics);
+  return best.filter(([, share]) => share >= least_share).map(([topic, share]) => ({ topic, share }));
 }
 
 // The geometric median of points, by Weiszfeld's iteration.

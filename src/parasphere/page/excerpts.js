@@ -1,4 +1,4 @@
-// Texts cut into pieces, each with its part in a match, as explorer/highlighting.py cuts them.
+// Texts cut into pieces, each with its part in a match.
 
 export const EXCERPT = 280; // most characters of a text in a list
 

@@ -1,4 +1,4 @@
-// Reads what parasphere/explorer/packing.py packed.
+// Reads what packing.py packed.
 
 // The bytes of a text of seven bits per character.
 export function bytesOf(text) {
