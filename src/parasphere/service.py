@@ -38,6 +38,7 @@ from threadpoolctl import threadpool_limits
 from typing_extensions import TypedDict
 
 from . import __version__
+from .corpus import without_surrogates
 from .errors import CoverageWarning, ParasphereError
 from .model import Encoder
 from .search import OPERATORS, Index
@@ -281,12 +282,12 @@ def _engine(request: Request) -> Engine:
 
 
 def _limited(request: Request, texts: list[str], name: str) -> list[str]:
-    """Return the texts of a field if there are not too many, and count them."""
+    """Return the texts of a field as the library reads them if there are not too many, and count them."""
     limit = request.app.state.settings.max_texts
     if len(texts) > limit:
         raise HTTPException(413, f"{name!r} has {len(texts):,} texts; the limit is {limit:,}.")
     _TEXTS.labels(request.scope["path"]).inc(len(texts))
-    return texts
+    return [without_surrogates(text) for text in texts]
 
 
 @router.post("/v1/embeddings", response_model=EmbeddingsAnswer)
@@ -414,7 +415,9 @@ def _problem(
     status: int, message: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """Return an error in the form that OpenAI's clients read."""
-    message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]} …"
+    message = without_surrogates(message)
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
     kinds = {401: "authentication_error", 404: "not_found_error", 500: "server_error"}
     kind = kinds.get(status, "invalid_request_error")
     return JSONResponse({"error": {"message": message, "type": kind, "param": param, "code": status}}, status, headers)
@@ -544,6 +547,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     """
     Engine.load(settings)
     try:
+        host.encode("idna")
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except (OSError, OverflowError, UnicodeError) as error:
         message = f"cannot listen on port {port} of {host} ({error}); choose others with --host and --port."

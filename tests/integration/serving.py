@@ -121,14 +121,17 @@ def process(*arguments: object, workers: int = 1, env: dict[str, str] | None = N
                 running.process.wait(120)
 
 
-def begin_request(url: httpx.URL | str, body: bytes, sent: int, path: str = "/v1/embeddings") -> socket.socket:
-    """Open a connection and send the headers of a request and the first bytes of its body."""
+def begin_request(url: httpx.URL | str, body: bytes, sent: int, length: bytes | None = None) -> socket.socket:
+    """Begin a request for vectors: send its headers and, once the server waits for its body, the first bytes of it."""
     address = httpx.URL(str(url))
     connection = socket.create_connection((address.host, address.port), timeout=30)
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    connection.sendall(head.encode() + body[:sent])
+    head = b"POST /v1/embeddings HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    if length is None:
+        connection.sendall(head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        connection.sendall(body[:sent])
+    else:
+        connection.sendall(head + b"Content-Length: " + length + b"\r\n\r\n" + body[:sent])
     return connection
 
 
