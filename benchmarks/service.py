@@ -1,165 +1,187 @@
 """The service under load, beside MiniLM in the same number of processes without a server.
 
-``python -m benchmarks service`` starts ``parasphere serve`` with two workers and requests vectors over enough
-connections to keep it busy, first as fast as it answers, then at about half that rate. wrk (``apt install wrk``) makes
-the load on the same machine, and so takes time from the server. The host of a rented machine sometimes gives its
-processors to others; measurements are repeated until this took little time, and the table shows how much. MiniLM is
-measured if it is installed.
+``python -m benchmarks service`` starts ``parasphere serve`` with two workers and sends requests to 127.0.0.1 over
+enough connections to keep it busy, first as fast as it answers, then at half that rate with pauses at random. The
+client takes time of the same processors; the processor time of the server per request does not depend on it. The
+host of a rented machine sometimes gives its processors to others; the table shows how much. MiniLM is measured if it is
+installed.
 """
 
 from benchmarks.measure import share_stolen, stolen, table
 
+import asyncio
 import contextlib
 import json
 import os
-import socket
+import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import orjson
+import numpy as np
 
 from parasphere import SphericalParagraphModel
 from reproduction import datasets
 from reproduction.baselines import MiniLM
 from parasphere.errors import MissingExtraError, ParasphereError
 
-LOAD = """
-local requests, next = {}, 0
-function init(args)
-    math.randomseed(1)
-    for body in io.lines(args[1]) do
-        requests[#requests + 1] = wrk.format("POST", nil, {["Content-Type"] = "application/json"}, body)
-    end
-    pause = tonumber(args[2])
-end
-function request()
-    next = next % #requests + 1
-    return requests[next]
-end
-function done(summary, latency, _)
-    local e = summary.errors
-    io.write(string.format(
-        '{"requests": %d, "errors": %d, "per_second": %f, "p50": %f, "p99": %f, "most": %f}\\n',
-        summary.requests, e.connect + e.read + e.write + e.status + e.timeout,
-        1e6 * summary.requests / summary.duration,
-        latency:percentile(50) / 1000, latency:percentile(99) / 1000, latency.max / 1000))
-end
-"""
-PAUSE = """
-function delay()
-    return -pause * math.log(1 - math.random())
-end
-"""
 WORKERS = 2
-SIZES = {1: 32, 64: 8}  # texts per request, and connections that keep the server busy
-WARM, SECONDS = 4, 10  # per measurement; six times as long for a slow server
-STOLEN, TRIES = 0.01, 20  # accepted share of the time given to others, and most attempts
-REST = 5  # seconds before the next attempt
+SECONDS = 10  # per measurement
 REQUESTS = 100_000  # of one text, none of which may fail
-RATIO_BARS, P99_BAR = {1: 15, 64: 150}, 10.0  # times MiniLM's texts per second; milliseconds at half load
+CASES = {  # path, texts per request, connections
+    "vectors of 1 text": ("/v1/embeddings", 1, 16),
+    "vectors of 64 texts": ("/v1/embeddings", 64, 8),
+    "search": ("/search", 1, 16),
+}
 _BODIES = 64  # different requests, sent in turn
 
 
-@dataclass
-class Load:
-    """Requests over several connections: as fast as they are answered, or with pauses at random."""
+class Connection(asyncio.Protocol):
+    """Sends requests one after the other, with pauses at random, and measures the seconds until each answer."""
 
-    port: int
-    texts: list[str]
-    size: int  # texts per request
+    def __init__(self, requests: list[bytes], pause: float) -> None:
+        self._requests, self._pause = requests, pause
+        self.seconds: list[float] = []
+        self.errors = 0
+        self._transport: Any = None
+        self._received, self._whole = b"", 0
 
-    def run(self, seconds: float, rate: float = 0.0) -> dict[str, float]:
-        """Make the load with wrk for some seconds; ``rate`` is in requests per second, 0 for the fastest."""
-        connections = SIZES[self.size]
-        pause = 1000 * connections / rate if rate else 0.0
-        with tempfile.TemporaryDirectory() as folder:
-            script, bodies = Path(folder, "load.lua"), Path(folder, "bodies")
-            script.write_text(LOAD + (PAUSE if rate else ""))
-            bodies.write_bytes(b"\n".join(self._bodies()))
-            command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "300s", "-s", script]
-            url = f"http://127.0.0.1:{self.port}/v1/embeddings"
-            done = subprocess.run([*command, url, "--", bodies, str(pause)], capture_output=True, text=True, check=True)
-        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-        return found
+    def connection_made(self, transport: Any) -> None:
+        """Send the first request."""
+        self._transport = transport
+        self._send()
 
-    def _bodies(self) -> Iterator[bytes]:
-        for i in range(_BODIES):
-            some = [self.texts[(i * self.size + j) % len(self.texts)] for j in range(self.size)]
-            yield orjson.dumps({"input": some, "model": "any", "encoding_format": "base64"})
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count a connection that the server ended."""
+        self.errors += exc is not None
+
+    def data_received(self, data: bytes) -> None:
+        """Send the next request when an answer is complete."""
+        self._received += data
+        if not self._whole and (end := self._received.find(b"\r\n\r\n")) >= 0:
+            length = re.search(rb"content-length: *(\d+)", self._received[:end].lower())
+            self._whole = end + 4 + int(length[1] if length else 0)
+        if self._whole and len(self._received) >= self._whole:
+            self.seconds.append(time.perf_counter() - self._began)
+            self.errors += not self._received.startswith(b"HTTP/1.1 200")
+            self._received, self._whole = b"", 0
+            pause = random.expovariate(1 / self._pause) if self._pause else 0.0
+            asyncio.get_running_loop().call_later(pause, self._send) if pause else self._send()
+
+    def _send(self) -> None:
+        if not self._transport.is_closing():
+            self._began = time.perf_counter()
+            self._transport.write(self._requests[random.randrange(len(self._requests))])
+
+
+def load(port: int, case: str, texts: list[str], seconds: float, rate: float = 0.0) -> dict[str, float]:
+    """Send requests for some seconds; ``rate`` is in requests per second, 0 for the fastest."""
+    path, size, n_connections = CASES[case]
+    pause = n_connections / rate if rate else 0.0
+    requests = list(_requests(path, size, texts))
+
+    async def send() -> list[Connection]:
+        loop, connections = asyncio.get_running_loop(), []
+        for _ in range(n_connections):
+            made = await loop.create_connection(lambda: Connection(requests, pause), "127.0.0.1", port)
+            connections.append(made)
+        await asyncio.sleep(seconds)
+        for transport, _ in connections:
+            transport.abort()
+        return [protocol for _, protocol in connections]
+
+    before, since = cpu_seconds(port), stolen()
+    done = asyncio.run(send())
+    taken = np.concatenate([one.seconds for one in done])
+    return {
+        "requests": len(taken), "errors": sum(one.errors for one in done), "per_second": len(taken) / seconds,
+        "p50": 1000 * float(np.percentile(taken, 50)), "p99": 1000 * float(np.percentile(taken, 99)),
+        "cpu_ms": 1000 * (cpu_seconds(port) - before) / len(taken), "stolen": share_stolen(since, seconds),
+    }  # fmt: skip
+
+
+def _requests(path: str, size: int, texts: list[str]) -> Iterator[bytes]:
+    for i in range(_BODIES):
+        some = [texts[(i * size + j) % len(texts)] for j in range(size)]
+        content = {"queries": some} if path == "/search" else {"input": some, "encoding_format": "base64"}
+        body = json.dumps(content).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        yield head.encode() + b"\r\n\r\n" + body
+
+
+_SERVERS: dict[int, int] = {}  # process ids by port
+
+
+def cpu_seconds(port: int) -> float:
+    """Return the processor time that a server and its workers have taken."""
+    found, left = 0.0, [_SERVERS[port]]
+    while left:
+        pid = left.pop()
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        left += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return found
 
 
 @contextlib.contextmanager
 def server(model: Path, *options: str) -> Iterator[int]:
     """Serve a model on a free port, with its log in a file; yield the port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     with tempfile.NamedTemporaryFile() as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "parasphere", "serve", str(model), "--port", str(port), *options],
-            env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=log, stderr=log,
+            [sys.executable, "-m", "parasphere", "serve", str(model), "--port", "0", *options],
+            stdout=log, stderr=log,
         )  # fmt: skip
         try:
-            _wait(process, Path(log.name))
+            port = _wait(process, Path(log.name))
+            _SERVERS[port] = process.pid
             yield port
         finally:
             process.terminate()
             process.wait(60)
 
 
-def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until all workers are ready."""
+def _wait(process: "subprocess.Popen[bytes]", log: Path) -> int:
+    """Wait until all workers are ready; return the port."""
     deadline = time.monotonic() + 120
-    while log.read_text().count("Application startup complete") < WORKERS:
+    while (text := log.read_text()).count("Application startup complete") < WORKERS:
         if time.monotonic() > deadline or process.poll() is not None:
-            raise RuntimeError(f"the server did not start: {log.read_text()}")
+            raise RuntimeError(f"the server did not start: {text}")
         time.sleep(0.2)
+    found = re.search(r"http://[^ :]+:(\d+)", log.read_text())
+    assert found
+    return int(found[1])
 
 
-def measure(load: Load) -> dict[str, Any]:
+def measure(port: int, case: str, texts: list[str]) -> dict[str, dict[str, float]]:
     """Measure the fastest rate, then half of it."""
-    warm = load.run(WARM)
-    slow = warm["per_second"] * SECONDS < 20 * SIZES[load.size]  # too few requests per connection to measure
-    seconds, tries = (6 * SECONDS, 1) if slow else (SECONDS, TRIES)  # slow servers suffer little from interruptions
-    full = _undisturbed(load, seconds, tries)
-    half = _undisturbed(load, seconds, tries, full["per_second"] / 2)
-    return {"full": full, "half": half, "texts_per_second": load.size * full["per_second"]}
-
-
-def _undisturbed(load: Load, seconds: float, tries: int, rate: float = 0.0) -> dict[str, float]:
-    """Repeat until the host gave little time to others; return the measurement with the least."""
-    found = []
-    for i in range(tries):
-        time.sleep(REST if i else 0)
-        before = stolen()
-        one = load.run(seconds, rate)
-        found.append(one | {"stolen": share_stolen(before, seconds)})
-        if found[-1]["stolen"] <= STOLEN:
-            break
-    return min(found, key=lambda one: one["stolen"])
+    load(port, case, texts, 2)
+    full = load(port, case, texts, SECONDS)
+    return {"full": full, "half": load(port, case, texts, SECONDS, full["per_second"] / 2)}
 
 
 def run() -> dict[str, Any]:
     texts, corpus = _texts()
     result: dict[str, Any] = {"corpus": corpus, "workers": WORKERS, "cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder:
-        SphericalParagraphModel().fit(texts).save(Path(folder, "spm"))
-        with server(Path(folder, "spm"), "--workers", str(WORKERS), "--timeout", "300") as port:
-            result["SPM"] = {str(size): measure(Load(port, texts, size)) for size in SIZES}
-            result["many"] = _many(Load(port, texts, 1))
+        model, index = Path(folder, "model"), Path(folder, "index")
+        fitted = SphericalParagraphModel().fit(texts)
+        fitted.save(model)
+        fitted.index(texts).save(index)
+        with server(model, "--index", str(index), "--workers", str(WORKERS)) as port:
+            result["SPM"] = {case: measure(port, case, texts) for case in CASES}
+            result["many"] = _many(port, texts)
     with contextlib.suppress(MissingExtraError):
         MiniLM().fit()
         with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
             result["MiniLM-L6"] = {
-                str(size): sum(pool.map(_minilm, [texts] * WORKERS, [size] * WORKERS)) for size in SIZES
+                str(size): sum(pool.map(_minilm, [texts] * WORKERS, [size] * WORKERS)) for size in (1, 64)
             }
     return result
 
@@ -178,11 +200,11 @@ def _minilm(texts: list[str], size: int) -> float:
     return count / spent
 
 
-def _many(load: Load) -> dict[str, float]:
+def _many(port: int, texts: list[str]) -> dict[str, float]:
     """Make at least ``REQUESTS`` requests, none of which may fail."""
     many = {"requests": 0.0, "errors": 0.0}
     while many["requests"] < REQUESTS:
-        one = load.run(SECONDS)
+        one = load(port, "vectors of 1 text", texts, SECONDS)
         many = {name: many[name] + one[name] for name in many}
     return many
 
@@ -197,47 +219,37 @@ def _texts() -> tuple[list[str], str]:
 def report(result: dict[str, Any]) -> str:
     """Return the result as Markdown."""
     rows = []
-    for size in map(str, SIZES):
-        full, half = result["SPM"][size]["full"], result["SPM"][size]["half"]
+    for case, one in result["SPM"].items():
+        full, half = one["full"], one["half"]
         rows.append([
-            f"SPM, {size} text{'s' if size != '1' else ''}", f"{result['SPM'][size]['texts_per_second']:,.0f}",
-            f"{full['per_second']:,.0f}", f"{full['p50']:.1f}", f"{full['p99']:.1f}",
+            case, f"{full['per_second']:,.0f}", f"{full['cpu_ms']:.2f}", f"{full['p50']:.1f}", f"{full['p99']:.1f}",
             f"{half['per_second']:,.0f}", f"{half['p50']:.1f}", f"{half['p99']:.1f}",
             f"{100 * full['stolen']:.1f}, {100 * half['stolen']:.1f}", f"{full['errors'] + half['errors']}",
         ])  # fmt: skip
     many = result["many"]
     parts = [
-        f"Sentences of {result['corpus']}, sent by wrk to {result['workers']} workers on the same {result['cores']} "
-        f"cores, over {SIZES[1]} connections (one text) or {SIZES[64]} (64 texts), as requests of OpenAI's clients "
-        "with vectors in base64. At half load, random pauses on each connection halve the requests per second. "
-        "*Stolen* is the time of the cores that the host of this machine gave to others, at full and half load; of up "
-        f"to {TRIES} measurements the one with the least counts.",
+        f"Sentences of {result['corpus']}, sent to {result['workers']} workers by a client on the same "
+        f"{result['cores']} cores, over {CASES['search'][2]} connections ({CASES['vectors of 64 texts'][2]} for 64 "
+        "texts), vectors as OpenAI's clients request them, in base64; *search* returns the ten best sentences for one. "
+        "At half load, random pauses on each connection halve the requests per second. *CPU* is the processor time of "
+        "the server per request, *stolen* the time of the cores that the host of this machine gave to others, at full "
+        "and half load.",
         f"{many['requests']:,.0f} requests of one text: {many['errors']:,.0f} errors (bar: 0).",
     ]
-    p99 = {size: result["SPM"][str(size)]["half"]["p99"] for size in SIZES}
-    parts.append(
-        f"p99 at half load: {p99[1]:.1f} ms with one text, {p99[64]:.1f} ms with 64 (bar: below {P99_BAR:.0f})."
-    )
     if "MiniLM-L6" in result:
-        rival = {size: result["MiniLM-L6"][str(size)] for size in SIZES}
-        ratios = {size: result["SPM"][str(size)]["texts_per_second"] / rival[size] for size in SIZES}
+        rival, per_second = result["MiniLM-L6"], {}
+        for size in (1, 64):
+            case = f"vectors of {size} text{'s' if size > 1 else ''}"
+            per_second[size] = size * result["SPM"][case]["full"]["per_second"]
         parts.append(
-            f"MiniLM-L6 in {result['workers']} processes without a server: {rival[1]:,.0f} texts per second, one at a "
-            f"time, and {rival[64]:,.0f}, 64 at a time. The service encodes {ratios[1]:.0f} times as many with one "
-            f"text per request, and {ratios[64]:.0f} times with 64 (bars: {RATIO_BARS[1]} and {RATIO_BARS[64]})."
+            f"MiniLM-L6 in {result['workers']} processes without a server: {rival['1']:,.0f} texts per second, one at "
+            f"a time, and {rival['64']:,.0f}, 64 at a time. The service encodes "
+            f"{per_second[1] / rival['1']:.0f} times as many with one text per request, and "
+            f"{per_second[64] / rival['64']:.0f} times with 64."
         )
     columns = [
-        "",
-        "texts/s",
-        "requests/s",
-        "p50, ms",
-        "p99, ms",
-        "half load: requests/s",
-        "p50",
-        "p99",
-        "stolen, %",
-        "errors",
-    ]
+        "", "requests/s", "CPU, ms", "p50, ms", "p99, ms", "half load: requests/s", "p50", "p99", "stolen, %", "errors",
+    ]  # fmt: skip
     return "\n\n".join([*parts, table(columns, rows)])
 
 

@@ -20,6 +20,7 @@ LOOSE = {
     "places.py",
     "printable.py",
     "progress.py",
+    "service.py",
     "tables.py",
 }
 

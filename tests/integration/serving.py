@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ import pandas as pd
 import uvicorn
 
 from parasphere import SphericalParagraphModel, datasets
-from parasphere.service import Settings
-from parasphere.service.server import BoundedProtocol, bind, create_app
+from parasphere.service import Settings, create_app
 from parasphere.topics import SphericalTopics
 
 CORPUS = datasets.load("docstrings")
@@ -37,8 +36,8 @@ class Saved:
     topics: Any
 
     def settings(self, **changes: Any) -> Settings:
-        given = Settings(self.folder / "model", self.folder / "index", self.folder / "topics", port=0, timeout=20.0)
-        return replace(given, **changes)
+        paths = {name: self.folder / name for name in ("model", "index", "topics")}
+        return Settings(**(paths | changes))
 
 
 def saved(folder: Path) -> Saved:
@@ -55,10 +54,8 @@ def saved(folder: Path) -> Saved:
 @contextmanager
 def serving(settings: Settings) -> Iterator[httpx.Client]:
     """Serve in a thread of this process; yields a client."""
-    listening = bind(settings)
-    app = create_app(settings)
-    config = uvicorn.Config(app, http=BoundedProtocol, lifespan="on", log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), lifespan="on", log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
@@ -124,14 +121,17 @@ def process(*arguments: object, workers: int = 1, env: dict[str, str] | None = N
                 running.process.wait(120)
 
 
-def begin_request(url: httpx.URL | str, body: bytes, sent: int, path: str = "/embed") -> socket.socket:
-    """Open a connection and send the headers of a request and the first bytes of its body."""
+def begin_request(url: httpx.URL | str, body: bytes, sent: int, length: bytes | None = None) -> socket.socket:
+    """Begin a request for vectors: send its headers and, once the server waits for its body, the first bytes of it."""
     address = httpx.URL(str(url))
     connection = socket.create_connection((address.host, address.port), timeout=30)
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    connection.sendall(head.encode() + body[:sent])
+    head = b"POST /v1/embeddings HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    if length is None:
+        connection.sendall(head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        connection.sendall(body[:sent])
+    else:
+        connection.sendall(head + b"Content-Length: " + length + b"\r\n\r\n" + body[:sent])
     return connection
 
 

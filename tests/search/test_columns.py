@@ -1,7 +1,8 @@
 """Columns of an index: conditions against plain Python, searches of what they admit, and what is saved."""
 
 import operator
-from datetime import UTC, date, datetime
+import tracemalloc
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,70 @@ def test_dates_of_arrow_and_of_texts_agree() -> None:
 def test_what_is_beyond_the_calendar_or_all_numbers_is_no_value(value: Any) -> None:
     others = ["1999-12-31"] * 30 if "-" in str(value) else [3] * 30
     assert Column.parsed("column", [value, *others]).missing().tolist() == [True] + [False] * 30
+
+
+@given(
+    st.sampled_from([
+        ["a", "b", None, "ba", ""], ["1", "2.5", "", None], [1, 2, 2**62 + 1, -5], [0.5, None, 1.0, 2.0, 1e300],
+        [True, False, True], [date(2020, 1, 1), None, date(2021, 5, 3)],
+    ]),
+    st.lists(
+        st.sampled_from([
+            "a", "zz", "", 1, 2.5, 2**62, 2**62 + 1, 2**63, 10**30, -(2**70), 1e300, np.float64(0.5), None, True,
+            "true", "2020", "2020-01-01", 2021, (">", 1), ("!=", "a"), ("<", "2021"), ("==", None),
+        ]),
+        max_size=6,
+    ),
+)  # fmt: skip
+def test_a_list_admits_what_one_of_its_conditions_admits(values: list[Any], conditions: list[Any]) -> None:
+    column = Column.of("c", values)
+    try:
+        each = [column.holds(one) for one in conditions]
+    except ParasphereError:
+        with pytest.raises(ParasphereError):
+            column.holds(conditions)
+        return
+    pairs = bool(conditions) and all(isinstance(one, tuple) for one in conditions)
+    expected = (np.all if pairs else np.any)(np.array(each).reshape(len(each), len(values)), axis=0)
+    assert column.holds(conditions).tolist() == expected.tolist()
+
+
+def test_a_long_list_takes_little_memory() -> None:
+    column = Column.of("c", range(100_000))
+    tracemalloc.start()
+    admitted = column.holds(list(range(0, 200_000, 2)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert admitted.sum() == 50_000
+    assert peak < 50 << 20  # a mask per value would be 10 GB
+
+
+def test_lists_in_lists_are_refused() -> None:
+    nested: list[Any] = [1]
+    for _ in range(2000):
+        nested = [nested]
+    with pytest.raises(ParasphereError, match="holds values and pairs, no lists"):
+        Column.of("c", [1, 2]).holds(nested)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "10000-01-01", "0000-12-31", "300000-01-01", "9" * 30, 2.5, True, 12, 10**400,
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))), "9999-12-31T23:59:59.999999-05:00",
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:no explicit representation of timezones")
+def test_a_date_is_of_the_years_that_dates_have(value: Any) -> None:
+    column = Column.of("day", [datetime.max, datetime.min, date(2020, 1, 1)])
+    assert column.tolist() == [datetime.max, date.min, date(2020, 1, 1)]
+    with pytest.raises(ParasphereError):
+        column.holds((">", value))
+    assert column.holds((">=", 2020)).tolist() == [True, False, True]
+
+
+def test_a_number_of_401_digits_gets_a_sentence() -> None:
+    with pytest.raises(ParasphereError, match="up to 308 digits"):
+        Column.of("c", [1.5, 10**400])
+    with pytest.raises(ParasphereError, match="up to 308 digits"):
+        Column.of("c", [1.5]).holds(("<", 10**400))

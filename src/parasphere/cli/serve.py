@@ -7,7 +7,6 @@ import click
 
 from ..errors import ParasphereError, import_extra
 from . import options
-from .common import show
 
 KEY = "PARASPHERE_API_KEY"
 
@@ -15,7 +14,7 @@ KEY = "PARASPHERE_API_KEY"
 @click.command()
 @options.model
 @click.option(
-    "--index", metavar="FOLDER", type=options.PATH, help="An index for /similar, written by 'parasphere index'."
+    "--index", metavar="FOLDER", type=options.PATH, help="An index for /search, written by 'parasphere index'."
 )
 @click.option(
     "--topics", metavar="FOLDER", type=options.PATH, help="Topics for /topics, written by 'parasphere topics --out'."
@@ -23,7 +22,7 @@ KEY = "PARASPHERE_API_KEY"
 @click.option(
     "--host",
     default="127.0.0.1",
-    help="Address to listen on; 0.0.0.0 lets other machines in, and should come with a key.",
+    help="Address to listen on; 0.0.0.0 lets other machines in, and should come with a key and a proxy.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0 is any that is free.")
 @click.option("--workers", type=click.IntRange(1), default=1, help="Number of processes; they share the mapped model.")
@@ -36,29 +35,14 @@ KEY = "PARASPHERE_API_KEY"
 )
 @click.option("--max-body", type=click.FloatRange(0.001), default=8.0, help="Largest body of a request, in MiB.")
 @click.option("--max-texts", type=click.IntRange(1), default=2048, help="Most texts per request.")
-@click.option("--max-length", type=click.IntRange(1), default=100_000, help="Most characters per text.")
-@click.option(
-    "--max-waiting",
-    type=click.IntRange(1),
-    default=128,
-    help="Most requests that a worker holds at once; further ones get status 429.",
-)
-@click.option("--timeout", type=click.FloatRange(0.001), default=30.0, help="Seconds that a request may take.")
-@click.option(
-    "--grace",
-    type=click.IntRange(0),
-    default=30,
-    help="Seconds that open requests have to finish when the server is stopped.",
-)
 def serve(
     model: Path, index: Path | None, topics: Path | None, host: str, port: int, workers: int,
-    api_key_file: Path | None, max_body: float, max_texts: int, max_length: int, max_waiting: int, timeout: float,
-    grace: int,
+    api_key_file: Path | None, max_body: float, max_texts: int,
 ) -> None:  # fmt: skip
     """Serve a model over HTTP (extra 'serve').
 
     Vectors, search, explanations and topics. Clients of OpenAI's embeddings work with http://HOST:PORT/v1 as their base
-    URL. /docs describes all endpoints.
+    URL. /openapi.json describes all endpoints.
 
     \b
     Examples:
@@ -66,21 +50,16 @@ def serve(
         parasphere serve model --index index --topics topics --workers 4
         PARASPHERE_API_KEY=... parasphere serve model --host 0.0.0.0
     """
-    for module in ("fastapi", "httptools", "orjson", "fastapi_offline", "prometheus_client", "uvicorn"):
+    for module in ("fastapi", "httptools", "prometheus_client", "uvicorn"):
         import_extra(module, "serve", "the service")
     from ..service import Settings
-    from ..service.server import serve as run
+    from ..service import serve as run
 
     key = os.environ.get(KEY) if api_key_file is None else _read_key(api_key_file)
     if key == "":
         raise ParasphereError(f"{KEY} is empty; set it to the key that clients must send, or unset it.")
-    run(
-        Settings(
-            model, index, topics, host, port, workers, key, int(max_body * (1 << 20)), max_texts, max_length,
-            max_waiting, timeout, grace,
-        ),
-        lambda url: show(f"serving {model} on {url} (Ctrl-C ends it)"),
-    )  # fmt: skip
+    limits = {"max_body": int(max_body * (1 << 20)), "max_texts": max_texts}
+    run(Settings(model=model, index=index, topics=topics, api_key=key, **limits), host, port, workers)
 
 
 def _read_key(path: Path) -> str:

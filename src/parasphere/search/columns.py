@@ -1,6 +1,8 @@
 """Columns of an index: values of documents beside their texts, and conditions to filter by them."""
 
 import operator
+import sys
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -137,10 +139,7 @@ class Column:
             all of a list of pairs such as ``[(">=", 2), ("<", 5)]``.
         """
         if isinstance(condition, list | set | frozenset):
-            each = [self.holds(one) for one in condition]
-            whole = bool(each) and all(isinstance(one, tuple) for one in condition)
-            nothing = np.full(len(self), whole)
-            return np.asarray((np.logical_and if whole else np.logical_or).reduce([nothing, *each]))
+            return self._holds_several(list(condition))
         if isinstance(condition, tuple):
             if len(condition) != 2 or condition[0] not in OPERATORS:
                 raise ParasphereError(
@@ -163,6 +162,40 @@ class Column:
             holds &= self.values != self.categories.index("")
         return holds & ~self.missing() if name != "!=" else holds | self.missing()
 
+    def _holds_several(self, conditions: list[Any]) -> NDArray[np.bool_]:
+        """Return which documents meet one condition of a list, or all if it is a list of pairs, (n_docs,)."""
+        if conditions and all(isinstance(one, tuple) for one in conditions):
+            met = np.ones(len(self), bool)
+            for pair in conditions:
+                met &= self.holds(pair)
+            return met
+        met, values = np.zeros(len(self), bool), []
+        for one in conditions:
+            if isinstance(one, list | set | frozenset):
+                raise ParasphereError(
+                    f'a list of conditions on the column "{self.name}" holds values and pairs, no lists'
+                )
+            if one is None or isinstance(one, tuple):
+                met |= self.holds(one)
+            else:
+                values.append(one.item() if isinstance(one, np.generic) else one)
+        return met | self._is_in(values)
+
+    def _is_in(self, values: list[Any]) -> NDArray[np.bool_]:
+        """Return which documents have one of several values, (n_docs,)."""
+        groups: dict[Any, list[Any]] = {}  # by type: numpy would round whole numbers beside others
+        for value in values:
+            numbers, comparable = self._encoded(value)
+            if isinstance(comparable, int) and not _is_int64(comparable):
+                if self.kind == "integer":
+                    continue
+                comparable = float(comparable)
+            groups.setdefault((numbers, type(comparable)), []).append(comparable)
+        met = np.zeros(len(self), bool)
+        for (numbers, _), group in groups.items():
+            met |= np.isin(self._numbers() if numbers else self.values, group)
+        return met & ~self._missing()
+
     def _all_numbers(self, value: Any) -> bool:
         """Return whether a text and those of a column, perhaps read from CSV, are all numbers."""
         try:
@@ -172,22 +205,26 @@ class Column:
 
     def _comparable(self, value: Any) -> tuple[NDArray[Any], Any]:
         """Return the values of the column and another value in types that can be compared."""
+        numbers, comparable = self._encoded(value)
+        return self._numbers() if numbers else self.values, comparable
+
+    def _encoded(self, value: Any) -> tuple[bool, Any]:
+        """Return a value as the column holds values, and whether the texts of the column are compared as numbers."""
         kind = _kind(self.name, value)
         if self.kind == "text" and kind == "text":
             # Categories are sorted, so that texts compare as their rows do; a text between two rows is half a row.
-            place = int(np.searchsorted(np.array(self.categories, object), value)) if self.categories else 0
-            exact = place < len(self.categories) and self.categories[place] == value
-            return self.values.astype(np.float64), place if exact else place - 0.5
+            row = bisect_left(self.categories, value)
+            return False, row if row < len(self.categories) and self.categories[row] == value else row - 0.5
         if self.kind == "text" and kind in ("integer", "number"):  # a column of CSV, where everything is text
-            return self._numbers(), value
+            return True, value
         if self.kind == "date":
-            return self.values, _microseconds(value)
+            return False, _microseconds(value)
         if self.kind in ("integer", "number") and kind == "text":
-            return self.values, _number(self.name, value)
+            return False, _number(self.name, value)
         if self.kind == "bool" and kind == "text" and value.lower() in ("true", "false"):
-            return self.values, value.lower() == "true"
+            return False, value.lower() == "true"
         if (self.kind == "bool") == (kind == "bool") and kind not in ("text", "date"):
-            return self.values, value
+            return False, value
         raise ParasphereError(f'the column "{self.name}" holds {self.kind} and cannot be compared with {value!r}')
 
     def _numbers(self) -> NDArray[np.float64]:
@@ -263,7 +300,9 @@ def _kind(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
-        return "integer" if -(2**63) <= value < 2**63 else "number"
+        if abs(value) > sys.float_info.max:
+            raise ParasphereError(f'the column "{name}" holds numbers of up to 308 digits; a value has more')
+        return "integer" if _is_int64(value) else "number"
     for kind, types in (("number", float), ("text", str), ("date", date)):
         if isinstance(value, types):
             return kind
@@ -271,6 +310,10 @@ def _kind(name: str, value: Any) -> str:
         f'the column "{name}" holds {value!r}, of type {type(value).__name__}; values are texts, numbers, dates, or '
         "true and false"
     )
+
+
+def _is_int64(value: int) -> bool:
+    return -(2**63) <= value < 2**63
 
 
 def _number(name: str, text: str) -> float:
@@ -314,11 +357,15 @@ def _read_date(value: Any) -> date | None:
 def _microseconds(value: Any) -> int:
     if value is None:
         return int(NO_DATE)
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
     try:
-        return int(np.datetime64(value, "us").astype(np.int64))
-    except (ValueError, TypeError):
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        when = np.datetime64(str(value) if type(value) is int and 1000 <= value <= 9999 else value)
+        year = 1970 + int(when.astype("M8[Y]").astype(np.int64))
+        if not np.isnat(when) and not 1 <= year <= 9999:
+            raise ValueError
+        return int(when.astype("M8[us]").astype(np.int64))
+    except (ValueError, TypeError, OverflowError):
         raise ParasphereError(f"{value!r} is not a date; write dates as 1999, 1999-12 or 1999-12-31T23:59") from None
 
 

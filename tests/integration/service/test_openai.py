@@ -69,6 +69,8 @@ def test_errors_are_those_that_the_client_knows(key_client: httpx.Client, speake
     with pytest.raises(openai.UnprocessableEntityError, match="check_embedding_ctx_length=False") as refused:
         speaker.embeddings.create(model="any", input=[[1, 2], [3]])
     assert refused.value.param == "input"
+    with pytest.raises(openai.UnprocessableEntityError, match="this list is empty"):
+        speaker.embeddings.create(model="any", input=[])
     with pytest.raises(openai.UnprocessableEntityError, match="128 dimensions, not 64"):
         speaker.embeddings.create(model="any", input="a boat", dimensions=64)
     url = f"{key_client.base_url}/v1"
@@ -89,5 +91,5 @@ def test_the_key_guards_all_but_probes_and_pages(key_client: httpx.Client) -> No
     for sent in ("secret", "Basic secret", "bearer", "Bearersecret", "bearer SECRET"):
         assert key_client.get("/metrics", headers={"Authorization": sent}).status_code == 401
     assert "HTTPBearer" in key_client.get("/openapi.json").json()["components"]["securitySchemes"]
-    refused = key_client.post("/embed", json={"texts": "a"}, headers={"Authorization": "Bearer secre"})
+    refused = key_client.post("/search", content=b"{", headers={"Authorization": "Bearer secre"})
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
