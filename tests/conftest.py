@@ -18,7 +18,11 @@ import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).parent
-sys.path += [str(HERE.parent / "scripts"), str(HERE / "integration")]  # of what some tests import
+sys.path += [
+    str(HERE.parent / "scripts"),
+    str(HERE.parent / "scripts" / "english"),
+    str(HERE / "integration"),
+]  # of what some tests import
 
 
 def use_kernels(file: str) -> None:

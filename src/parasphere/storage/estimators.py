@@ -53,7 +53,6 @@ Kind = TypeVar("Kind", bound=type)
 # The modules of classes that a saved estimator may contain although nothing has imported them yet.
 _MODULES = {
     "JointVectors": "vectors.joint",
-    "TaughtVectors": "vectors.taught",
     "segmenting-tokenizer": "text.segmenting",
     "tokenizer": "text.tokens",
     "vocabulary": "text.vocabulary",
