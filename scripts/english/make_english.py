@@ -1,7 +1,7 @@
 """Distil sentence transformers into English word vectors, one row per word, on sentences and paragraphs.
 
-Run with ``python scripts/english/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER
---cache FOLDER --out english.npz`` on a machine with a GPU. The texts have one paragraph per line; a teacher is a folder of
+Run with ``python scripts/english/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER --cache
+FOLDER --out english.npz`` on a machine with a GPU. The texts have one paragraph per line; a teacher is a folder of
 sentence-transformers. ``--teacher`` may be repeated, and ``--glove FILE`` adds a teacher, the mean of GloVe vectors
 weighted by smooth inverse frequency. The target is the weighted mean of the cosines of all teachers, whose vectors are
 centred over the texts. Encoding takes most of the time; ``--cache`` keeps the encoded texts, from which each

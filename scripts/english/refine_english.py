@@ -1,9 +1,9 @@
 """Refine distilled English word vectors: add missing words, and learn from human scores of pairs of sentences.
 
-Run with ``python scripts/english/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict
---texts wikipedia.txt.xz --cache FOLDER --out english.npz``. ``taught.npz`` is a file of make_english.py, with the same
-teacher; in the texts words are counted. The human scores are those of the training part of the STS benchmark in PARASPHERE_TASKS. It
-takes minutes on a CPU, most of them to encode single words, which ``--cache`` keeps.
+Run with ``python scripts/english/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict --texts
+wikipedia.txt.xz --cache FOLDER --out english.npz``. ``taught.npz`` is a file of make_english.py, with the same teacher;
+in the texts words are counted. The human scores are those of the training part of the STS benchmark in
+PARASPHERE_TASKS. It takes minutes on a CPU, most of them to encode single words, which ``--cache`` keeps.
 
 Instead of ``taught.npz``, a folder english-128 from before this step can be given; today's english-128 was made from
 that of commit 9813a09 (docs/training.md has the commands).
