@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer
     from .topics import SphericalTopics
-    from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
+    from .vectors import JointVectors, WordVectors
 
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
@@ -26,15 +26,14 @@ _NAMES = {
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer"],
     "topics": ["SphericalTopics"],
-    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "WordVectors"],
+    "vectors": ["JointVectors", "WordVectors"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("corpus", "dask", "datasets", "errors", "plots", "text")} | {"vmf": "sphere.vmf"}
 
 __all__ = [
-    "ComposedVectors", "Encoder", "Index", "JointVectors", "MovMF", "SegmentingTokenizer", "SphericalParagraphModel",
-    "SphericalTopics", "TaughtVectors", "Tokenizer", "WordVectors", "corpus", "dask", "datasets", "duplicates",
-    "errors", "load", "plots", "text", "vmf",
+    "Encoder", "Index", "JointVectors", "MovMF", "SegmentingTokenizer", "SphericalParagraphModel", "SphericalTopics",
+    "Tokenizer", "WordVectors", "corpus", "dask", "datasets", "duplicates", "errors", "load", "plots", "text", "vmf",
 ]  # fmt: skip
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from commands import typed
 
-from parasphere import CorpusError, ParasphereError, SphericalParagraphModel, SphericalTopics, datasets
+from parasphere import SphericalParagraphModel, SphericalTopics, datasets
+from parasphere.errors import CorpusError, ParasphereError
 from parasphere.page import write_page
 from parasphere.page.contents import map_parts
 from parasphere.page.documents import Documents, read_documents
