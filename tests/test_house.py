@@ -15,6 +15,7 @@ ORDER = """
 LOOSE = {
     "__init__.py",
     "__main__.py",
+    "dask.py",
     "errors.py",
     "parameters.py",
     "places.py",

@@ -24,7 +24,7 @@ from ..storage import check_layouts, check_types, storable
 from . import equations
 from .bags import Bags, Scatter
 from .equations import Method, Prior
-from .reader import Reader
+from .reader import Reader, as_texts
 
 Floats = NDArray[np.float64]
 Start: TypeAlias = Literal["data", "paper"]
@@ -131,6 +131,19 @@ class Partition:
         words = None if word_counts is None else word_counts.astype(np.int64)
         return cls(some, len(bags) - len(some), int(bags.unknown.sum()), words)
 
+    @classmethod
+    def read(cls, reader: Reader, texts: Any, n_jobs: int | None = None, **columns: Any) -> Self:
+        """Read the documents of a part of a corpus; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
+        counts = np.zeros(len(reader.vectors))
+        parts = [bags for _, bags in reader.stream(as_texts(texts), n_jobs, counts, **columns)]
+        bags = Bags.concatenate([reader.empty(), *parts])
+        return cls.of(replace(bags, reader=None), counts)  # pickled without the reader's vectors
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays, by which engines such as Dask decide what to keep in memory."""
+        arrays = (*vars(self.bags).values(), self.word_counts)
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
     def statistics(self, prior: Prior | None) -> CorpusStatistics:
         """Return the sums of an E-step under a prior, or without a prior those that the initial prior is made from."""
         if prior is None:
@@ -156,7 +169,7 @@ class Partition:
             "pairs": np.asarray(pairs),
             "directions": equations.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)),
         }
-        if self.word_counts is not None and bags.reader is not None:
+        if self.word_counts is not None:
             sums["means"] = Scatter.means(bags.sums, bags.lengths)
         return self._statistics(None, sums)
 

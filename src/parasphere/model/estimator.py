@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -44,7 +44,6 @@ from .equations import Method
 from .posterior import Space
 from .reader import (
     Reader,
-    as_texts,
     first_texts,
     held_texts,
     is_numeric,
@@ -309,22 +308,24 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
             columns = {}
         return self.make_reader(sample=sample).read_to_fit(source, self.n_jobs, **columns)
 
-    def make_reader(self, texts: Any = None, *, sample: Sequence[str] = ()) -> Reader:
+    def make_reader(self, texts: Any = None, *, sample: Iterable[str] = ()) -> Reader:
         """Return the reader that the parameters describe.
 
         Parameters
         ----------
         texts : texts, token lists, columns or path, default=None
-            Texts to fit a learner of word vectors to, or to adapt the vectors to if ``adapt``.
-        sample : sequence of str, default=()
-            Texts by which scripts without spaces between words are recognised, and a tokenizer is chosen for them.
+            Texts to fit a learner of word vectors to, or to adapt the vectors to if ``adapt``; not read if neither is
+            to be done.
+        sample : iterable of str, default=()
+            Texts by which scripts without spaces between words are recognised, and a tokenizer is chosen for them; not
+            read if there is a tokenizer.
         """
         check_parameters(self)
         if self.vectors is None:
             raise ValueError("texts need word vectors, but this model has vectors=None")
         if texts is None and is_learner(self.vectors):
             raise ValueError("the word vectors are learned in fit, so there are none to read with; fit the model first")
-        tokenizer = self.tokenizer or tokenizer_for(sample)
+        tokenizer = tokenizer_for(list(sample)) if self._chooses_tokenizer() else self.tokenizer
         vectors, tokenizer = resolve(self.vectors, tokenizer, texts, weighted=self.weighted)
         if texts is not None and self._adapts():
             seed = 0 if self.random_state is None else seed_of(self.random_state)
@@ -350,10 +351,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
             return Partition.of(X)
         if self._em_reader is None:
             self._em_reader = self.make_reader()
-        reader = self._em_reader
-        counts = np.zeros(len(reader.vectors))
-        parts = [bags for _, bags in reader.stream(as_texts(X), self.n_jobs, counts, **columns)]
-        return Partition.of(Bags.concatenate([reader.empty(), *parts]), counts)
+        return Partition.read(self._em_reader, X, self.n_jobs, **columns)
 
     def accumulate(self, X: Any) -> CorpusStatistics:
         """Return the statistics of a part of a corpus for the next step of EM: the map of map-reduce.
@@ -595,7 +593,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         twice = learner or (adapt and self._adapts())
         if twice:
             X = held_texts(X) if learner else texts_to_read_twice(X)
-        if self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None):
+        if self._chooses_tokenizer():
             first, sample = first_texts(X)
             X = X if twice else first
         return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs)
@@ -603,6 +601,11 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
     def _adapts(self) -> bool:
         """Return whether ``fit`` adapts the vectors; a learner learns them from the texts itself."""
         return self.adapt and self.vectors is not None and not is_learner(self.vectors)
+
+    def _chooses_tokenizer(self) -> bool:
+        """Return whether ``fit`` chooses the tokenizer by the first texts: none was given, to a learner neither."""
+        learner = is_learner(self.vectors)
+        return self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None)
 
     def _more_bags(self, X: Any) -> Bags:
         """Return the bags of more documents for a fitted model, with their scatter."""

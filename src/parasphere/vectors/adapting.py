@@ -87,20 +87,30 @@ def _learned(
 
 
 def drawn_texts(texts: Any, seed: int) -> list[Block]:
-    """Return the texts, or a uniform random sample of at most :data:`TEXT` bytes if they have more."""
-    rng, share, size = np.random.default_rng([seed, 2]), 1.0, 0
+    """Return the texts, or a uniform random sample of at most :data:`TEXT` bytes if they have more.
+
+    Which texts these are depends on the seed, and on the sizes and the order of all texts: those whose random numbers
+    (:func:`numbers_of`) are below the largest share, a power of a half, at which they are few enough.
+    """
+    share, size, start = 1.0, 0, 0
     held: list[tuple[Block, NDArray[np.float64]]] = []
     for block in blocks(texts):
-        held.append(_below(share, block, rng.random(len(block))))
-        size += _size(held[-1][0])
+        held.append(below(share, block, numbers_of(seed, start, len(block))))
+        start += len(block)
+        size += int(sizes_of(held[-1][0]).sum())
         while size > TEXT:
             share /= 2
-            held = [part for part in (_below(share, *part) for part in held) if len(part[0])]
-            size = sum(_size(block) for block, _ in held)
+            held = [part for part in (below(share, *part) for part in held) if len(part[0])]
+            size = sum(int(sizes_of(block).sum()) for block, _ in held)
     return [block for block, _ in held]
 
 
-def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
+def numbers_of(seed: int, start: int, count: int) -> NDArray[np.float64]:
+    """Return the random numbers of ``count`` documents, (count,), of which the first has the number ``start``."""
+    return np.random.Generator(np.random.PCG64([seed, 2]).advance(start)).random(count)
+
+
+def below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Block, NDArray[np.float64]]:
     """Return the texts of a block whose random numbers are below a share, and these numbers."""
     kept = numbers < share
     if kept.all():
@@ -108,9 +118,19 @@ def _below(share: float, block: Block, numbers: NDArray[np.float64]) -> tuple[Bl
     return Block(list(compress(block.texts, kept)), None, None, 0), numbers[kept]
 
 
-def _size(block: Block) -> int:
-    """Return the approximate number of bytes of the texts of a block."""
-    return sum(sum(map(len, text)) if block.tokenised else len(text) for text in block.texts)
+def sizes_of(block: Block) -> NDArray[np.int64]:
+    """Return the approximate number of bytes of each text of a block."""
+    return np.array([sum(map(len, text)) if block.tokenised else len(text) for text in block.texts], np.int64)
+
+
+def sizes_below(sizes: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the total size of the texts whose random numbers are below each share: 1, 1/2, 1/4, ... (53,)."""
+    return np.array([sizes[numbers < 0.5**power].sum() for power in range(53)])
+
+
+def share_of(totals: NDArray[np.int64]) -> float:
+    """Return the largest share at which texts have at most :data:`TEXT` bytes, given their :func:`sizes_below`."""
+    return float(0.5 ** int(np.argmax(totals <= TEXT)))
 
 
 def _with_learned(start: WordVectors, learned: WordVectors) -> WordVectors:
