@@ -194,7 +194,7 @@ class Column:
         met = np.zeros(len(self), bool)
         for (numbers, _), group in groups.items():
             met |= np.isin(self._numbers() if numbers else self.values, group)
-        return met & ~self._missing()
+        return met & ~self.missing()
 
     def _all_numbers(self, value: Any) -> bool:
         """Return whether a text and those of a column, perhaps read from CSV, are all numbers."""

@@ -29,10 +29,10 @@ import dask.bag
 import dask.dataframe
 import psutil
 from distributed import Client, LocalCluster, wait
+from parasphere.dask.outcomes import Outcome, total_of
 from test_docs import DOCS, run_page
 
 import parasphere.dask as cluster
-from parasphere.dask.outcomes import Outcome, total_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
