@@ -2,9 +2,10 @@
 #
 #     docker build -t parasphere .
 #     docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
-#         -p 127.0.0.1:8000:8000 -v "$PWD/my-model:/model:ro" parasphere
+#         -p 127.0.0.1:8000:8000 -v "$PWD/models:/models:ro" parasphere
 #
-# Options follow the name of the image, with the model first: parasphere /model --host 0.0.0.0 --workers 4
+# It serves models/model. Options follow the name of the image, with the model first:
+# parasphere /models/model --host 0.0.0.0 --workers 4
 FROM python:3.12 AS build
 COPY pyproject.toml CMakeLists.txt README.md LICENSE /src/
 COPY src /src/src
@@ -20,4 +21,4 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/ready', timeout=4)"]
 ENTRYPOINT ["parasphere", "serve"]
-CMD ["/model", "--host", "0.0.0.0"]
+CMD ["/models/model", "--host", "0.0.0.0"]

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,13 @@ CASES = {  # path, texts per request, connections
     "search": ("/search", 1, 16),
 }
 _BODIES = 64  # different requests, sent in turn
+
+
+class Server(NamedTuple):
+    """Where a server listens, and its first process."""
+
+    port: int
+    pid: int
 
 
 class Connection(asyncio.Protocol):
@@ -81,7 +88,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(self._requests[random.randrange(len(self._requests))])
 
 
-def load(port: int, case: str, texts: list[str], seconds: float, rate: float = 0.0) -> dict[str, float]:
+def load(server: Server, case: str, texts: list[str], seconds: float, rate: float = 0.0) -> dict[str, float]:
     """Send requests for some seconds; ``rate`` is in requests per second, 0 for the fastest."""
     path, size, n_connections = CASES[case]
     pause = n_connections / rate if rate else 0.0
@@ -90,20 +97,20 @@ def load(port: int, case: str, texts: list[str], seconds: float, rate: float = 0
     async def send() -> list[Connection]:
         loop, connections = asyncio.get_running_loop(), []
         for _ in range(n_connections):
-            made = await loop.create_connection(lambda: Connection(requests, pause), "127.0.0.1", port)
+            made = await loop.create_connection(lambda: Connection(requests, pause), "127.0.0.1", server.port)
             connections.append(made)
         await asyncio.sleep(seconds)
         for transport, _ in connections:
             transport.abort()
         return [protocol for _, protocol in connections]
 
-    before, since = cpu_seconds(port), stolen()
+    before, since = cpu_seconds(server.pid), stolen()
     done = asyncio.run(send())
     taken = np.concatenate([one.seconds for one in done])
     return {
         "requests": len(taken), "errors": sum(one.errors for one in done), "per_second": len(taken) / seconds,
         "p50": 1000 * float(np.percentile(taken, 50)), "p99": 1000 * float(np.percentile(taken, 99)),
-        "cpu_ms": 1000 * (cpu_seconds(port) - before) / len(taken), "stolen": share_stolen(since, seconds),
+        "cpu_ms": 1000 * (cpu_seconds(server.pid) - before) / len(taken), "stolen": share_stolen(since, seconds),
     }  # fmt: skip
 
 
@@ -116,12 +123,9 @@ def _requests(path: str, size: int, texts: list[str]) -> Iterator[bytes]:
         yield head.encode() + b"\r\n\r\n" + body
 
 
-_SERVERS: dict[int, int] = {}  # process ids by port
-
-
-def cpu_seconds(port: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the processor time that a server and its workers have taken."""
-    found, left = 0.0, [_SERVERS[port]]
+    found, left = 0.0, [pid]
     while left:
         pid = left.pop()
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -131,17 +135,15 @@ def cpu_seconds(port: int) -> float:
 
 
 @contextlib.contextmanager
-def server(model: Path, *options: str) -> Iterator[int]:
-    """Serve a model on a free port, with its log in a file; yield the port."""
+def serving(model: Path, *options: str) -> Iterator[Server]:
+    """Serve a model on a free port, with its log in a file."""
     with tempfile.NamedTemporaryFile() as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "parasphere", "serve", str(model), "--port", "0", *options],
             stdout=log, stderr=log,
         )  # fmt: skip
         try:
-            port = _wait(process, Path(log.name))
-            _SERVERS[port] = process.pid
-            yield port
+            yield Server(_wait(process, Path(log.name)), process.pid)
         finally:
             process.terminate()
             process.wait(60)
@@ -159,11 +161,11 @@ def _wait(process: "subprocess.Popen[bytes]", log: Path) -> int:
     return int(found[1])
 
 
-def measure(port: int, case: str, texts: list[str]) -> dict[str, dict[str, float]]:
+def measure(server: Server, case: str, texts: list[str]) -> dict[str, dict[str, float]]:
     """Measure the fastest rate, then half of it."""
-    load(port, case, texts, 2)
-    full = load(port, case, texts, SECONDS)
-    return {"full": full, "half": load(port, case, texts, SECONDS, full["per_second"] / 2)}
+    load(server, case, texts, 2)
+    full = load(server, case, texts, SECONDS)
+    return {"full": full, "half": load(server, case, texts, SECONDS, full["per_second"] / 2)}
 
 
 def run() -> dict[str, Any]:
@@ -174,9 +176,9 @@ def run() -> dict[str, Any]:
         fitted = SphericalParagraphModel().fit(texts)
         fitted.save(model)
         fitted.index(texts).save(index)
-        with server(model, "--index", str(index), "--workers", str(WORKERS)) as port:
-            result["SPM"] = {case: measure(port, case, texts) for case in CASES}
-            result["many"] = _many(port, texts)
+        with serving(model, "--index", str(index), "--workers", str(WORKERS)) as server:
+            result["SPM"] = {case: measure(server, case, texts) for case in CASES}
+            result["many"] = _many(server, texts)
     with contextlib.suppress(MissingExtraError):
         MiniLM().fit()
         with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
@@ -200,11 +202,11 @@ def _minilm(texts: list[str], size: int) -> float:
     return count / spent
 
 
-def _many(port: int, texts: list[str]) -> dict[str, float]:
+def _many(server: Server, texts: list[str]) -> dict[str, float]:
     """Make at least ``REQUESTS`` requests, none of which may fail."""
     many = {"requests": 0.0, "errors": 0.0}
     while many["requests"] < REQUESTS:
-        one = load(port, "vectors of 1 text", texts, SECONDS)
+        one = load(server, "vectors of 1 text", texts, SECONDS)
         many = {name: many[name] + one[name] for name in many}
     return many
 

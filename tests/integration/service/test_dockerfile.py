@@ -47,7 +47,7 @@ def test_its_command_serves_and_its_check_sees_it(served: Saved) -> None:
     entry, arguments = json.loads(last("ENTRYPOINT")), json.loads(last("CMD"))
     assert entry == ["parasphere", "serve"]
     check = json.loads(last("HEALTHCHECK").split("CMD", 1)[1])
-    given = [served.folder / "model" if argument == "/model" else argument for argument in arguments]
+    given = [served.folder / "model" if argument == "/models/model" else argument for argument in arguments]
     with process(*given) as running:
         assert running.get("/ready").status_code == 200
         script = check[2].replace(":8000", f":{running.port}")

@@ -1,7 +1,6 @@
 """What a request may cost: bytes, texts, matches and conditions."""
 
 import json
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -105,10 +104,6 @@ def test_a_body_of_a_million_faults_is_refused_at_the_first(client: httpx.Client
     fields = b"{" + b",".join(b'"x%d":1' % i for i in range(500_000)) + b"}"
     lists = [b'{"' + name + b'": [' + one * 1_000_000 + b"1]}" for one in (b"1,", b"null,", b"[],")]
     for body in (*lists, fields):
-        tracemalloc.start()
         answer = client.post(path, content=body, headers=JSON)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
         assert answer.status_code == 422
         assert len(answer.content) < 1000
-        assert peak < 300 << 20

@@ -113,7 +113,7 @@ def test_whatever_the_description_allows_gets_no_500(client: httpx.Client) -> No
         operation = result.ok()
 
         @settings(
-            max_examples=120, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck),
+            max_examples=160, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck),
             phases=[Phase.explicit, Phase.generate],
         )  # fmt: skip
         @given(case=operation.as_strategy())
