@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parasphere.sphere import vmf
 from parasphere import MovMF
+from parasphere.sphere import vmf
 from reproduction.sphere.admixture import SphericalAdmixture
 from reproduction.sphere.proportions import climb_value, fit_dirichlet, polygammas, settle
 from reproduction.sphere.topics import CentrePrior, Topics, Usage, best_xi, move_topics, topic_slope
