@@ -20,7 +20,7 @@ from sklearn.base import clone
 from benchmarks.search import paragraphs
 from parasphere import JointVectors, SphericalParagraphModel, WordVectors
 from reproduction.datasets import SentencePairs, sentence_pairs
-from parasphere.places import ENGLISH, WORDLLAMA
+from parasphere.vectors import ENGLISH, WORDLLAMA
 from parasphere.vectors import ComposedVectors
 
 PARTS = ("train", "dev", "test")

@@ -36,9 +36,9 @@ from sklearn.linear_model import Ridge
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model.bags import FLOOR
-from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
+from parasphere.vectors import GLOVE
 from parasphere.vectors.english import read_quantised
 from parasphere.vectors.learning_texts import read_texts
 
