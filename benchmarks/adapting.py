@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere import datasets as own
-from parasphere.places import ENGLISH
+from parasphere.vectors import ENGLISH
 from parasphere.vectors import adapted
 from parasphere.vectors.adapting import SETTINGS
 from reproduction import datasets

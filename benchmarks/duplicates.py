@@ -17,7 +17,7 @@ from scipy import sparse
 from benchmarks.search import paragraphs
 from parasphere import SphericalParagraphModel
 from parasphere.search import THRESHOLD, duplicates
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 
 PARAGRAPHS, COPIES = 20_000, 1_000
 SHARES = (0.1, 0.2, 0.4)

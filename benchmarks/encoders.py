@@ -13,7 +13,7 @@ from reproduction import datasets
 from reproduction.baselines import MeanOfVectors, TfIdf
 from parasphere.errors import ParasphereError
 from reproduction.experiments.encoders import ENCODERS, union_model
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 
 FEW = 500  # texts for encoders that take milliseconds per text
 SLOW = ("fastsent", "skip-thought", "minilm")

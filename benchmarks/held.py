@@ -20,8 +20,8 @@ from sklearn.base import clone
 from benchmarks.search import paragraphs
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
 from reproduction.datasets import SentencePairs, sentence_pairs
-from parasphere.places import ENGLISH, WORDLLAMA
 from parasphere.text import count_words
+from parasphere.vectors import ENGLISH, WORDLLAMA
 
 PARTS = ("train", "dev", "test")
 WORDS = Tokenizer(digits=True)

@@ -26,7 +26,7 @@ from parasphere import SphericalParagraphModel, datasets
 from parasphere.model import Bags
 from reproduction.baselines import TopicsLDA
 from parasphere.model import Partition, run_em
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 
 DIM = 50
 BARS = {"gensim PV-DBOW, 50-d, 5 epochs, 2 workers": 40, "gensim LDA, 50 topics, one pass": 25, "gensim LSI, 50": 10}

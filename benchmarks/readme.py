@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from benchmarks.duplicates import similarity_table
 from benchmarks.figures import FIGURES, PAGES, PLACE, ROOT, benchmark, fill
-from parasphere.places import ENGLISH
+from parasphere.vectors import ENGLISH
 from reproduction.experiments import overall, published
 from reproduction.experiments.published import Comparison
 from reproduction.experiments.report import read_results, read_tasks

@@ -19,7 +19,7 @@ import pandas as pd
 
 from parasphere import Index, SphericalParagraphModel
 from parasphere.corpus import blocks
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 
 PARAGRAPHS = 100_000
 QUERIES, QUERY_WORDS = 100, 8

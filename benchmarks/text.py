@@ -30,7 +30,7 @@ from parasphere.text import count_matrix
 from parasphere import Tokenizer as Words
 from parasphere._kernels import sum_rows
 from parasphere.model import Reader
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 from parasphere.text import Strings
 
 LETTERS = r"[^\W\d_]+"

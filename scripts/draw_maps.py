@@ -18,10 +18,10 @@ def draw_newsgroups() -> None:
     """Draw the map of the first page, in the light and the dark theme."""
     texts = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes")).data
     topics = SphericalTopics(random_state=0).fit(texts)
-    rows, large = topics.vectors(texts), topics.at(topics.levels_[0]).names()
+    rows, large = topics.vectors(texts), topics.at(topics.levels_[0]).text_names()
     title = f"{len(texts):,} messages of 20 Newsgroups"
     for name, theme in (("map.png", "light"), ("map-dark.png", "dark")):
-        draw_map(DOCS / name, rows, topics.names(), large=large, title=title, theme=theme)
+        draw_map(DOCS / name, rows, topics.text_names(), large=large, title=title, theme=theme)
 
 
 def draw_tutorial() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from reproduction.experiments.certainty_report import investigate, write
 
 from parasphere import WordVectors
-from parasphere.places import GLOVE
+from parasphere.vectors import GLOVE
 
 RESULTS = Path(__file__).parent.parent / "results"
 

@@ -53,8 +53,8 @@ from IPython.display import Image
 
 from parasphere.plots import draw_map
 
-large = topics.at(topics.levels_[0]).names()
-draw_map("map.png", topics.vectors(corpus.texts), topics.names(), large=large)
+large = topics.at(topics.levels_[0]).text_names()
+draw_map("map.png", topics.vectors(corpus.texts), topics.text_names(), large=large)
 Image("map.png")
 
 # %% [markdown]

@@ -36,9 +36,9 @@ from sklearn.linear_model import Ridge
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model.bags import FLOOR
-from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
+from parasphere.vectors import GLOVE
 from parasphere.vectors.learning_texts import read_texts
 
 FREQUENT = 100_000  # number of GloVe's most frequent words that are added

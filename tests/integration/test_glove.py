@@ -13,8 +13,7 @@ from conftest import is_mapped
 
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.errors import MissingExtraError, StoreError
-from parasphere.places import GLOVE
-from parasphere.vectors import formats, wordvectors
+from parasphere.vectors import GLOVE, formats, wordvectors
 
 
 @pytest.fixture(autouse=True)

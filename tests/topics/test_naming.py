@@ -136,7 +136,7 @@ def test_topics_are_named_and_keep_their_names(tmp_path: Path) -> None:
     found = fitted()
     assert {name.split(" · ")[0] for name in found.names_} == set(SUBJECTS)
     assert [row["name"] for row in found.topics_] == found.names_
-    assert found.names([1, -1]) == [found.names_[1], ""]
+    assert found.text_names([1, -1]) == [found.names_[1], ""]
     assert len(found.at(2).names_) == 2
     assert len(found.at(1).names_) == 1
     found.save(tmp_path / "topics")

@@ -153,7 +153,7 @@ def test_fewer_topics_are_merged_ones() -> None:
     with pytest.raises(ValueError, match="from 1 to 5"):
         fitted().at(9)
     with pytest.raises(ValueError, match="there is no topic 7: the topics are 0 to 4"):
-        fitted().names([0, 7])
+        fitted().text_names([0, 7])
 
 
 def test_partial_fit_adds_texts() -> None:

@@ -22,8 +22,7 @@ from parasphere import (
     datasets,
 )
 from parasphere.corpus import blocks
-from parasphere.places import ENGLISH
-from parasphere.vectors import adapted, adapting
+from parasphere.vectors import ENGLISH, adapted, adapting
 
 TEXTS = datasets.load("docstrings").texts[:400]
 WORDS = Tokenizer(digits=True)

@@ -12,7 +12,7 @@ from quantise_english import FIRST, in_bytes, in_half_bytes, save_quantised
 
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
 from parasphere.errors import StoreError, VectorsError
-from parasphere.places import ENGLISH
+from parasphere.vectors import ENGLISH
 from parasphere.vectors.english import KIND, decode_rows, english_folder, read_english
 
 ROOT = Path(__file__).parents[2]

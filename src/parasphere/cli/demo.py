@@ -44,8 +44,8 @@ def demo(out: Path) -> None:
         from ..plots import draw_map
 
         show(("\nDrawing", BOLD), " a map of all docstrings ...")
-        large = topics.at(topics.levels_[0]).names()
-        draw_map(out, topics.vectors(corpus.texts), topics.names(), large=large, title="docstrings")
+        large = topics.at(topics.levels_[0]).text_names()
+        draw_map(out, topics.vectors(corpus.texts), topics.text_names(), large=large, title="docstrings")
         show(f"It is in {out}. All took {time.perf_counter() - start:.1f} s.")
     except MissingExtraError as error:
         show(f"No map: {error}")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ..errors import ParasphereError
-from ..places import ENGLISH
+from ..vectors import ENGLISH
 from . import options
 from .common import documents, encoder_facts, load_encoder, reading, say
 

@@ -10,7 +10,6 @@ from . import options
 from .common import (
     BOLD,
     DIM,
-    Cell,
     documents,
     encoder_facts,
     general_encoder,
@@ -128,9 +127,8 @@ def explain(model: Path, text: str, vectors: str | None, as_json: bool) -> None:
 
 def _print_shares(explanation: "Explanation") -> None:
     """Print the words of a text, the shares of words and corpus, and the words with the largest shares."""
-    show(*_coloured(explanation.words))
     show(
-        f"\nShare of the corpus: {explanation.prior:.0%}; of the words: {1 - explanation.prior:.0%}. Certainty of the "
+        f"Share of the corpus: {explanation.prior:.0%}; of the words: {1 - explanation.prior:.0%}. Certainty of the "
         f"direction: kappa' = {explanation.concentration:,.0f}; agreement of the words: kappa_n = "
         f"{explanation.word_concentration:,.1f}.\n"
     )
@@ -178,14 +176,3 @@ def _print_parts(words: Sequence[tuple[str, float]], header: str, spelled: Any) 
 def _print_unknown(unknown: Sequence[str]) -> None:
     if unknown:
         show((f"No vector for: {', '.join(dict.fromkeys(unknown))}", DIM))
-
-
-def _coloured(words: Sequence[tuple[str, float]]) -> list[Cell]:
-    """Return the words in the order of the text, greener the larger their part, red if it is negative."""
-    pieces: list[Cell] = []
-    largest = max((abs(part) for _, part in words), default=1.0) or 1.0
-    for word, part in words:
-        strength = round(90 + 165 * min(1.0, abs(part) / largest))
-        colour = (60, strength, 90) if part >= 0 else (strength, 70, 70)
-        pieces += [(word, {"fg": colour, "bold": abs(part) > 0.6 * largest}), " "]
-    return pieces

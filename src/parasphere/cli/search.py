@@ -232,7 +232,7 @@ def duplicates(
 
 def _texts_and_names(held: list[Any]) -> tuple[list[str], list[str]]:
     """Return texts, and their ids or else their numbers from 1."""
-    texts = [text if isinstance(text, str) else " ".join(text) for block in held for text in block.texts]
+    texts = [text for block in held for text in block.strings]
     ids = [str(name) for block in held if block.ids is not None for name in block.ids]
     return texts, ids or [str(i + 1) for i in range(len(texts))]
 

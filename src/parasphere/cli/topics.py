@@ -52,16 +52,14 @@ def topics(
     if out is not None:
         found.save(out)
     if picture is not None:
-        large, sure = found.at(found.levels_[0]).names(), found.transform(held).max(axis=1)
-        draw_map(picture, found.vectors(held), found.names(), large=large, certainty=sure)
+        large, sure = found.at(found.levels_[0]).text_names(), found.transform(held).max(axis=1)
+        draw_map(picture, found.vectors(held), found.text_names(), large=large, certainty=sure)
     _print(found, as_json)
 
 
 def _print(found: Any, as_json: bool) -> None:
-    import numpy as np
-
     n_texts, apart = len(found.labels_), int((found.labels_ < 0).sum())
-    sizes = np.bincount(found.labels_[found.labels_ >= 0], minlength=len(found.weights_)).tolist()
+    sizes = found.texts_per_topic().astype(int).tolist()
     topics = list(zip(found.names_, sizes, found.topic_words(), found.typical_, strict=True))
     if as_json:
         rows = [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ParasphereError
-from ..places import ENGLISH, GLOVE, WORDLLAMA
+from ..vectors import ENGLISH, GLOVE, WORDLLAMA
 from . import options
 from .common import documents, print_json, say, show, show_table
 

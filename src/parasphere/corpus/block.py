@@ -48,6 +48,11 @@ class Block:
         """Whether documents are lists of tokens rather than texts."""
         return is_tokenised(self.texts)
 
+    @property
+    def strings(self) -> list[str]:
+        """The documents as strings: tokens are joined by spaces."""
+        return list(map(" ".join, self.texts)) if self.tokenised else self.texts
+
 
 class Part(NamedTuple):
     """Consecutive documents that are read together; see :class:`Block`."""

@@ -194,14 +194,14 @@ def _islands(places: Floats, topic: NDArray[np.bool_], spread: float, share: flo
     counts = np.zeros(shape)
     np.add.at(counts, at, 1.0)
     density = ndimage.gaussian_filter(counts, spread / CELL, mode="constant")
-    pieces, n_pieces = ndimage.label(density >= COAST * density[at].max())
-    sizes = np.bincount(pieces[at], minlength=n_pieces + 1)[1:]
-    present = np.bincount(pieces[tuple(cells[near].T)], minlength=n_pieces + 1)[1:]
+    regions, n_regions = ndimage.label(density >= COAST * density[at].max())
+    sizes = np.bincount(regions[at], minlength=n_regions + 1)[1:]
+    present = np.bincount(regions[tuple(cells[near].T)], minlength=n_regions + 1)[1:]
     cores = []
-    for number, piece in enumerate(np.argsort(-sizes, kind="stable")):
-        if number and sizes[piece] < max(FEWEST, PART * len(places), PURE * present[piece]):
+    for number, region in enumerate(np.argsort(-sizes, kind="stable")):
+        if number and sizes[region] < max(FEWEST, PART * len(places), PURE * present[region]):
             continue
-        inside = pieces[at] == piece + 1
+        inside = regions[at] == region + 1
         highest = density[at][inside].max()
         if number == 0 or highest >= DENSE * density[at].max():
             dense = own[inside & (density[at] >= share * highest)]

@@ -2,7 +2,7 @@
 
 from .bm25 import BM25
 from .columns import OPERATORS, Column
-from .fusion import Fusion
+from .fusion import Fusion, mean_reciprocal_rank
 from .ids import Ids
 from .index import Index, Update
 from .matches import Matches
@@ -10,5 +10,5 @@ from .near_duplicates import THRESHOLD, Duplicate, Duplicates, Keep, duplicates
 
 __all__ = [
     "BM25", "OPERATORS", "THRESHOLD", "Column", "Duplicate", "Duplicates", "Fusion", "Ids", "Index", "Keep", "Matches",
-    "Update", "duplicates",
+    "Update", "duplicates", "mean_reciprocal_rank",
 ]  # fmt: skip

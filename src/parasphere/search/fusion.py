@@ -72,12 +72,12 @@ def find_fusion(
     by_offsets = offsets(queries) @ offsets(documents).T
     if not (by_words.std() > 0 and by_offsets.std() > 0):
         return Fusion()
-    words_rank, offsets_rank = _mean_reciprocal_rank(by_words), _mean_reciprocal_rank(by_offsets)
+    words_rank, offsets_rank = mean_reciprocal_rank(by_words), mean_reciprocal_rank(by_offsets)
     weight = max(LEAST, words_rank / (words_rank + offsets_rank))
     return Fusion(weight, float(by_offsets.std() / by_words.std()))
 
 
-def _mean_reciprocal_rank(scores: NDArray[Any]) -> float:
+def mean_reciprocal_rank(scores: NDArray[Any]) -> float:
     """Return the mean reciprocal rank of document i for query i; a tie counts as half a rank."""
     own = scores.diagonal()[:, None]
     ranks = 0.5 + (scores > own).sum(axis=1) + 0.5 * (scores == own).sum(axis=1)

@@ -244,14 +244,14 @@ def _counted(source: Any, text: str | Sequence[str], tokenizer: AnyTokenizer, co
     names = [text] if isinstance(text, str) else list(text)
     if not names:
         raise CorpusError("text names no column; give at least one")
-    parts = []
+    counted = []
     for block in blocks(source, text=names[0], carry=names[1:], **columns):
         texts = block.texts
         if block.carried is not None:
             rows = zip(texts, *(block.carried[name] for name in names[1:]), strict=True)
-            texts = ["\n".join("" if part is None else str(part) for part in row) for row in rows]
-        parts.append(BM25.from_texts(texts, tokenizer))
-    return BM25.concatenate(parts) if parts else None
+            texts = ["\n".join("" if value is None else str(value) for value in row) for row in rows]
+        counted.append(BM25.from_texts(texts, tokenizer))
+    return BM25.concatenate(counted) if counted else None
 
 
 def _shared(bm25: BM25, n_own: int, threshold: float) -> list[Duplicate]:

@@ -19,13 +19,8 @@ def distinct_words(texts: list[Any], tokenizer: AnyTokenizer) -> tuple[Vocabular
     if not isinstance(tokenizer, Tokenizer):
         return _tokens(split_texts(texts, tokenizer), tokenizer)
     counter = WordCounter(tokenizer)
-    words = _without_stop_words(counter.add(texts))
-    return counter.vocabulary(), words
-
-
-def _without_stop_words(words: WordIds) -> WordIds:
-    kept = words.ids != STOP
-    return words if kept.all() else WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
+    words = counter.add(texts)
+    return counter.vocabulary(), words.where(words.ids != STOP)
 
 
 def _tokens(lists: list[list[str]], tokenizer: AnyTokenizer) -> tuple[Vocabulary, WordIds]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..corpus import is_tokenised
 from .scanning import STOP, Folding, ids_of_texts
+from .strings import Strings
 from .tokens import AnyTokenizer, Tokenizer, WordIds, composed, most_words, split_texts
-from .vocabulary import Vocabulary, utf8
+from .vocabulary import Vocabulary
 from .word_table import WordTable, ids_of_words
 
 
@@ -88,10 +89,5 @@ def _with_stop_words(vocabulary: Vocabulary, stop_words: Iterable[str]) -> WordT
     rows, found = np.arange(len(vocabulary), dtype=np.int32), vocabulary.get_many(words)
     rows[found[found >= 0]] = STOP
     others = [word for word, row in zip(words, found.tolist(), strict=True) if row < 0]
-    data, offsets = utf8(others)
-    size = vocabulary.offsets[-1]
-    return WordTable(
-        np.concatenate([vocabulary.data[:size], data[: offsets[-1]]]),
-        np.concatenate([vocabulary.offsets, size + offsets[1:]]),
-        np.concatenate([rows, np.full(len(others), STOP, np.int32)]),
-    )
+    every = Strings.concatenate([vocabulary.strings, Strings.of(others)])
+    return WordTable(every.data, every.offsets, np.concatenate([rows, np.full(len(others), STOP, np.int32)]))

@@ -136,5 +136,5 @@ def gather(
     view = np.ascontiguousarray(data).data
     apart = np.flatnonzero(begins[1:] != ends[:-1])  # adjacent ranges are copied together
     firsts, lasts = np.append(begins[:1], begins[1:][apart]), np.append(ends[:-1][apart], ends[-1:])
-    pieces = [view[begin:end] for begin, end in zip(firsts.tolist(), lasts.tolist(), strict=True)]
-    return np.frombuffer(b"".join(pieces), np.uint8), offsets
+    ranges = [view[begin:end] for begin, end in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    return np.frombuffer(b"".join(ranges), np.uint8), offsets

@@ -125,6 +125,12 @@ class WordIds(NamedTuple):
     ids: NDArray[np.int32]  # (n_words,): a row of the vocabulary, or -1 for a word it lacks
     ends: NDArray[np.int64]  # (n_texts,): where the ids of each text end; those of the first text begin at 0
 
+    def where(self, kept: NDArray[np.bool_]) -> WordIds:
+        """Return the words of a mask, (n_words,)."""
+        if kept.all():
+            return self
+        return WordIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.ends])
+
 
 class WordCounter:
     """Counts the words of texts in a growing table.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import one_text, without_surrogates
-from ..errors import VectorsError
+from ..corpus import one_text
+from ..errors import ParasphereError, VectorsError
 from ..storage import check_layouts, storable
+from .strings import Strings
 from .word_table import WordTable, ids_of_words
 
 
@@ -35,8 +35,8 @@ class Vocabulary:
 
     Attributes
     ----------
-    data, offsets : uint8 and int64 arrays, read-only
-        The UTF-8 bytes of the words, concatenated, and the (n_words + 1,) offsets at which words begin.
+    strings : Strings
+        The words.
 
     Examples
     --------
@@ -46,7 +46,11 @@ class Vocabulary:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.data, self.offsets = _checked(*utf8(list(words)))
+        words = list(words)
+        strange = next((row for row, word in enumerate(words) if not isinstance(word, str)), None)
+        if strange is not None:
+            raise VectorsError(f"the word in row {strange} is {words[strange]!r:.60}; a str is needed")
+        self.strings = _checked(Strings.of(words))
         self.table  # noqa: B018  (raises if a word is repeated)
 
     @classmethod
@@ -63,10 +67,20 @@ class Vocabulary:
             Whether the words are known to be distinct. The table is then built only when a word is first looked up.
         """
         vocabulary = cls.__new__(cls)
-        vocabulary.data, vocabulary.offsets = _checked(data, offsets)
+        vocabulary.strings = _checked(Strings(data, offsets))
         if not trusted:
             vocabulary.table  # noqa: B018
         return vocabulary
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The UTF-8 bytes of the words, concatenated, read-only."""
+        return self.strings.data
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The (n_words + 1,) offsets at which words begin, read-only."""
+        return self.strings.offsets
 
     @cached_property
     def table(self) -> WordTable:
@@ -79,7 +93,7 @@ class Vocabulary:
         return table
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.strings)
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.get(word) >= 0
@@ -107,11 +121,7 @@ class Vocabulary:
     @cached_property
     def words(self) -> list[str]:
         """All words, in order."""
-        data, bounds = bytes(self.data[: self.offsets[-1]]), pairwise(self.offsets.tolist())
-        if data.isascii():
-            text = data.decode()
-            return [text[begin:end] for begin, end in bounds]
-        return [data[begin:end].decode() for begin, end in bounds]
+        return self.strings.tolist()
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes that the layouts of a saved estimator may refer to."""
@@ -130,31 +140,26 @@ class Vocabulary:
 
     def check_utf8(self) -> None:
         """Raise unless every word is UTF-8."""
-        if not len(self):
-            return
-        # Decode all bytes at once, and check that no word begins within a character: faster than word by word.
-        begins_within = (self.data[self.offsets[:-1]] & 0xC0) == 0x80
         try:
-            bytes(self.data[: self.offsets[-1]]).decode()
-        except UnicodeDecodeError:
-            begins_within[0] = True
-        if begins_within.any():
-            raise VectorsError("the words are not UTF-8")
+            self.strings.check()
+        except ParasphereError:
+            raise VectorsError("the words are not UTF-8") from None
 
     def word(self, index: int) -> str:
         """Return the word at an index."""
-        return bytes(self.data[self.offsets[index] : self.offsets[index + 1]]).decode("utf-8", "replace")
+        return self.strings[index]
 
 
 def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:
     """Return the table of words, and for each row the earlier row with the same word, or -1, (n_words,)."""
-    data, offsets = _checked(data, offsets)
-    repeats = np.empty(len(offsets) - 1, np.int64)
-    return WordTable(data, offsets, None, repeats), repeats
+    words = _checked(Strings(data, offsets))
+    repeats = np.empty(len(words), np.int64)
+    return WordTable(words.data, words.offsets, None, repeats), repeats
 
 
-def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return bytes and offsets as read-only arrays; raise unless they fit each other."""
+def _checked(words: Strings) -> Strings:
+    """Return words whose arrays are read-only; raise unless they fit each other and no word is empty."""
+    data, offsets = words.data, words.offsets
     check_layouts({"data": data, "offsets": offsets}, {"data": "u1[bytes]", "offsets": "i8[words+1]"})
     if offsets[0] != 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
         raise VectorsError(f"the offsets of words must begin at 0, rise, and end within their {len(data):,} bytes")
@@ -163,14 +168,4 @@ def _checked(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArr
         raise VectorsError(f"the word in row {int(empty[0])} is empty; every row needs a word")
     data, offsets = data.view(), offsets.view()
     data.flags.writeable = offsets.flags.writeable = False
-    return data, offsets
-
-
-def utf8(words: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the UTF-8 bytes of words, concatenated, and the offsets at which they begin."""
-    strange = next((row for row, word in enumerate(words) if not isinstance(word, str)), None)
-    if strange is not None:
-        raise VectorsError(f"the word in row {strange} is {words[strange]!r:.60}; a str is needed")
-    encoded = [without_surrogates(word).encode() for word in words]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), ends
+    return Strings(data, offsets)

@@ -314,23 +314,23 @@ def _pieces(chunk: str) -> list[str | None]:
     begin, end = inner[0], inner[-1] + 1
     end += 2 * chunk.startswith("++", end) or chunk.startswith("#", end)
     after = chunk[end:]
-    parts = [chunk[begin:end]] if _is_word(chunk[begin:end]) else _SEPARATORS.split(chunk[begin:end])
+    words = [chunk[begin:end]] if _is_word(chunk[begin:end]) else _SEPARATORS.split(chunk[begin:end])
     closing: list[str | None] = [None if set(after) & set(".!?:…。！？：") else ""] if after else []
-    if len(chunk) > _LONGEST or "`" in chunk or _CODE.search(after) or not all(map(_is_word, parts)):
+    if len(chunk) > _LONGEST or "`" in chunk or _CODE.search(after) or not all(map(_is_word, words)):
         return closing or [""]
     opening: list[str | None] = [""] if begin else []
-    words: list[str | None] = [piece for part in parts for piece in (part, "")]
-    return [*opening, *words[:-1], *closing]
+    separated: list[str | None] = [entry for word in words for entry in (word, "")]
+    return [*opening, *separated[:-1], *closing]
 
 
 def _is_mark(letter: str) -> bool:
     return not letter.isascii() and unicodedata.category(letter)[0] == "M"
 
 
-def _is_word(part: str) -> bool:
-    if not part.isascii():
-        part = "".join("x" if _is_mark(letter) else letter for letter in part)
-    return _WORD.fullmatch(part) is not None and not part.isdigit()
+def _is_word(text: str) -> bool:
+    if not text.isascii():
+        text = "".join("x" if _is_mark(letter) else letter for letter in text)
+    return _WORD.fullmatch(text) is not None and not text.isdigit()
 
 
 def _spelled(piece: str) -> str:

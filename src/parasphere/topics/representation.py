@@ -17,6 +17,7 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from ..corpus import Block
+from ..search import mean_reciprocal_rank
 from ..sphere.rows import unit_rows
 from .merging import Merges
 
@@ -108,19 +109,11 @@ def best_weight(offsets: tuple[NDArray[Any], NDArray[Any]], lexical: tuple[Rows,
     if len(offsets[0]) < FEWEST:
         return USUAL
     by_offsets, by_words = offsets[0] @ offsets[1].T, lexical[0] @ lexical[1].T
-    ranks = [_reciprocal_rank((1 - weight) * by_offsets + weight * by_words) for weight in GRID]
+    ranks = [mean_reciprocal_rank((1 - weight) * by_offsets + weight * by_words) for weight in GRID]
     return float(GRID[int(np.argmax(ranks))])
 
 
 def texts_at(blocks: list[Block], indices: NDArray[Any]) -> list[str]:
     """Return the texts at some indices of a corpus; token lists are joined by spaces."""
-    texts = list(chain.from_iterable(block.texts for block in blocks))
-    chosen = [texts[index] for index in indices.tolist()]
-    return [text if isinstance(text, str) else " ".join(text) for text in chosen]
-
-
-def _reciprocal_rank(scores: NDArray[Any]) -> float:
-    """Return the mean reciprocal rank of column i in row i; a tie counts as half a rank."""
-    own = scores.diagonal()[:, None]
-    ranks = 0.5 + (scores > own).sum(axis=1) + 0.5 * (scores == own).sum(axis=1)
-    return float((1 / ranks).mean())
+    texts = list(chain.from_iterable(block.strings for block in blocks))
+    return [texts[index] for index in indices.tolist()]

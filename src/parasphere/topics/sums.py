@@ -78,7 +78,7 @@ class TopicSums:
         scores = together(self.counts_, self.together_)
         return top_words(scores, self.words_.vocabulary.words, k)
 
-    def names(self, labels: Sequence[int] | None = None) -> list[str]:
+    def text_names(self, labels: Sequence[int] | None = None) -> list[str]:
         """Return the name of the topic of each text; "" for outliers and texts without known words.
 
         Parameters
@@ -126,7 +126,7 @@ class TopicSums:
         fewer.typical_, fewer.typical_scores_ = [[] for _ in members], [[] for _ in members]
         for topic, group in enumerate(renamed):
             fewer._keep_typical(group, list(zip(self.typical_scores_[topic], self.typical_[topic], strict=True)))
-        fewer.phrases_ = self.phrases_.merged(members, self._texts_per_topic())
+        fewer.phrases_ = self.phrases_.merged(members, self.texts_per_topic())
         fewer.names_ = fewer._named()
         return fewer
 
@@ -136,7 +136,7 @@ class TopicSums:
         if not 1 <= n_topics <= len(self.sizes_):
             raise ValueError(f"n_topics must be from 1 to {len(self.sizes_)}, the number of topics, not {n_topics}")
         groups = self.tree_.groups(n_topics)
-        texts = self._texts_per_topic()
+        texts = self.texts_per_topic()
         order = np.argsort(-np.bincount(groups, texts, n_topics), kind="stable")
         return np.asarray(np.argsort(order)[groups], np.int64)
 
@@ -154,7 +154,7 @@ class TopicSums:
         """One row per topic."""
         check_is_fitted(self)
         tight = np.linalg.norm(self.sums_, axis=1) / np.maximum(self.sizes_, 1)
-        sizes = self._texts_per_topic().astype(np.int64)
+        sizes = self.texts_per_topic().astype(np.int64)
         return Table.of({
             "topic": list(range(len(sizes))),
             "size": sizes.tolist(),
@@ -241,13 +241,13 @@ class TopicSums:
         best = list(kept.items())[:TYPICAL]
         self.typical_[topic], self.typical_scores_[topic] = [text for text, _ in best], [score for _, score in best]
 
-    def _texts_per_topic(self) -> Floats:
+    def texts_per_topic(self) -> Floats:
         """Return the number of texts with the label of each topic, (k,)."""
         return np.bincount(self.labels_[self.labels_ >= 0], minlength=len(self.sizes_)).astype(np.float64)
 
     def _named(self) -> list[str]:
         """Return a name for each topic: its phrases, or its first words if it has none; or what ``naming`` returns."""
-        sizes = self._texts_per_topic()
+        sizes = self.texts_per_topic()
         if self.naming is None:
             names = self.phrases_.names(sizes)
             used = {word for phrases in names for phrase in phrases for word in words_of(phrase)}

@@ -41,7 +41,7 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
             if block.tokenised or not isinstance(tokenizer, text.Tokenizer):
                 parts.append(block)
             else:
-                parts.append(first.keep(_without_stop_words(found)))
+                parts.append(first.keep(found.where(found.ids != text.STOP)))
         words, counts = counter.words_and_counts()
         n_words = int(np.searchsorted(-counts, -min_count, side="right"))
         if n_words < 2:
@@ -54,7 +54,7 @@ def read_texts(corpus: Any, tokenizer: text.AnyTokenizer, min_count: int, *, kno
         ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         for part in parts:
             read = WordIds(final[part.ids], part.ends) if isinstance(part, WordIds) else lookup.ids(part.texts)
-            read = _selected(read, read.ids >= 0) if known else read
+            read = read.where(read.ids >= 0) if known else read
             ends.append(second.total + read.ends)
             second.keep(read)
         return Texts(words[:n_words], counts[:n_words], second.all(), np.concatenate(ends))
@@ -100,15 +100,6 @@ class _Spool:
         if not length:
             return np.empty(0, np.int32)
         return np.memmap(self._file, np.int32, "r", 4 * begin, (length,))
-
-
-def _without_stop_words(words: WordIds) -> WordIds:
-    kept = words.ids != text.STOP
-    return words if kept.all() else _selected(words, kept)
-
-
-def _selected(words: WordIds, kept: NDArray[np.bool_]) -> WordIds:
-    return WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
 
 
 def seed_of(random_state: Any) -> int:

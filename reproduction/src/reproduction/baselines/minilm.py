@@ -94,7 +94,7 @@ class MiniLM(TextEncoder):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, 384), each of unit length."""
         check_is_fitted(self)
-        texts = [text for block in blocks(as_texts(X)) for text in _plain(block)]
+        texts = [text for block in blocks(as_texts(X)) for text in block.strings]
         order = np.argsort([-len(text) for text in texts], kind="stable")  # similar lengths need little padding
         model = _model(self.device_)
         model.max_seq_length = self.max_length_
@@ -111,11 +111,6 @@ class MiniLM(TextEncoder):
     @property
     def _n_features_out(self) -> int:
         return DIM
-
-
-def _plain(block: Any) -> list[str]:
-    texts = block.texts
-    return [" ".join(words) for words in texts] if block.tokenised else texts
 
 
 @lru_cache(maxsize=2)
