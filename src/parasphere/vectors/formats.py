@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..corpus.unpacking import ByteReader, ahead, first_bytes, packing_of
 from ..errors import VectorsError
 from ..progress import progress
-from ..storage import ByteReader, ahead, first_bytes, packing_of
 from ..text import DuplicateWordError, Vocabulary
 from .parsing import RowError, gather, is_row, most_rows, not_utf8, scan_binary, scan_text, text_row, usable
 from .table import KNOWN, Errors, Faults, VectorTable, Words, chosen, distinct, first_of_each, report

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere.corpus import blocks, is_tokenised, one_text
+from parasphere.corpus.unpacking import PACKINGS
 from parasphere.errors import CorpusError
 from parasphere.model import as_texts
 from parasphere.progress import progress
-from parasphere.storage import PACKINGS
 from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordCounter
 
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
