@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..errors import ParasphereError, import_extra
 from ..storage import storable
 from .tokens import Tokenizer
@@ -15,7 +12,7 @@ from .tokens import Tokenizer
 PIECE = "\ue001"  # begins the name of a piece in a vocabulary: a private-use character, which no word has
 
 
-@storable("dividing-tokenizer")
+@storable()
 @dataclass(frozen=True)
 class DividingTokenizer:
     """Splits texts into words by a :class:`Tokenizer`; a :class:`Lookup` divides its unknown words into pieces.
@@ -46,19 +43,6 @@ class DividingTokenizer:
         """Return the names of the pieces of each word."""
         found = _divider(self.pieces).encode_batch(words, add_special_tokens=False)
         return [[PIECE + piece for piece in one.tokens] for one in found]
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters in the form that a saved estimator keeps."""
-        return {"words": self.words}, {"pieces": np.frombuffer(self.pieces.encode(), np.uint8)}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
-        """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if overrides.get("tokenizer") is not None:
-            return overrides["tokenizer"]
-        if not isinstance(facts["words"], Tokenizer):
-            raise ParasphereError("a DividingTokenizer needs a Tokenizer that finds the words to divide")
-        return cls(facts["words"], np.asarray(arrays["pieces"], np.uint8).tobytes().decode())
 
 
 @lru_cache(maxsize=4)
