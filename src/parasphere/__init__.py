@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from . import corpus, dask, datasets
     from .corpus import SkippedFilesWarning
     from .errors import (
@@ -26,9 +24,10 @@ if TYPE_CHECKING:
     from .model.estimator import SphericalParagraphModel
     from .search import Index
     from .sphere import MovMF, vmf
+    from .storage import load
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
-    from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
+    from .vectors import JointVectors, TaughtVectors, WordVectors
 
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
@@ -40,51 +39,21 @@ _NAMES = {
     "model": ["Bags", "Encoder"],
     "search": ["Index"],
     "sphere.movmf": ["MovMF"],
+    "storage": ["load"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],
-    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "WordVectors"],
+    "vectors": ["JointVectors", "TaughtVectors", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
+    "Bags", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
     "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
     "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
     "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
     "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
 ]  # fmt: skip
-
-
-_KINDS = {"bags": "Bags", "encoder": "Encoder", "index": "Index", "word-vectors": "WordVectors"}  # of folders
-
-
-def load(folder: "str | Path", **options: Any) -> Any:
-    """Load a saved object: a model, an encoder, an index, topics, word vectors, bags, or a learner of vectors.
-
-    Parameters
-    ----------
-    folder : path
-        A folder written by the ``save`` method of one of these.
-    **options
-        Passed to the ``load`` method of the class, as in ``vectors="path"`` for word vectors that were moved.
-
-    Examples
-    --------
-    >>> import parasphere
-    >>> folder = getfixture("tmp_path") / "vectors"
-    >>> parasphere.WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]]).save(folder)
-    >>> parasphere.load(folder).words
-    ['north', 'east']
-    """
-    from .errors import StoreError
-    from .storage import read_manifest
-
-    kind = str(read_manifest(folder)["kind"])
-    name = _KINDS.get(kind, kind.removeprefix("estimator "))
-    if name not in _HOMES:
-        raise StoreError(f"{folder} holds {kind!r}, which is a part of something else and cannot be loaded by itself.")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name).load(folder, **options)
 
 
 def __getattr__(name: str) -> Any:

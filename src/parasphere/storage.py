@@ -360,11 +360,14 @@ def read_info(path: str | Path) -> Info:
 
 
 def is_saved(path: str | Path, kind: str | None = None) -> bool:
-    """Return whether a path is a saved file, and of this kind unless that is None."""
+    """Return whether parasphere wrote a file, in any version, and it is of this kind unless that is None."""
     try:
-        return kind in (None, read_info(path).kind)
+        path = _file_of(path)
+        with _opened(path) as file:
+            metadata = _header(path, file)[0].get("__metadata__")
     except StoreError:
         return False
+    return isinstance(metadata, dict) and metadata.get("format") == FORMAT and kind in (None, metadata.get("kind"))
 
 
 def check_target(path: str | Path, kind: str) -> None:
@@ -376,8 +379,7 @@ def check_target(path: str | Path, kind: str) -> None:
     if path.exists():
         try:
             with _opened(path) as file:
-                metadata = _header(path, file)[0].get("__metadata__")
-            held = _info(path, {"__metadata__": metadata}).kind
+                held = _info(path, _header(path, file)[0]).kind
         except StoreError as error:
             raise StoreError(f"{error} It is not replaced: choose another name, or remove it.") from None
         if held != kind:
@@ -515,17 +517,28 @@ def load(
     verify: bool = False,
     inside: Mapping[str, str] | None = None,
 ) -> Any:
-    """Load anything that was saved.
+    """Load anything that was saved: a model, an encoder, an index, topics, word vectors, bags, ...
 
     Parameters
     ----------
     path : path
+        A file written by the ``save`` method of one of these.
     kind : str, default=None
-        The name of the class that it must be.
-    tokenizer, verify
-        As in :meth:`Saved.load`.
+        The name of the class that it must be of.
+    tokenizer : callable, default=None
+        The tokenizer, if it was a Python function, which is not saved.
+    verify : bool, default=False
+        Compare everything with its checksum. Numbers that must be valid are always checked.
     inside : mapping of str to str, default=None
-        Other kinds that hold one, and the name of the learned attribute.
+        Kinds that hold such an object, and the names of the learned attributes.
+
+    Examples
+    --------
+    >>> import parasphere
+    >>> path = getfixture("tmp_path") / "compass.safetensors"
+    >>> parasphere.WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]]).save(path)
+    >>> parasphere.load(path).words
+    ['north', 'east']
     """
     arrays, info = read(path, verify=verify)
     name = (inside or {}).get(info.kind)

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from parasphere import (
-    ComposedVectors,
     JointVectors,
     ParasphereWarning,
     SegmentingTokenizer,
@@ -128,7 +127,7 @@ def test_nested_estimators(tmp_path: Path) -> None:
     assert again.get_params()["part__factor"] == 3
 
 
-@pytest.mark.parametrize("part", [JointVectors(7), TaughtVectors(), ComposedVectors("x"), SegmentingTokenizer()])
+@pytest.mark.parametrize("part", [JointVectors(7), TaughtVectors(), SegmentingTokenizer()])
 def test_classes_that_nothing_has_imported_are_found(part: Any) -> None:
     facts, arrays = storage.packed(part, "part")
     assert arrays == {}

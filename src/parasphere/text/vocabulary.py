@@ -108,6 +108,20 @@ class Vocabulary:
             raise KeyError(word)
         return index
 
+    def begins_with(self, other: Vocabulary) -> bool:
+        """Return whether the words of another vocabulary are the first of these."""
+        n, end = len(other), other.offsets[-1]
+        same = np.array_equal(self.offsets[: n + 1], other.offsets)
+        return same and np.array_equal(self.data[:end], other.data[:end])
+
+    def extended(self, words: Iterable[str]) -> Vocabulary:
+        """Return a vocabulary with more words after these."""
+        data, offsets = _checked(*utf8(list(words)))
+        end = self.offsets[-1]
+        return Vocabulary.from_buffers(
+            np.concatenate([self.data[:end], data]), np.concatenate([self.offsets, end + offsets[1:]]), trusted=True
+        )
+
     @cached_property
     def words(self) -> list[str]:
         """All words, in order."""
@@ -141,12 +155,6 @@ class Vocabulary:
     def word(self, index: int) -> str:
         """Return the word at an index."""
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]]).decode("utf-8", "replace")
-
-
-def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask, (n_words,), of the rows whose word occurs in no earlier row."""
-    _, repeats = table_of(data, offsets)
-    return np.asarray(repeats < 0)
 
 
 def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Word vectors: file formats, cache and export, and the learners that learn them from texts."""
+"""Word vectors: file formats and export, and the learners that learn them from texts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..places import ENGLISH, GLOVE, WORDLLAMA
     from .adapting import adapted
-    from .composed import ComposedVectors
     from .distilling import distil
     from .joint import UPDATING, JointVectors
     from .learners import Resolved, default_tokenizer, is_learner, resolve
     from .learning_texts import seed_of
-    from .pieces import Pieces
-    from .static import writable, write_static
-    from .stored import KIND
+    from .static import StaticTable, writable, write_static
     from .taught import TaughtVectors
-    from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
+    from .wordvectors import Coverage, WordVectors
     from .writing import EXTENSIONS
 
 # The public names per module, which is imported when one of them is first used: word vectors are loaded without
@@ -23,23 +20,20 @@ if TYPE_CHECKING:
 _NAMES = {
     "..places": ["ENGLISH", "GLOVE", "WORDLLAMA"],
     ".adapting": ["adapted"],
-    ".composed": ["ComposedVectors"],
     ".distilling": ["distil"],
     ".joint": ["UPDATING", "JointVectors"],
     ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
     ".learning_texts": ["seed_of"],
-    ".pieces": ["Pieces"],
-    ".static": ["writable", "write_static"],
-    ".stored": ["KIND"],
+    ".static": ["StaticTable", "writable", "write_static"],
     ".taught": ["TaughtVectors"],
-    ".wordvectors": ["Coverage", "SkippedRowsWarning", "WordVectors"],
+    ".wordvectors": ["Coverage", "WordVectors"],
     ".writing": ["EXTENSIONS"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "ComposedVectors", "Coverage", "JointVectors",
-    "Pieces", "Resolved", "SkippedRowsWarning", "TaughtVectors", "WordVectors", "adapted", "default_tokenizer",
+    "ENGLISH", "EXTENSIONS", "GLOVE", "UPDATING", "WORDLLAMA", "Coverage", "JointVectors",
+    "Resolved", "StaticTable", "TaughtVectors", "WordVectors", "adapted", "default_tokenizer",
     "distil", "is_learner", "resolve", "seed_of", "writable", "write_static",
 ]  # fmt: skip
 

@@ -11,19 +11,19 @@ them share a byte. The weights are stored separately, with mean 1 over the text 
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import storage
 from ..errors import StoreError, VectorsError
+from ..layouts import check_layouts, check_types
 from ..places import ENGLISH
-from ..storage import MANIFEST, Arrays, check_layouts
+from ..storage import Arrays
 from ..text import Vocabulary
-from .stored import StoredVectors
 
-KIND = "quantised-word-vectors"
+MANIFEST = "parasphere.json"
 _LAYOUTS = {
     "rows": "i1[first,dim]", "halves": "u1[others,half]", "weights": "f2[words]", "lengths": "u1[words]",
     "data": "u1[bytes]",
@@ -31,7 +31,15 @@ _LAYOUTS = {
 _FACTS = {"fingerprint": str, "unknown_weight": float}
 _BLOCK = 4096  # rows that a thread scales at a time
 _THREADS = 2
-V = TypeVar("V", bound=StoredVectors)
+
+
+class English(NamedTuple):
+    """Words, their unit rows, (n_words, dim), their weights, (n_words,), and the facts ``_FACTS``."""
+
+    vocabulary: Vocabulary
+    matrix: NDArray[np.float32]
+    weights: NDArray[np.float16]
+    facts: dict[str, Any]
 
 
 def english_folder() -> Path:
@@ -45,8 +53,8 @@ def read_quantised(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     return storage.map_tensors(folder / manifest["data"]), manifest["meta"]
 
 
-def load_english(cls: type[V], folder: Path | None = None) -> V:
-    """Load the word vectors that come with the library, or others in their format.
+def read_english(folder: Path | None = None) -> English:
+    """Read the word vectors that come with the library, or others in their format.
 
     The file is not compared with its checksum, which would take longer than reading it: it is trusted like the code
     that was installed with it.
@@ -57,14 +65,11 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
         check_layouts(arrays, _LAYOUTS)
         vocabulary = Vocabulary.from_buffers(arrays["data"], _offsets(arrays["lengths"]), trusted=True)
         vocabulary.check_utf8()
-        known = {"name": ENGLISH, "source": ENGLISH, **{name: facts[name] for name in _FACTS}}
-        storage.check_types(_FACTS, known)
-        matrix = decode_rows(arrays["rows"], arrays["halves"])
-        vectors = cls(vocabulary, matrix, weights=arrays["weights"], check_now=False, **known)
+        known = {name: facts[name] for name in _FACTS}
+        check_types(_FACTS, known)
+        return English(vocabulary, decode_rows(arrays["rows"], arrays["halves"]), arrays["weights"], known)
     except (OSError, *storage.WRONG_FACTS) as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error
-    vectors._checked = True  # the rows were just divided by their lengths
-    return vectors
 
 
 def decode_rows(rows: NDArray[np.int8], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
