@@ -9,8 +9,14 @@ from typing import Any
 _FOLDER = str(Path(__file__).parent)
 
 
+LONGEST = 2000  # characters of a message
+
+
 class ParasphereError(ValueError):
     """An input that cannot be used; the message names the file, line or document."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class CorpusError(ParasphereError):
@@ -56,8 +62,16 @@ class MissingExtraError(ImportError):
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'parasphere[{extra}]'")
 
 
+def shortened(message: str) -> str:
+    """Return a message without its middle, if it is long: it may quote a value of any length."""
+    if len(message) <= LONGEST:
+        return message
+    return f"{message[: LONGEST * 2 // 3]} … {message[-LONGEST // 3 :]}"
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the nearest caller outside this library, at any depth of calls."""
+    message = shortened(message)
     if sys.version_info >= (3, 12):
         warnings.warn(message, category, skip_file_prefixes=(_FOLDER,))
         return

@@ -1,11 +1,53 @@
-"""Small tables: lists of rows that print as text or HTML and convert to data frames."""
+"""Tables as text: lines with aligned columns, and lists of rows that notebooks show and pandas takes."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Self
 
-LONGEST = 60  # characters printed per cell
+from .printable import visible
+
+LONGEST = 60  # characters printed per cell of a Table
+GAP = "  "  # between columns
+
+
+def aligned(
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None = None,
+    right: Collection[int] = (),
+    style: Callable[[int, int, str], str] = lambda _row, _column, cell: cell,
+) -> Iterator[str]:
+    r"""Yield rows as lines with aligned columns; whitespace in a cell, such as the end of a line, becomes one space.
+
+    Parameters
+    ----------
+    rows : list of list of str
+    width : int, default=None
+        Columns of the terminal, where lines are cut; None does not cut them.
+    right : collection of int, default=()
+        The columns that are aligned at the right.
+    style : callable, default=None
+        ``style(row, column, cell)`` returns a cell with the terminal's codes for colours.
+
+    Examples
+    --------
+    >>> print("\n".join(aligned([["word", "count"], ["sea", "12"]], right={1})))
+    word  count
+    sea      12
+    """
+    rows = [[" ".join(visible(cell).split()) for cell in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    for i, row in enumerate(rows):
+        line, left = "", width
+        for j, (cell, whole) in enumerate(zip(row, widths, strict=True)):
+            blanks = " " * (whole - _width(cell))
+            cell = blanks + cell if j in right else cell
+            cell = cell if left is None else _cut(cell, left)
+            line += style(i, j, cell) + ("" if j in right else blanks) + GAP
+            left = None if left is None else max(0, left - whole - len(GAP))
+        yield line.rstrip()
 
 
 class Table(list[dict[str, Any]]):
@@ -41,23 +83,17 @@ class Table(list[dict[str, Any]]):
         """Return the rows as lines, cut to the width of the terminal."""
         if not self:
             return "no rows"
-        width = shutil.get_terminal_size().columns
-        names = list(self[0])
-        cells = [names, *([_cell(row[name]) for name in names] for row in self)]
-        widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-        shape = widths, [all(isinstance(row[name], int | float) for row in self) for name in names]
-        lines = (
-            "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in zip(line, *shape, strict=True))
-            for line in cells
-        )
-        return "\n".join(line[:width].rstrip() for line in lines)
+        numbers = {i for i, name in enumerate(self[0]) if all(isinstance(row[name], int | float) for row in self)}
+        return "\n".join(aligned(self._cells(), width=shutil.get_terminal_size().columns, right=numbers))
 
     def _repr_html_(self) -> str:
         """Return the rows as HTML, which notebooks show."""
-        names = list(self[0]) if self else []
-        lines = ["".join(f"<td>{escape(_cell(row[name]))}</td>" for name in names) for row in self]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        return "<table>" + "".join(f"<tr>{line}</tr>" for line in [head, *lines]) + "</table>"
+        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self._cells()]
+        head = [line.replace("td>", "th>") for line in lines[:1]]
+        return "<table>" + "".join(f"<tr>{line}</tr>" for line in head + lines[1:]) + "</table>"
+
+    def _cells(self) -> list[list[str]]:
+        return [list(self[0]), *([_cell(value) for value in row.values()] for row in self)] if self else []
 
 
 def _cell(value: Any) -> str:
@@ -67,3 +103,20 @@ def _cell(value: Any) -> str:
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _width(text: str) -> int:
+    """Return the width of a text in columns of a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the beginning of a text that fits into ``width`` columns of a terminal."""
+    if _width(text) <= width:
+        return text
+    text = text[: max(0, width - 1)]
+    while text and _width(text) >= width:
+        text = text[:-1]
+    return f"{text}…" if width else ""

@@ -1,16 +1,22 @@
 """What commands print: nothing in it acts on the terminal, is taken for markup, or is spelled as in Python."""
 
 import json
+import math
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from datetime import date
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import Told, typed
 
+from parasphere import SphericalParagraphModel
 from parasphere.cli.common import BOLD, show, show_table
+from parasphere.errors import ParasphereError
 from parasphere.plots.maps import draw_map
 from parasphere.printable import visible, visible_json
 
@@ -128,6 +134,16 @@ def test_a_picture_is_well_formed_whatever_the_labels(tmp_path: Path) -> None:
     assert ET.parse(tmp_path / "map.svg").getroot().tag.endswith("svg")
 
 
+def test_dates_and_infinite_numbers_are_json(tmp_path: Path) -> None:
+    model = SphericalParagraphModel(tol=0.1).fit(["a lake", "a river", "the sea"] * 9)
+    columns = {"day": [date(2024, 1, 31), None], "price": [math.inf, 1.5], "size": [1, 2]}
+    table = pd.DataFrame({"text": ["a lake", "a river"], "id": [2**70, "b"], **columns})
+    model.index(table, "id", columns=list(columns)).save(tmp_path / "index")
+    found = json.loads(harmless(typed("search", tmp_path / "index", "lake", "--json")).out)
+    assert [match["id"] for match in found] == [2**70, "b"]
+    assert found[0]["columns"] == {"day": "2024-01-31", "price": None, "size": 1}
+
+
 # -- messages -----------------------------------------------------------------------------------------------------
 
 
@@ -139,7 +155,7 @@ def test_errors_and_warnings_reach_the_user(tmp_path: Path) -> None:
     assert "perhaps latin-1" in typed(*fit).err
     assert "n_jobs' parameter" in typed(*fit, "--encoding", "latin-1", "--threads", 0).err
     told = typed(*fit, "--encoding", "latin-1")
-    assert told.err.startswith("warning: EM stopped after max_iter=500 iterations")
+    assert told.err.startswith("warning: there are too few texts, 3, to tell how much texts differ")
     assert told.err.count("warning:") == 1
     assert "near the corpus direction" not in told.out
     vectors.unlink()
@@ -161,3 +177,53 @@ def test_a_text_without_known_words_is_explained(tmp_path: Path) -> None:
         assert "No word of this text has a vector" in shown
         assert "%" not in shown
     assert "No vector for: unheard" in shown
+
+
+def test_long_values_are_not_echoed_whole(tmp_path: Path) -> None:
+    long = "x" * 100_000
+    (tmp_path / "c.txt").write_text("north\n")
+    (tmp_path / "c.csv").write_text("text\nnorth\n")
+    for words in (["fit", tmp_path / "c.txt", "-v", long, "-o", tmp_path / "m"], [long], ["search", long, "a"],
+                  ["duplicates", tmp_path / "c.csv", "--text-column", long]):  # fmt: skip
+        told = typed(*words)
+        assert told.code in (1, 2)
+        assert 0 < len(told.err) < 5000
+    with pytest.raises(ParasphereError) as error:
+        raise ParasphereError(f"the column {long} is not one of a, b")
+    assert len(str(error.value)) < 2100
+    assert str(error.value).startswith("the column xxx")
+    assert str(error.value).endswith("is not one of a, b")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("a lake\na river\nthe sea\n" * 4)
+    for words in (f"fit {tmp_path}/c.txt -o {tmp_path}/m", "compare lake river", f"duplicates {tmp_path}/c.txt"):
+        command = f"'{sys.executable}' -m parasphere {words} {closed}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Error" in done.stderr) == (0, False), done.stderr
+        assert ("2>&-" in closed) <= (done.stderr == "")
+    assert (tmp_path / "m").exists()
+
+
+INTERRUPTED = """
+import signal, sys
+from importlib.abc import MetaPathFinder
+
+class Interrupter(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+sys.argv[1:] = ["compare", "a", "b"]
+from parasphere.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["parasphere.cli", "click", "parasphere.errors", "numpy", "orjson"])
+def test_an_interrupt_during_imports_prints_no_traceback(module: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED.format(module=module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip(), done.stdout.strip()) == (130, "", "")

@@ -278,9 +278,11 @@ def test_the_parts_of_words_add_up_to_the_similarity(one: list[str], other: list
     model = make(np.random.default_rng(3))
     match = model.explain_match(" ".join(one), " ".join(other))
     assert match.similarity == pytest.approx(model.compare(" ".join(one), " ".join(other)), abs=1e-9)
-    assert [word for word, _ in match.words_a] == [word for word in one if word != "nowhere"]
+    assert {word for word, _ in match.words_a} == {word for word in one if word != "nowhere"}
     for words, common in ((match.words_a, match.common_a), (match.words_b, match.common_b)):
         assert sum(part for _, part in words) + common == pytest.approx(match.similarity, abs=1e-9)
+        assert len(dict(words)) == len(words)  # each word once, the largest part first
+        assert [part for _, part in words] == sorted((part for _, part in words), reverse=True)
 
 
 def test_the_common_part_is_that_of_the_corpus(model: SphericalParagraphModel) -> None:

@@ -72,6 +72,17 @@ def test_a_failure_leaves_the_old_file(model: SphericalParagraphModel, tmp_path:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_integers_beyond_64_bits_become_strings(model: SphericalParagraphModel, tmp_path: Path) -> None:
+    ids = [2**70, -(2**63) - 1, 2**64 - 1, 7]
+    export(model, tmp_path / "v.npy", TEXTS, id=ids)
+    export(model, tmp_path / "v.jsonl", TEXTS, id=ids)
+    written = [str(2**70), str(-(2**63) - 1), 2**64 - 1, 7]
+    assert json.loads((tmp_path / "v.ids.json").read_text()) == written
+    assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").read_text().splitlines()] == written
+    with pytest.raises(ParasphereError, match=r"documents from position 0 on .*; write \.jsonl instead"):
+        export(model, tmp_path / "v.parquet", TEXTS, id=ids)
+
+
 def test_ids_lie_beside_an_npy_file(model: SphericalParagraphModel, tmp_path: Path) -> None:
     export(model, tmp_path / "v.npy", TEXTS, id=[7, "x", 2**40, "ü"])
     assert json.loads((tmp_path / "v.ids.json").read_text(encoding="utf-8")) == [7, "x", 2**40, "ü"]

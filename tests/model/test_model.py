@@ -320,6 +320,8 @@ def test_what_is_held_is_fitted_as_one(size: int) -> None:
 def test_few_documents_are_warned_of() -> None:
     with pytest.warns(FewDocumentsWarning, match="one document alone"):
         model().fit(TEXTS[:1])
+    with pytest.warns(FewDocumentsWarning, match="there are too few texts, 3,"):  # and none of EM's iterations
+        SphericalParagraphModel().fit(["One.", "Two lakes.", "Three rivers."])
     with pytest.warns(FewDocumentsWarning, match="fewer than 10 documents"):
         online = model().partial_fit(TEXTS[:1])
     with pytest.warns(FewDocumentsWarning):

@@ -313,3 +313,12 @@ def test_the_example_of_the_readme() -> None:
     index = SphericalParagraphModel().fit(docstrings.texts).index(docstrings.texts, docstrings.ids)
     found = {match.id.rpartition(".")[2] for match in index.search("least squares")}
     assert {"lstsq", "lsq_linear", "nnls", "lsqr", "leastsq"} <= found
+
+
+def test_long_texts_are_cut_in_representations() -> None:
+    texts = ["a lake and a river " * 1000, *(f"a lake {i}" for i in range(30))]
+    matches = SphericalParagraphModel(tol=0.1).fit(texts).index(texts).search("lake river", k=30)
+    assert len(repr(matches)) < 5000
+    assert repr(matches).endswith(", ...])")
+    assert matches[:2] == list(matches)[:2]
+    assert max(len(match.text or "") for match in matches) == len(texts[0])

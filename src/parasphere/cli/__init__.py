@@ -2,14 +2,13 @@
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
 from .. import __version__
 from ..errors import MissingExtraError
-from . import options
-from .common import complain, quiet, show, shown_warnings
+from .common import complain, show, shown_warnings
+from .demo import demo
 from .explore import explore
 from .fitting import fit
 from .model import compare, explain, info, transform
@@ -32,26 +31,22 @@ class Commands(click.Group):
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.option("--quiet", "-q", "wanted", is_flag=True, help="Show no progress bars (before or after the command).")
 @click.version_option(__version__, message="parasphere %(version)s")
-def app(wanted: bool) -> None:
+def app() -> None:
     """Texts as vectors on the unit sphere.
 
     Start with 'parasphere demo', and see a command's --help for examples.
     """
-    quiet.set(wanted)
 
 
 def main() -> None:
     """Run the command line; an invalid input ends it with one sentence and exit code 1."""
-    arguments = sys.argv[1:]
-    for name in ("--quiet", "-q"):  # accepted before and after the command
-        if name in arguments:
-            arguments.remove(name)
-            arguments.insert(0, name)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # a shell closed it, as >&- does
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123
     try:
         with shown_warnings():
-            code = app.main(arguments, prog_name="parasphere", standalone_mode=False)
+            code = app.main(prog_name="parasphere", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -70,21 +65,6 @@ def main() -> None:
     except (ValueError, MissingExtraError, OSError) as error:
         complain("error", error)
         sys.exit(1)
-
-
-@click.command()
-@options.out("FILE", "The map to write: .png, .svg or .pdf.", required=False, default="map.png")
-def demo(out: Path) -> None:
-    """Fit a model to texts that come with the library; show results.
-
-    \b
-    Examples:
-        parasphere demo
-        parasphere demo --out docstrings.svg
-    """
-    from .demo import run
-
-    run(out)
 
 
 for command in (

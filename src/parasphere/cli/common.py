@@ -5,23 +5,24 @@ the name of a column can control the terminal.
 """
 
 import json
+import math
 import os
 import shutil
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ParasphereError, ParasphereWarning
+from ..errors import ParasphereError, ParasphereWarning, shortened
 from ..printable import visible, visible_json
 from ..progress import progress
+from ..tables import aligned
 
 if TYPE_CHECKING:
     from ..model import Encoder
@@ -30,9 +31,6 @@ Style = dict[str, Any]  # options of click.style
 Cell = str | tuple[str, Style]
 BOLD: Style = {"bold": True}
 DIM: Style = {"dim": True}
-GAP = "  "  # between the columns of a table
-
-quiet = ContextVar("quiet", default=False)  # whether this command shows no progress bars
 
 
 def show(*parts: Cell, err: bool = False) -> None:
@@ -40,22 +38,15 @@ def show(*parts: Cell, err: bool = False) -> None:
     _echo("".join(_styled(visible(text), style) for text, style in map(_cell, parts)), err)
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print a table, one line per row; on a terminal, the last column is cut where the terminal ends.
-
-    Whitespace in a cell, such as the end of a line, is printed as one space.
-    """
-    lines: list[Sequence[Cell]] = [[(name, DIM) for name in header], *rows] if header else list(rows)
-    table = [[(" ".join(visible(text).split()), style) for text, style in map(_cell, row)] for row in lines]
-    widths = [max(map(_width, column)) for column in zip(*((text for text, _ in row) for row in table), strict=True)]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row in table:
-        line, left = "", room
-        for (text, style), width in zip(row, widths, strict=True):
-            text = text if left is None else _cut(text, left)
-            line += _styled(text, style) + " " * (width - _width(text)) + GAP
-            left = None if left is None else max(0, left - width - len(GAP))
-        _echo(line.rstrip())
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], *, cut: bool = True) -> None:
+    """Print a table, one line per row; on a terminal, lines are cut where it ends, unless ``cut`` is false."""
+    cells = [
+        [_cell(cell) for cell in row] for row in ([[(name, DIM) for name in header]] if header else []) + list(rows)
+    ]
+    width = shutil.get_terminal_size().columns if cut and sys.stdout.isatty() else None
+    texts = [[text for text, _ in row] for row in cells]
+    for line in aligned(texts, width=width, style=lambda row, column, text: _styled(text, cells[row][column][1])):
+        _echo(line)
 
 
 def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> None:
@@ -65,17 +56,22 @@ def say(facts: dict[str, Any], as_json: bool, sentence: str | None = None) -> No
     elif sentence is not None:
         show(sentence)
     else:
-        show_table([], [((name.replace("_", " "), BOLD), _shown(value)) for name, value in facts.items()])
+        rows = [((name.replace("_", " "), BOLD), _shown(value)) for name, value in facts.items()]
+        show_table([], rows, cut=False)
 
 
 def print_json(facts: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(visible_json(json.dumps(facts, ensure_ascii=False, allow_nan=False)))
+    """Print a value as JSON: dates as ISO 8601, and infinite numbers, which JSON does not have, as null."""
+    click.echo(visible_json(json.dumps(_finite(facts), ensure_ascii=False, allow_nan=False, default=_spelled)))
 
 
 def complain(kind: str, message: object) -> None:
     """Print an error or a warning."""
-    show((f"{kind}:", {"fg": "red", "bold": True} if kind == "error" else {"fg": "yellow"}), f" {message}", err=True)
+    show(
+        (f"{kind}:", {"fg": "red", "bold": True} if kind == "error" else {"fg": "yellow"}),
+        f" {shortened(str(message))}",
+        err=True,
+    )
 
 
 @contextmanager
@@ -107,7 +103,7 @@ def keep_corpus(target: Path, corpus: Path) -> None:
 def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
     """Show a progress bar while a corpus is read; yields the ``progress`` argument of ``corpus.blocks``."""
     total = corpus.stat().st_size if corpus.is_file() else None
-    with progress(label, total, shown=not quiet.get()) as advance:
+    with progress(label, total) as advance:
         before = 0
 
         def at(position: int) -> None:
@@ -119,9 +115,9 @@ def reading(label: str, corpus: Path) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def telling(name: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+def telling(name: str) -> Iterator[Callable[[str], None]]:
     """Show the current step on standard error, if that is a terminal; yields a function that sets it."""
-    if not (shown and sys.stderr.isatty()):
+    if not sys.stderr.isatty():
         yield lambda _: None
         return
     try:
@@ -176,6 +172,19 @@ def encoder_facts(encoder: "Encoder") -> dict[str, Any]:
     }
 
 
+def _finite(value: Any) -> Any:
+    """Return a value of lists and dicts with None in place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _spelled(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
 def _cell(cell: Cell) -> tuple[str, Style]:
     return (cell, {}) if isinstance(cell, str) else cell
 
@@ -188,28 +197,13 @@ def _echo(line: str, err: bool = False) -> None:
     click.echo(line, err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
-def _width(text: str) -> int:
-    """Return the width of a text in columns of a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _cut(text: str, width: int) -> str:
-    """Return the beginning of a text that fits into ``width`` columns of a terminal."""
-    if _width(text) <= width:
-        return text
-    text = text[: max(0, width - 1)]
-    while text and _width(text) >= width:
-        text = text[:-1]
-    return f"{text}…" if width else ""
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
     if isinstance(value, dict) and {"known", "tokens", "share"} <= set(value):
         return f"{value['known']:,} of {value['tokens']:,} words known ({value['share']:.1%})"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(one)}" for name, one in value.items())
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"

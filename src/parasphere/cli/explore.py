@@ -8,7 +8,7 @@ import click
 
 from ..errors import ParasphereError, import_extra
 from . import options
-from .common import documents, load_encoder, quiet, reading, say, telling
+from .common import documents, load_encoder, reading, say, telling
 
 if TYPE_CHECKING:
     from ..explorer import Documents, Landscape
@@ -124,7 +124,7 @@ def _landscape(
 
     subfolder = folder / f"{path.resolve().name}-{key_of(str(path.resolve()))[:8]}"
     known = [*facts, read_manifest(path)["data"]]
-    with telling(path.name, shown=not quiet.get()) as tell:
+    with telling(path.name) as tell:
         return landscape_of(fitted, held, folder=subfolder, facts=known, n_topics=n_topics, tell=tell)
 
 

@@ -8,7 +8,7 @@ import click
 from ..errors import ParasphereError
 from ..places import ENGLISH
 from . import options
-from .common import documents, encoder_facts, load_encoder, quiet, reading, say
+from .common import documents, encoder_facts, load_encoder, reading, say
 
 NONE = "none"  # no word vectors to start from
 
@@ -73,9 +73,9 @@ def fit(
     if learn:
         source = _learner(source, updating=update is not None, threads=threads)
     adapt = adapt and getattr(source, "source", None) == ENGLISH
-    words, verbose = options.tokenizer_named(tokenizer), not quiet.get()
+    words = options.tokenizer_named(tokenizer)
     estimator = SphericalParagraphModel(
-        source, adapt=adapt, tokenizer=words, n_jobs=threads, random_state=0, verbose=verbose
+        source, adapt=adapt, tokenizer=words, n_jobs=threads, random_state=0, verbose=True
     )
     material: Any = _Texts(corpus, columns)
     if not (adapt and (corpus.is_file() or corpus.is_dir())):
@@ -108,7 +108,7 @@ def _given_vectors(name: str | None, update: Path | None) -> Any:
     from ..vectors import WordVectors
 
     if update is None:
-        return None if name == NONE else WordVectors.load(name or ENGLISH, verbose=not quiet.get())
+        return None if name == NONE else WordVectors.load(name or ENGLISH, verbose=True)
     if name is not None:
         raise ParasphereError("--from takes the word vectors of a model: omit --vectors.")
     return load_encoder(update).text_reader.vectors
@@ -119,4 +119,4 @@ def _learner(start: Any, *, updating: bool, threads: int) -> Any:
     from ..vectors import UPDATING, JointVectors
 
     strength = UPDATING if updating else 0.0
-    return JointVectors(start=start, start_strength=strength, random_state=0, n_jobs=threads, verbose=not quiet.get())
+    return JointVectors(start=start, start_strength=strength, random_state=0, n_jobs=threads, verbose=True)

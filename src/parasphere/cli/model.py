@@ -99,7 +99,6 @@ def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bo
     for words in (match.words_a, match.words_b):
         if words:
             show("")
-            show(*_coloured(words))
             _print_parts(words, "part", lambda part: f"{part:+.3f}")
     _print_unknown(unknown)
 
@@ -145,8 +144,6 @@ def _print_shares(explanation: "Explanation") -> None:
 def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
     """Describe a saved model; without one, the installation.
 
-    Without a model it also makes and searches a small index; the exit code is 1 if something is wrong.
-
     \b
     Examples:
         parasphere info
@@ -154,15 +151,9 @@ def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
         parasphere info model --json
     """
     if model is None:
-        from .installation import examine, print_facts
+        from .installation import installation
 
-        installed = examine()
-        if as_json:
-            print_json(installed)
-        else:
-            print_facts(installed)
-        if installed["problems"]:
-            raise click.exceptions.Exit(1)
+        say(installation(), as_json)
         return
     from ..storage import read_manifest
 

@@ -7,7 +7,7 @@ import click
 
 from ..errors import ParasphereError
 from . import options
-from .common import documents, keep_corpus, load_encoder, quiet, reading, say, telling
+from .common import documents, keep_corpus, load_encoder, reading, say, telling
 
 
 @click.command()
@@ -72,7 +72,7 @@ def page(
             f"{corpus} has {len(held):,} texts, and a page holds {MOST_TEXTS:,} at most; "
             "'parasphere explore' shows more."
         )
-    with telling(corpus.name, shown=not quiet.get()) as tell:
+    with telling(corpus.name) as tell:
         if fitted is None:
             tell("fitting a model")
             fitted = SphericalParagraphModel().fit(held.texts.tolist())

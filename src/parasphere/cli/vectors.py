@@ -8,7 +8,7 @@ import click
 from ..errors import ParasphereError
 from ..places import ENGLISH, GLOVE, WORDLLAMA
 from . import options
-from .common import documents, print_json, quiet, say, show, show_table
+from .common import documents, print_json, say, show, show_table
 
 if TYPE_CHECKING:
     from ..vectors import WordVectors
@@ -55,7 +55,7 @@ def vectors(
         raise ParasphereError("--nearest, --out and --corpus do different things: give one of them.")
     if keep is not None and out is None:
         raise ParasphereError("--keep needs --out.")
-    loaded = WordVectors.load(source, verbose=not quiet.get())
+    loaded = WordVectors.load(source, verbose=True)
     if nearest:
         _print_neighbours(loaded, nearest, k, as_json)
     elif out is not None:
@@ -83,7 +83,7 @@ def _write(loaded: "WordVectors", out: Path, keep: Path | None, as_json: bool) -
         chosen = dict.fromkeys(keep.read_text(encoding="utf-8").split("\n"))
         loaded = loaded.subset([word for word in chosen if word in loaded])
     if out.suffix.lower() in EXTENSIONS:
-        loaded.write(out, verbose=not quiet.get())
+        loaded.write(out, verbose=True)
     else:
         loaded.save(out)
     facts = {"words": len(loaded), "dim": loaded.dim, "out": str(out)}

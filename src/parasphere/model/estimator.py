@@ -432,7 +432,16 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         self.evidence_ = np.array(state.trace, np.float64)
         self.n_iter_ = max(0, len(state.trace) - 1)
         self.converged_ = state.converged(self.tol)
-        if state.documents > 1 and state.finished(self.max_iter, self.tol) and not self.converged_:
+        if state.documents < 2 or not state.finished(self.max_iter, self.tol) or self.converged_:
+            return
+        if state.documents < FEW_DOCUMENTS:
+            warnings.warn(
+                f"there are too few texts, {state.documents}, to tell how much texts differ: concentration_ is not "
+                "reliable. A list must have one text per document, and a text file one document per line.",
+                FewDocumentsWarning,
+                stacklevel=stacklevel,
+            )
+        else:
             warnings.warn(
                 f"EM stopped after max_iter={self.max_iter} iterations; the last one gained {state.gain:.2g} nats "
                 f"per word, more than tol={self.tol:g}. Allow more iterations or a larger tol.",

@@ -56,8 +56,8 @@ class MatchExplanation(NamedTuple):
     similarity : float
         Cosine of the offsets of the two texts.
     words_a, words_b : list of (str, float)
-        The known words of each text in order, with their contributions. The contributions of the words of one text and
-        its ``common`` contribution add up to the similarity.
+        The known words of each text with their contributions, largest first; those of a repeated word are added up. The
+        contributions of the words of one text and its ``common`` contribution add up to the similarity.
     common_a, common_b : float
         Contributions of the subtracted direction that all texts of the corpus have in common.
     """
@@ -84,8 +84,10 @@ def _parts(
     length = float(np.linalg.norm(posterior.offset[doc].astype(np.float64)))
     concentration = float(posterior.concentration[doc])
     if length == 0.0 or concentration == 0.0:
-        return [(unit, 0.0) for unit, _, _ in reader.parts(text)], 0.0
+        return list(dict.fromkeys((unit, 0.0) for unit, _, _ in reader.parts(text))), 0.0
     scale = float(posterior.mean_length[doc]) / concentration * float(posterior.word_concentration[doc]) / length
     axis = posterior.in_metric(other[None])[0]
-    words = [(unit, float(scale * weight * (row @ axis))) for unit, weight, row in reader.parts(text)]
-    return words, similarity - sum(part for _, part in words)
+    words: dict[str, float] = {}
+    for unit, weight, row in reader.parts(text):
+        words[unit] = words.get(unit, 0.0) + float(scale * weight * (row @ axis))
+    return sorted(words.items(), key=lambda word: -word[1]), similarity - sum(words.values())

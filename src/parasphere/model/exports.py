@@ -96,7 +96,7 @@ def _jsonl(path: Path, _dim: int, space: Space) -> Iterator[Write]:
     with replacing(path) as part, part.open("wb") as file:
 
         def write(block: Block, posterior: Posterior) -> None:
-            columns = {name: _plain(column) for name, column in _columns(block, posterior).items()}
+            columns = {name: _within_64_bits(_plain(column)) for name, column in _columns(block, posterior).items()}
             columns["vector"] = list(_vectors(posterior, space))
             for row in zip(*columns.values(), strict=True):
                 option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
@@ -136,6 +136,11 @@ def _plain(column: Any) -> list[Any]:
     return values
 
 
+def _within_64_bits(column: list[Any]) -> list[Any]:
+    """Return a column with strings in place of larger integers, which few readers of JSON keep."""
+    return [str(x) if isinstance(x, int) and not -(2**63) <= x < 2**64 else x for x in column]
+
+
 @contextmanager
 def _parquet(path: Path, dim: int, space: Space) -> Iterator[Write]:
     import pyarrow as pa
@@ -149,7 +154,7 @@ def _parquet(path: Path, dim: int, space: Space) -> Iterator[Write]:
             columns = _columns(block, posterior) | {"vector": vectors}
             try:
                 table = pa.table(columns, opened[0].schema if opened else None)
-            except (pa.ArrowException, TypeError) as error:
+            except (pa.ArrowException, TypeError, OverflowError) as error:
                 at = f"the documents from position {block.start} on"
                 raise ParasphereError(f"a column is not of one type in {at} ({error}); write .jsonl instead") from None
             if not opened:
@@ -178,7 +183,7 @@ def _npy(path: Path, dim: int, space: Space) -> Iterator[Write]:
                         "columns to .jsonl, .csv or .parquet."
                     )
                 if block.ids is not None:
-                    ids.append(orjson.dumps(block.ids, default=str)[1:-1])
+                    ids.append(orjson.dumps(_within_64_bits(block.ids), default=str)[1:-1])
                 dtype = posterior.direction.dtype
                 count += len(posterior)
                 file.write(_vectors(posterior, space).data)

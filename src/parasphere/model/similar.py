@@ -14,6 +14,8 @@ from ..sphere.rows import unit_rows
 if TYPE_CHECKING:
     from ..corpus import Block
 
+LONGEST = 80  # characters of a text in a representation
+
 
 class Match(NamedTuple):
     """A search result.
@@ -45,6 +47,10 @@ class Match(NamedTuple):
     words: tuple[str, ...] = ()
     columns: dict[str, Any] | None = None
 
+    def __repr__(self) -> str:
+        """Return the fields, with the beginnings of long texts."""
+        return f"Match({', '.join(f'{name}={_brief(value)}' for name, value in self._asdict().items())})"
+
 
 def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[Any]]], k: int) -> list[list[Match]]:
     """Return the ``k`` documents most similar to each query, best first, ties by position.
@@ -73,6 +79,12 @@ def similar(queries: NDArray[Any], among: Iterable[tuple[Block | None, NDArray[A
             del row[k:]
         start += len(documents)
     return best
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_brief(one)}' for name, one in value.items())}}}"
+    return repr(f"{value[:LONGEST]}…" if isinstance(value, str) and len(value) > LONGEST else value)
 
 
 def _item(column: Any, i: Any) -> Any:

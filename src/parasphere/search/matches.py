@@ -10,6 +10,8 @@ from ..model import Match
 from .contents import Contents
 from .ranking import Hits
 
+SHOWN = 10  # matches in a representation
+
 
 class Matches(Sequence[Match]):
     """The documents that a query found, best first: a sequence of :class:`parasphere.model.Match`.
@@ -93,4 +95,5 @@ class Matches(Sequence[Match]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Matches({list(self)!r})"
+        more = ["..."] if len(self) > SHOWN else []
+        return f"Matches([{', '.join([*map(repr, self[:SHOWN]), *more])}])"
