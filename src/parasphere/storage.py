@@ -343,7 +343,7 @@ def read(path: str | Path, *, verify: bool = False) -> tuple[Arrays, Info]:
     verify : bool, default=False
         Compare facts and arrays with their checksum.
     """
-    path = _file_of(path)
+    path = file_of(path)
     header, mapped, begin = _mapped(path)
     info = _info(path, header)
     arrays = _arrays(path, header, mapped, begin)
@@ -354,7 +354,7 @@ def read(path: str | Path, *, verify: bool = False) -> tuple[Arrays, Info]:
 
 def read_info(path: str | Path) -> Info:
     """Return what the metadata of a saved file say."""
-    path = _file_of(path)
+    path = file_of(path)
     with _opened(path) as file:
         return _info(path, _header(path, file)[0])
 
@@ -362,7 +362,7 @@ def read_info(path: str | Path) -> Info:
 def is_saved(path: str | Path, kind: str | None = None) -> bool:
     """Return whether parasphere wrote a file, in any version, and it is of this kind unless that is None."""
     try:
-        path = _file_of(path)
+        path = file_of(path)
         with _opened(path) as file:
             metadata = _header(path, file)[0].get("__metadata__")
     except StoreError:
@@ -390,7 +390,7 @@ def check_target(path: str | Path, kind: str) -> None:
         raise StoreError(f"{path} cannot be created: {above} is not a writable folder.")
 
 
-def _file_of(path: str | Path) -> Path:
+def file_of(path: str | Path) -> Path:
     """Return the path of a saved file, which may be in a folder written by ``write_static``."""
     path = path_of(path)
     if not path.is_dir():
