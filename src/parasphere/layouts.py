@@ -107,7 +107,8 @@ def check_types(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _is_a(value: Any, hint: Any) -> bool:
-    kind, items = get_origin(hint) or hint, get_args(hint)
+    kind: Any = get_origin(hint) or hint
+    items = get_args(hint)
     if kind in (Union, UnionType):
         return any(_is_a(value, each) for each in items)
     if kind is Literal:
@@ -120,10 +121,11 @@ def _is_a(value: Any, hint: Any) -> bool:
         return callable(value)
     if kind is Any or not isinstance(kind, type):
         return True
-    if not isinstance(value, kind):
-        return False
-    if kind is dict and items:
-        return all(_is_a(key, items[0]) and _is_a(item, items[1]) for key, item in value.items())
-    if (kind is list and items) or (kind is tuple and items[1:] == (...,)):
-        return all(_is_a(item, items[0]) for item in value)
-    return True
+    return isinstance(value, kind) and all(_is_a(item, due) for item, due in _items(value, kind, items))
+
+
+def _items(value: Any, kind: Any, hints: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """Return the items of a container, and what each must be."""
+    if kind is dict and hints:
+        return [pair for key, item in value.items() for pair in ((key, hints[0]), (item, hints[1]))]
+    return [(item, hints[0]) for item in value] if kind in (list, tuple) and hints and hints[1:] in ((), (...,)) else []

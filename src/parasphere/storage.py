@@ -662,7 +662,8 @@ class _Packing:
         """Return the position of an object among those that are saved."""
         if id(value) in self.seen:
             return int(self.seen[id(value)][0])
-        kind, begin = type(value), f"{path}." if path else ""
+        begin = f"{path}." if path else ""
+        kind: Any = type(value)
         facts: Facts = {"kind": kind.__name__}
         number = len(self.objects)
         self.seen[id(value)] = number, value
@@ -708,14 +709,16 @@ class _Packing:
 class _Unpacking:
     """Turns the facts and arrays of :class:`_Packing` back into an object, and checks it."""
 
-    def __init__(self, objects: list[Facts], arrays: Arrays, tokenizer: Any) -> None:
+    def __init__(self, objects: Any, arrays: Arrays, tokenizer: Any) -> None:
         self.objects, self.arrays, self.given = objects, dict(arrays), {"tokenizer": tokenizer}
         self.made: dict[int, Any] = {}
 
     def value(self, fact: Any, path: str) -> Any:
-        if not isinstance(fact, dict | list):
+        if not isinstance(fact, dict):
+            if isinstance(fact, list):
+                raise ParasphereError(f"{path} is not a valid value")
             return fact
-        kind, value = next(iter(fact.items()))  # type: ignore[union-attr]  # of a list: an AttributeError
+        kind, value = next(iter(fact.items()))
         if kind == "object":
             return self._object(value, path)
         if kind == "array":
@@ -752,10 +755,7 @@ class _Unpacking:
         bounds, written = [0, *ends.tolist()], data.tobytes()
         if bounds != sorted(bounds) or bounds[-1] != len(written):
             raise ParasphereError(f"{name} does not fit the strings")
-        strings = [
-            written[begin:end].decode("utf-8", "surrogatepass")
-            for begin, end in pairwise(bounds)
-        ]
+        strings = [written[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
         if kind == "array":
             return np.array(strings, object)
         return {"list": list, "tuple": tuple, "frozenset": frozenset}[kind](strings)

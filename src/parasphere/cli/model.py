@@ -41,7 +41,8 @@ BAR = 30  # characters of the longest bar
 @options.threads
 @options.as_json
 def transform(
-    model: Path, corpus: Path, out: Path, carry: str | None, space: "Space", threads: int, as_json: bool, **columns: Any,
+    model: Path, corpus: Path, out: Path, carry: str | None, space: "Space", threads: int, as_json: bool,
+    **columns: Any,
 ) -> None:  # fmt: skip
     """Write the vectors of texts to a file, in constant memory.
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 )
 @click.option("-k", type=click.IntRange(1), default=10, help="Number of neighbours.")
 @options.out(
-    "OUT", "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else .safetensors.", required=False
+    "OUT",
+    "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else .safetensors.",
+    required=False,
 )
 @click.option("--keep", metavar="FILE", type=options.PATH, help="Write only the words in this file, one per line.")
 @click.option("--corpus", type=options.PATH, help="Texts in which to count the known words.")

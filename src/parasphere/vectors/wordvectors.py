@@ -128,7 +128,7 @@ class WordVectors(storage.Saved):
             self.fingerprint = fingerprint
 
     @classmethod
-    def load(
+    def load(  # type: ignore[override]  # also of what others wrote
         cls,
         source: Any = ENGLISH,
         *,
@@ -408,13 +408,11 @@ class WordVectors(storage.Saved):
         options: dict[str, Any] = {name: fields[name] for name in ("name", "unknown_weight", "base")}
         check_types({"name": str, "unknown_weight": float}, options)
         if fields["base"] is None:
-            vocabulary, matrix, norms, weights = (
-                fields[name] for name in ("vocabulary", "matrix", "norms", "weights")
-            )
+            vocabulary, matrix, norms, weights = (fields[name] for name in ("vocabulary", "matrix", "norms", "weights"))
         else:
             vocabulary = base.vocabulary.extended(fields["words"])
             matrix, norms, weights = (
-                None if fields[name] is None else _changed(getattr(base, name), *fields[name], len(vocabulary))
+                None if fields[name] is None else _changed(getattr(base, name), fields[name], len(vocabulary))
                 for name in ("matrix", "norms", "weights")
             )
         arrays = {"matrix": matrix, "norms": norms, "weights": weights}
@@ -450,10 +448,9 @@ def _changes(array: NDArray[Any], base: NDArray[Any] | None) -> tuple[NDArray[np
     return rows, array[rows]
 
 
-def _changed(
-    base: NDArray[Any] | None, rows: NDArray[np.int32], values: NDArray[Any], n_words: int
-) -> NDArray[Any]:
+def _changed(base: NDArray[Any] | None, changes: tuple[NDArray[np.int32], NDArray[Any]], n_words: int) -> NDArray[Any]:
     """Return an array of ``n_words`` rows: those of another, and others in some places."""
+    rows, values = changes
     check_layouts({"rows": rows}, {"rows": "i4[changed]"})
     array = np.zeros((n_words, *values.shape[1:]), values.dtype)
     if base is not None:
@@ -517,4 +514,3 @@ def _existing(source: str | os.PathLike[str]) -> Path:
     if not path.exists():
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     return path
-
