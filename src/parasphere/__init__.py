@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .storage import load
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
-    from .vectors import JointVectors, TaughtVectors, WordVectors
+    from .vectors import JointVectors, WordVectors
 
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
@@ -42,7 +42,7 @@ _NAMES = {
     "storage": ["load"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],
-    "vectors": ["JointVectors", "TaughtVectors", "WordVectors"],
+    "vectors": ["JointVectors", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
@@ -51,7 +51,7 @@ __all__ = [
     "Bags", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
     "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
     "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
-    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
+    "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
     "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
 ]  # fmt: skip
 

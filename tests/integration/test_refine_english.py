@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,16 +15,10 @@ from parasphere import SphericalParagraphModel, WordVectors, storage
 from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.english import KIND
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    sys.path.insert(0, str(SCRIPTS))  # it imports the script beside it
-    try:
-        return importlib.import_module("refine_english")
-    finally:
-        sys.path.remove(str(SCRIPTS))
+    return importlib.import_module("refine_english")
 
 
 def rows_of(rng: np.random.Generator, n: int, dim: int) -> NDArray[np.float32]:

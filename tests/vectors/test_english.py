@@ -1,11 +1,11 @@
 """The word vectors that come with the library."""
 
 import hashlib
-import importlib.util
 import json
 import pickle
 from pathlib import Path
 
+import embed_english
 import numpy as np
 import pytest
 from quantise_english import FIRST, in_bytes, in_half_bytes, save_quantised
@@ -206,22 +206,17 @@ def test_a_folder_that_is_not_as_it_was(damaged: dict[str, np.ndarray], said: st
 
 
 def test_the_script_embeds_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("embed_english", ROOT / "scripts" / "embed_english.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     folder = tmp_path / ENGLISH
-    monkeypatch.setattr(script, "english_folder", lambda: folder)  # rather than into the package
+    monkeypatch.setattr(embed_english, "english_folder", lambda: folder)  # rather than into the package
     taught = tmp_path / "taught.npz"
     rows = np.array([[127, 0], [0, 127], [127, 127]], np.int8)
     given = {"u": rows, "scale": np.array([0.1, 0.3, 0.3], np.float32), "counts": np.array([6, 2, 0])}
     np.savez(taught, words=np.array("\n".join(WORDS).encode()), **given)
     with pytest.raises(SystemExit, match="has no fact teachers, files, script, seed, commit"):
-        script.embed(taught, {})
+        embed_english.embed(taught, {})
     assert not folder.exists()
-    facts = dict(script._fact(f"{name}=mine") for name in ("teachers", "files", "script", "seed", "commit"))
-    assert script.embed(taught, facts) == sum(path.stat().st_size for path in folder.iterdir())
+    facts = dict(embed_english._fact(f"{name}=mine") for name in ("teachers", "files", "script", "seed", "commit"))
+    assert embed_english.embed(taught, facts) == sum(path.stat().st_size for path in folder.iterdir())
     vectors = loaded(folder)
     assert vectors.words == WORDS
     assert vectors.weights is not None

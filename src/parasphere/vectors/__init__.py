@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..places import ENGLISH, GLOVE, WORDLLAMA
     from .adapting import adapted
-    from .distilling import distil
     from .joint import UPDATING, JointVectors
     from .learners import Resolved, default_tokenizer, is_learner, resolve
     from .learning_texts import seed_of
     from .static import StaticTable, writable, write_static
-    from .taught import TaughtVectors
     from .wordvectors import Coverage, WordVectors
     from .writing import EXTENSIONS
 
@@ -20,12 +18,10 @@ if TYPE_CHECKING:
 _NAMES = {
     "..places": ["ENGLISH", "GLOVE", "WORDLLAMA"],
     ".adapting": ["adapted"],
-    ".distilling": ["distil"],
     ".joint": ["UPDATING", "JointVectors"],
     ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
     ".learning_texts": ["seed_of"],
     ".static": ["StaticTable", "writable", "write_static"],
-    ".taught": ["TaughtVectors"],
     ".wordvectors": ["Coverage", "WordVectors"],
     ".writing": ["EXTENSIONS"],
 }
@@ -33,8 +29,8 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ENGLISH", "EXTENSIONS", "GLOVE", "UPDATING", "WORDLLAMA", "Coverage", "JointVectors",
-    "Resolved", "StaticTable", "TaughtVectors", "WordVectors", "adapted", "default_tokenizer",
-    "distil", "is_learner", "resolve", "seed_of", "writable", "write_static",
+    "Resolved", "StaticTable", "WordVectors", "adapted", "default_tokenizer",
+    "is_learner", "resolve", "seed_of", "writable", "write_static",
 ]  # fmt: skip
 
 

@@ -1,10 +1,10 @@
 """The word vectors that come with the library: ``english-128``.
 
-They are in a folder beside this file, written by ``scripts/embed_english.py``: ``parasphere.json`` has a few facts, and
-names the file with the arrays, in the safetensors format. A row is stored as integers, whose direction is the vector of
-the word: as they are divided by their length, no scale is needed. The first words, which are most of any text, have
-integers from -127 to 127, one byte each. The others, more numerous but rare, have integers from -7 to 7, and two of
-them share a byte. The weights are stored separately, with mean 1 over the text that words were counted in.
+They are in a folder beside this file, written by ``scripts/english/embed_english.py``: ``parasphere.json`` has a few
+facts, and names the file with the arrays, in the safetensors format. A row is stored as integers, whose direction is
+the vector of the word: as they are divided by their length, no scale is needed. The first words, which are most of any
+text, have integers from -127 to 127, one byte each. The others, more numerous but rare, have integers from -7 to 7, and
+two of them share a byte. The weights are stored separately, with mean 1 over the text that words were counted in.
 ``provenance.json`` and ``LICENCE.txt`` in the folder describe their origin.
 """
 

@@ -1,6 +1,6 @@
 """Write word vectors in the format of ``english-128``: rows of bytes and of half bytes.
 
-scripts/embed_english.py uses it; ``parasphere.vectors.english`` reads the format.
+scripts/english/embed_english.py uses it; ``parasphere.vectors.english`` reads the format.
 """
 
 import hashlib
