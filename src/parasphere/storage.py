@@ -184,7 +184,6 @@ class Info(NamedTuple):
     """What the metadata of a saved file say."""
 
     kind: str
-    version: int
     crc32: str
     facts: Facts
 
@@ -412,18 +411,19 @@ def _info(path: Path, header: dict[str, Any]) -> Info:
     metadata = header.get("__metadata__")
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise StoreError(f"{path} was not written by parasphere.")
-    version = str(metadata.get("version"))
-    if version.isdecimal() and len(version) < 5 and int(version) != VERSION:
-        advice = "Upgrade parasphere" if int(version) > VERSION else "Make it again, with another name"
-        raise StoreError(f"{path} has format version {version}; this parasphere reads version {VERSION}. {advice}.")
-    kind, crc32, written = (metadata.get(name) for name in ("kind", "crc32", "facts"))
+    kind, version, crc32, written = (metadata.get(name) for name in ("kind", "version", "crc32", "facts"))
+    if version != str(VERSION):
+        raise StoreError(
+            f"{path} has format version {version!s:.20}; this parasphere reads version {VERSION}. Use the release that "
+            "wrote it, or make it again."
+        )
     try:
-        facts = json.loads(written)  # type: ignore[arg-type]
-        if not (isinstance(kind, str) and isinstance(crc32, str) and isinstance(facts, dict) and version.isdecimal()):
+        facts = json.loads(written)
+        if not (isinstance(kind, str) and isinstance(crc32, str) and isinstance(facts, dict)):
             raise TypeError("a value is of the wrong type")
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreError(f"{path} has metadata that cannot be read ({error!r:.200}): it is damaged.") from None
-    return Info(kind, int(version), crc32, facts)
+    return Info(kind, crc32, facts)
 
 
 # -------------------------------------------------------------------------------------------- objects as facts

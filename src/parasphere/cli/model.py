@@ -153,10 +153,10 @@ def info(file: Path | None, as_json: bool) -> None:
 
         say(installation(), as_json)
         return
-    from ..storage import file_of, read
+    from ..storage import VERSION, file_of, read
 
     saved = read(file, verify=True)[1]
-    facts = {"kind": saved.kind, "format_version": saved.version, "megabytes": file_of(file).stat().st_size / 1e6}
+    facts = {"kind": saved.kind, "format_version": VERSION, "megabytes": file_of(file).stat().st_size / 1e6}
     if saved.kind in ("Encoder", "SphericalParagraphModel"):
         learned = saved.facts["objects"][0].get("learned", {})
         facts |= encoder_facts(load_encoder(file))
