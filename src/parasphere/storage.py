@@ -718,7 +718,7 @@ class _Unpacking:
             if isinstance(fact, list):
                 raise ParasphereError(f"{path} is not a valid value")
             return fact
-        kind, value = next(iter(fact.items()))
+        (kind, value), *_ = fact.items()
         if kind == "object":
             return self._object(value, path)
         if kind == "array":
@@ -740,11 +740,12 @@ class _Unpacking:
         if number not in self.made:
             self.made[number] = None
             facts, begin = self.objects[number], f"{path}." if path else ""
-            kind, groups = _kind_named(facts["kind"]), ("learned", "parameters") if "learned" in facts else ("fields",)
+            kind = _kind_named(facts["kind"])
+            groups = ("learned", "parameters") if _is_estimator(kind) else ("fields",)
             parts = [
                 {name: self.value(item, f"{begin}{name}") for name, item in facts[group].items()} for group in groups
             ]
-            self.made[number] = _estimator(kind, *parts) if _is_estimator(kind) else _instance(kind, *parts)
+            self.made[number] = (_estimator if _is_estimator(kind) else _instance)(kind, *parts)
         if self.made[number] is None:
             raise ParasphereError(f"{path} holds itself")
         return self.made[number]

@@ -161,7 +161,9 @@ def test_nothing_else_is_replaced(saved: Path, tmp_path: Path) -> None:
 def test_a_folder_of_an_earlier_release_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "parasphere.json").write_text("{}")
-    with pytest.raises(StoreError, match=r"model is a folder saved by parasphere 0\.2, which this version does not read"):
+    with pytest.raises(
+        StoreError, match=r"model is a folder saved by parasphere 0\.2, which this version does not read"
+    ):
         read(tmp_path / "model")
     with pytest.raises(StoreError, match=r"folder saved by parasphere 0\.2.* such as model\.safetensors"):
         write(tmp_path / "model", "Thing", {}, {})
@@ -178,7 +180,9 @@ def test_what_is_not_ours_cannot_be_loaded(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="parasphere did not write it, or it is damaged"):
         read(tmp_path / "text")
     with_metadata(saved, version="99")
-    with pytest.raises(StoreError, match="has format version 99; this parasphere reads version 3. Use the release that wrote"):
+    with pytest.raises(
+        StoreError, match="has format version 99; this parasphere reads version 3. Use the release that wrote"
+    ):
         read(saved)
     with_metadata(saved, format="other")
     with pytest.raises(StoreError, match="was not written by parasphere"):
@@ -388,7 +392,10 @@ def test_a_path_that_cannot_be_gets_a_sentence(path: str, tmp_path: Path, monkey
 @pytest.mark.parametrize("room", [0, 1 << 10, 80_000])
 def test_a_full_disk_leaves_the_old_save(saved: Path, room: int) -> None:
     before = saved.read_bytes()
-    with full_disk(room), pytest.raises(StoreError, match=r"saved\.safetensors cannot be written .*before is unchanged"):
+    with (
+        full_disk(room),
+        pytest.raises(StoreError, match=r"saved\.safetensors cannot be written .*before is unchanged"),
+    ):
         write(saved, "Thing", {"x": np.ones(10_000)}, {"long": "x" * 1000})
     assert saved.read_bytes() == before
     with full_disk(room), pytest.raises(StoreError, match="Nothing was written"):
