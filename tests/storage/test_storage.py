@@ -1,4 +1,4 @@
-"""One safetensors file: written whole or not at all, mapped, and refused with a sentence if it is not what it should be."""
+"""One safetensors file: written whole or not at all, mapped, and refused with a sentence if it is something else."""
 
 import json
 import os
@@ -180,9 +180,7 @@ def test_what_is_not_ours_cannot_be_loaded(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="parasphere did not write it, or it is damaged"):
         read(tmp_path / "text")
     with_metadata(saved, version="99")
-    with pytest.raises(
-        StoreError, match="has format version 99; this parasphere reads version 3. Use the release that wrote"
-    ):
+    with pytest.raises(StoreError, match="has format version 99; this parasphere reads version 3"):
         read(saved)
     with_metadata(saved, format="other")
     with pytest.raises(StoreError, match="was not written by parasphere"):
