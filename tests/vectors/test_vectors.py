@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import is_mapped
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from parasphere import storage
 from parasphere.errors import MissingExtraError, StoreError, VectorsError
