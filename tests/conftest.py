@@ -47,7 +47,7 @@ settings.load_profile("parasphere")
 def is_mapped(array: Any) -> bool:
     """Tell whether an array's memory is a file's."""
     while array is not None and not isinstance(array, mmap.mmap):
-        array = array.obj if isinstance(array, memoryview) else array.base
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
     return array is not None
 
 

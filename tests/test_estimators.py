@@ -73,7 +73,6 @@ LEARNERS = {"JointVectors"}
 VALUES: dict[str, tuple[Any, Any]] = {
     "adapt": (False, "no"),
     "assignment": ("hard", "firm"),
-    "checkpoint": ("nowhere", 1.5),
     "dim": (7, 0),
     "epochs": (3, 0),
     "init": ("paper", "guess"),

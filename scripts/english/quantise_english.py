@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parasphere import WordVectors, storage
+from parasphere import WordVectors
 from parasphere.errors import VectorsError
+from parasphere.storage import replacing, write_file, write_tensors
 from parasphere.text import Vocabulary
-from parasphere.vectors.english import KIND, decode_rows
+from parasphere.vectors.english import MANIFEST, decode_rows
 
+DATA = "data.safetensors"
 FIRST = 30_000  # words with one byte per number; the others have half a byte
 _SCALES = np.arange(7.0, 11.0, 0.5)  # candidates for the largest number of a row, before clipping at 7
 
@@ -41,17 +43,17 @@ def save_quantised(
         "lengths": np.array([len(word) for word in spelled], np.uint8),
         "data": np.frombuffer(b"".join(spelled), np.uint8),
     }
-    data = b"".join(storage.Tensors(arrays).pieces())
-    checksum = hashlib.sha256(data).hexdigest()
-    facts = {
-        "kind": KIND,
-        "data": f"data-{checksum[:16]}.safetensors",
-        "size": len(data),
-        "sha256": checksum,
-        "meta": {"fingerprint": exact.fingerprint, "unknown_weight": exact.unknown_weight},
-    }
-    storage.write_file(folder / facts["data"], data)
-    storage.write_file(folder / storage.MANIFEST, json.dumps(facts, indent=1).encode())
+    write_arrays(folder, arrays, {"fingerprint": exact.fingerprint, "unknown_weight": exact.unknown_weight})
+
+
+def write_arrays(folder: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
+    """Write arrays and facts as ``parasphere.vectors.english`` reads them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / DATA) as part:
+        write_tensors(part, arrays)
+    data = (folder / DATA).read_bytes()
+    known = {"data": DATA, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(), "meta": facts}
+    write_file(folder / MANIFEST, json.dumps(known, indent=1).encode())
 
 
 def in_bytes(matrix: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from . import corpus, dask, datasets, errors, plots, text
     from .model import Encoder
     from .model.estimator import SphericalParagraphModel
     from .search import Index, duplicates
     from .sphere import MovMF, vmf
+    from .storage import load
     from .text import SegmentingTokenizer, Tokenizer
     from .topics import SphericalTopics
     from .vectors import JointVectors, WordVectors
@@ -24,6 +23,7 @@ _NAMES = {
     "model": ["Encoder"],
     "search": ["Index", "duplicates"],
     "sphere.movmf": ["MovMF"],
+    "storage": ["load"],
     "text": ["SegmentingTokenizer", "Tokenizer"],
     "topics": ["SphericalTopics"],
     "vectors": ["JointVectors", "WordVectors"],
@@ -35,37 +35,6 @@ __all__ = [
     "Encoder", "Index", "JointVectors", "MovMF", "SegmentingTokenizer", "SphericalParagraphModel", "SphericalTopics",
     "Tokenizer", "WordVectors", "corpus", "dask", "datasets", "duplicates", "errors", "load", "plots", "text", "vmf",
 ]  # fmt: skip
-
-
-_KINDS = {"bags": "Bags", "encoder": "Encoder", "index": "Index", "word-vectors": "WordVectors"}  # of folders
-
-
-def load(folder: "str | Path", **options: Any) -> Any:
-    """Load a saved object: a model, an encoder, an index, topics, word vectors, bags, or a learner of vectors.
-
-    Parameters
-    ----------
-    folder : path
-        A folder written by the ``save`` method of one of these.
-    **options
-        Passed to the ``load`` method of the class, as in ``vectors="path"`` for word vectors that were moved.
-
-    Examples
-    --------
-    >>> import parasphere
-    >>> folder = getfixture("tmp_path") / "vectors"
-    >>> parasphere.WordVectors.from_arrays(["north", "east"], [[0, 1], [1, 0]]).save(folder)
-    >>> parasphere.load(folder).words
-    ['north', 'east']
-    """
-    from .errors import StoreError
-    from .storage import read_manifest
-
-    kind = str(read_manifest(folder)["kind"])
-    name, homes = _KINDS.get(kind, kind.removeprefix("estimator ")), _HOMES | {"Bags": "model"}
-    if name not in homes:
-        raise StoreError(f"{folder} holds {kind!r}, which is a part of something else and cannot be loaded by itself.")
-    return getattr(import_module(f".{homes[name]}", __name__), name).load(folder, **options)
 
 
 def __getattr__(name: str) -> Any:

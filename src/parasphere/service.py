@@ -43,7 +43,6 @@ from .corpus import without_surrogates
 from .errors import CoverageWarning, ParasphereError
 from .model import Encoder
 from .search import OPERATORS, Index
-from .storage import MANIFEST
 from .topics import SphericalTopics
 
 LOGGER = logging.getLogger("uvicorn.error")
@@ -85,7 +84,7 @@ class Settings(BaseModel):
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        state = (path / MANIFEST if path.is_dir() else path).stat()
+        state = path.stat()
     except OSError:
         return None
     return state.st_ino, state.st_mtime_ns, state.st_size

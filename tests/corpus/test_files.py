@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from parasphere.cli import common
 from parasphere.corpus import STANDARD_INPUT, blocks
+from parasphere.corpus.unpacking import zstd
 from parasphere.errors import CorpusError, ParasphereWarning
-from parasphere.storage.unpacking import zstd
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", 'a "quoted", one', "NA", "123", " \t spaces "]
 

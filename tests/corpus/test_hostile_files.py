@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parasphere.corpus import blocks, plain
-from parasphere.errors import CorpusError, SkippedFilesWarning, VectorsError
-from parasphere.storage import ByteReader, unpacking
+from parasphere.corpus import SkippedFilesWarning, blocks, plain, unpacking
+from parasphere.corpus.unpacking import ByteReader
+from parasphere.errors import CorpusError, VectorsError
 from parasphere.vectors import WordVectors, formats
 
 

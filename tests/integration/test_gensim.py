@@ -86,13 +86,6 @@ def test_gensim_reads_it(tmp_path: Path, rng: np.random.Generator, name: str) ->
     assert theirs.vectors.tobytes() == lengthened(vectors).tobytes()
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("PARASPHERE_CACHE", str(folder))
-    return folder
-
-
 def test_nearest_is_that_of_gensim(rng: np.random.Generator) -> None:
     keyed = pytest.importorskip("gensim.models").KeyedVectors(10)
     keyed.add_vectors([f"w{i}" for i in range(300)], rng.normal(size=(300, 10)).astype(np.float32))

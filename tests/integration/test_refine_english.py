@@ -8,12 +8,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from quantise_english import in_bytes, save_quantised
+from quantise_english import in_bytes, save_quantised, write_arrays
 from reproduction.datasets import SentencePairs
 
-from parasphere import SphericalParagraphModel, WordVectors, storage
+from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.sphere.rows import unit_rows
-from parasphere.vectors.english import KIND
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def test_a_folder_is_read_as_it_was_embedded(script: ModuleType, rng: np.random.
         "lengths": np.array([3, 4, 6], np.uint8),
         "data": np.frombuffer("".join(words).encode(), np.uint8),
     }
-    storage.save(tmp_path / "before", KIND, arrays, {})
+    write_arrays(tmp_path / "before", arrays, {})
     (tmp_path / "before" / "provenance.json").write_text('{"seed": 7}', "utf-8")
     taught, provenance = script.read(tmp_path / "before")
     assert (taught.words, provenance) == (words, {"seed": 7})

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors, load
 from parasphere.errors import CorpusError, ParasphereError, ScoreWarning
 from parasphere.model import Bags, Scatter
 from parasphere.model.comparing import cosines
@@ -104,8 +104,10 @@ def test_the_scatter_does_not_depend_on_threads(rng: np.random.Generator, n_jobs
 
 def test_bags_keep_their_scatter(model: SphericalParagraphModel, tmp_path: Any) -> None:
     bags = model.read(TEXTS)
-    storage.save(tmp_path / "bags", "bags", bags.to_saved()[1], {})
-    again = Bags.from_saved({}, storage.load(tmp_path / "bags", "bags")[0], {})
+    bags.save(tmp_path / "bags")
+    again = load(tmp_path / "bags")
+    assert isinstance(again, Bags)
+    assert again.reader is None
     assert again.scatter is not None
     assert bags.scatter is not None
     assert np.array_equal(again.scatter.within, bags.scatter.within)

@@ -1,6 +1,5 @@
 """Indexes: rankings against brute force, adding and removing, and what is saved."""
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -11,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from parasphere import Index, SphericalParagraphModel, Tokenizer, WordVectors, datasets
+from parasphere import Encoder, Index, SphericalParagraphModel, Tokenizer, WordVectors, datasets
 from parasphere.errors import ParasphereError, StoreError
 from parasphere.search import Fusion, Ids
 from parasphere.sphere import neighbours
-from parasphere.storage import MANIFEST, load, save
-from parasphere.storage.folder import _manifest_checksum
+from parasphere.storage import read, write
 
 RNG = np.random.default_rng(5)
 WORDS = [f"{first}{last}" for first in "bcdfghklmn" for last in ("az", "ez", "iz", "oz", "uz")]
@@ -226,57 +224,53 @@ def test_bad_searches_get_a_sentence(model: SphericalParagraphModel, index: Inde
 
 def damaged(name: str, change: Any) -> Any:
     def damage(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        arrays[f"index.{name}"] = change(arrays[f"index.{name}"])
+        arrays[f"contents.{name}"] = change(arrays[f"contents.{name}"])
 
     return damage
 
 
 def overweight(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-    facts["facts"]["weight"] = 7.0
+    next(one for one in facts["objects"] if one["kind"] == "Fusion")["fields"]["weight"] = 7.0
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        damaged("words.documents", lambda a: a + 1),
-        damaged("words.documents", lambda a: np.zeros_like(a)),
-        damaged("words.starts", lambda a: a[::-1].copy()),
-        damaged("words.starts", lambda a: a[:-1]),
-        damaged("words.counts", lambda a: a * 0),
-        damaged("words.lengths", lambda a: -a - 1),
-        damaged("words.bytes", lambda a: np.full_like(a, ord("a"))),
+        damaged("bm25.documents", lambda a: a + 1),
+        damaged("bm25.documents", lambda a: np.zeros_like(a)),
+        damaged("bm25.starts", lambda a: a[::-1].copy()),
+        damaged("bm25.starts", lambda a: a[:-1]),
+        damaged("bm25.counts", lambda a: a * 0),
+        damaged("bm25.lengths", lambda a: -a - 1),
+        damaged("bm25.words.data", lambda a: np.full_like(a, ord("a"))),
         damaged("offsets", lambda a: a * 2),
         damaged("offsets", lambda a: a[:-1]),
         damaged("offsets", lambda a: a.astype(np.float64)),
         damaged("offsets", lambda a: a[:, :-1]),
-        damaged("ids.ends", lambda a: a + 10**6),
-        damaged("ids.bytes", lambda a: np.full_like(a, 255)),
-        damaged("texts.ends", lambda a: a[:-1]),
+        damaged("ids.names.offsets", lambda a: a + 10**6),
+        damaged("ids.names.data", lambda a: np.full_like(a, 255)),
+        damaged("texts.offsets", lambda a: a[:-1]),
         overweight,
     ],
 )  # fmt: skip
 def test_a_damaged_index_is_refused(index: Index, tmp_path: Path, damage: Any) -> None:
     index.contents = replace(index.contents, ids=Ids.of([f"id {i}" for i in range(len(index))]))
     index.save(tmp_path / "index")
-    arrays, facts = load(tmp_path / "index", "index")
-    arrays = {name: np.array(array) for name, array in arrays.items()}
-    damage(arrays, facts)
-    save(tmp_path / "index", "index", arrays, facts)
+    arrays, info = read(tmp_path / "index")
+    damage(arrays, info.facts)
+    write(tmp_path / "index", "Index", arrays, info.facts)
     for verify in (True, False):
         with pytest.raises(StoreError):
             Index.load(tmp_path / "index", verify=verify)
 
 
-def test_what_was_loaded_as_another_kind_is_not_taken_for_sound(index: Index, tmp_path: Path) -> None:
+def test_an_index_in_the_name_of_something_else_is_refused(index: Index, tmp_path: Path) -> None:
     index.save(tmp_path / "index")
-    arrays, facts = load(tmp_path / "index", "index")
-    documents = arrays["index.words.documents"] + np.int32(10**6)
-    save(tmp_path / "other", "other", arrays | {"index.words.documents": documents}, facts)
-    load(tmp_path / "other", "other")
-    path = tmp_path / "other" / MANIFEST
-    manifest = json.loads(path.read_text()) | {"kind": "index"}
-    path.write_text(json.dumps(manifest | {"manifest_crc32": _manifest_checksum(manifest)}))
-    with pytest.raises(StoreError, match="the postings of its words are inconsistent"):
+    arrays, info = read(tmp_path / "index")
+    write(tmp_path / "other", "Encoder", arrays, info.facts)
+    with pytest.raises(StoreError, match="holds a Index in place of 'Encoder'"):
+        Encoder.load(tmp_path / "other")
+    with pytest.raises(StoreError, match="holds 'Encoder', not 'Index'"):
         Index.load(tmp_path / "other")
 
 

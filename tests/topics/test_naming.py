@@ -188,8 +188,8 @@ def test_a_topic_without_phrases_is_named_by_its_words() -> None:
 )  # fmt: skip
 def test_phrases_with_other_arrays_are_refused(name: str, lie: Any, tmp_path: Path) -> None:
     fitted().save(tmp_path / "topics")
-    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
-    storage.save(tmp_path / "topics", SphericalTopics.kind(), arrays | {name: lie(arrays[name])}, facts)
+    arrays, info = storage.read(tmp_path / "topics")
+    storage.write(tmp_path / "topics", "SphericalTopics", arrays | {name: lie(arrays[name])}, info.facts)
     with pytest.raises(StoreError, match="damaged"):
         SphericalTopics.load(tmp_path / "topics")
 
@@ -197,8 +197,8 @@ def test_phrases_with_other_arrays_are_refused(name: str, lie: Any, tmp_path: Pa
 @pytest.mark.parametrize(("name", "value"), [("names_", {"list": ["one"]}), ("names_", {"list": [1, 2, 3]})])
 def test_names_of_other_topics_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     fitted().save(tmp_path / "topics")
-    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
-    facts["learned"][name] = value
-    storage.save(tmp_path / "topics", SphericalTopics.kind(), dict(arrays), facts)
+    arrays, info = storage.read(tmp_path / "topics")
+    info.facts["objects"][0]["learned"][name] = value
+    storage.write(tmp_path / "topics", "SphericalTopics", arrays, info.facts)
     with pytest.raises(StoreError, match="damaged"):
         SphericalTopics.load(tmp_path / "topics")

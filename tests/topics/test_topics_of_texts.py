@@ -188,9 +188,9 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_topics_with_other_facts_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     fitted().save(tmp_path / "topics")
-    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
-    facts["learned"][name] = value
-    storage.save(tmp_path / "topics", SphericalTopics.kind(), dict(arrays), facts)
+    arrays, info = storage.read(tmp_path / "topics")
+    info.facts["objects"][0]["learned"][name] = value
+    storage.write(tmp_path / "topics", "SphericalTopics", arrays, info.facts)
     with pytest.raises(StoreError, match="damaged"):
         SphericalTopics.load(tmp_path / "topics")
 
@@ -205,8 +205,8 @@ def test_topics_with_other_facts_are_refused(name: str, value: Any, tmp_path: Pa
 )  # fmt: skip
 def test_topics_with_other_arrays_are_refused(name: str, lie: Any, tmp_path: Path) -> None:
     fitted().save(tmp_path / "topics")
-    arrays, facts = storage.load(tmp_path / "topics", SphericalTopics.kind())
-    storage.save(tmp_path / "topics", SphericalTopics.kind(), arrays | {name: lie(arrays[name])}, facts)
+    arrays, info = storage.read(tmp_path / "topics")
+    storage.write(tmp_path / "topics", "SphericalTopics", arrays | {name: lie(arrays[name])}, info.facts)
     with pytest.raises(StoreError, match="damaged"):
         SphericalTopics.load(tmp_path / "topics")
 

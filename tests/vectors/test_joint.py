@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.errors import StoreError, VectorsError
+from parasphere.errors import VectorsError
 from parasphere.vectors import default_tokenizer, is_learner, resolve
 from parasphere.vectors.learning import Learning, LearningSettings
 from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
@@ -294,32 +294,6 @@ def test_learning_ends_when_held_out_texts_gain_nothing() -> None:
     assert len(small(epochs=20, dim=16).fit(TEXTS).losses_) == 20
 
 
-def test_learning_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = small(epochs=6).fit(SMALL)
-    epochs, whole_epoch = [], Learning._epoch
-
-    def interrupted(*arguments: Any) -> float:
-        epochs.append(1)
-        if len(epochs) == 4:
-            raise KeyboardInterrupt
-        return whole_epoch(*arguments)
-
-    kept = small(epochs=6, checkpoint=tmp_path / "kept")
-    monkeypatch.setattr(Learning, "_epoch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        kept.fit(SMALL)
-    monkeypatch.setattr(Learning, "_epoch", whole_epoch)
-    with pytest.raises(StoreError, match=r"different: rate\)"):
-        clone(kept).set_params(rate=0.1).fit(SMALL)
-    with pytest.raises(StoreError, match="different: texts and start"):
-        clone(kept).fit(SMALL[1:])
-    resumed = kept.fit(SMALL)
-    np.testing.assert_array_equal(resumed.vectors_.matrix, whole.vectors_.matrix)
-    np.testing.assert_array_equal(resumed.vectors_.weights, whole.vectors_.weights)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(resumed.held_out_losses_, whole.held_out_losses_)
-    assert not (tmp_path / "kept").exists()
-
-
 def test_rows_that_cancel_out_or_repeat_stay_finite() -> None:
     compass = WordVectors.from_arrays(["n", "e", "s", "w"], [[1, 0], [0, 1], [-1, 0], [0, -1]])
     texts = ["n e s w", "ha ha ha ha", "n n"] * 5
@@ -346,7 +320,7 @@ def test_faults_are_told() -> None:
     [
         ("dim", 1), ("dim", 2.5), ("start", 3), ("tokenizer", 7), ("epochs", 0), ("rate", 0), ("rate", "fast"),
         ("min_count", 0), ("weigh", "no"), ("random_state", "x"),
-        ("checkpoint", 5), ("verbose", "loud"), ("start_strength", -1), ("n_jobs", 0),
+        ("verbose", "loud"), ("start_strength", -1), ("n_jobs", 0),
     ],
 )  # fmt: skip
 def test_parameters_are_validated_by_fit(name: str, value: Any) -> None:

@@ -141,11 +141,11 @@ def read_blocks(corpus: Path, **columns: Any) -> list[Any]:
         return list(blocks(documents(corpus), progress=at, **columns))
 
 
-def load_encoder(model: Path, vectors: str | None = None, threads: int | None = None) -> "Encoder":
+def load_encoder(model: Path, threads: int | None = None) -> "Encoder":
     """Load the encoder of a model written by 'parasphere fit', without importing scikit-learn."""
     from ..model import Encoder
 
-    return replace(Encoder.load(model, vectors=vectors), n_jobs=threads)
+    return replace(Encoder.load(model), n_jobs=threads)
 
 
 def general_encoder(vectors: str | None = None) -> "Encoder":

@@ -15,7 +15,7 @@ NONE = "none"  # no word vectors to start from
 
 @click.command()
 @options.corpus
-@options.out("MODEL", "Folder to write.")
+@options.out("MODEL", "File to write, as in model.safetensors.")
 @click.option(
     "--vectors",
     "-v",
@@ -52,12 +52,12 @@ def fit(
 
     \b
     Examples:
-        parasphere fit texts.txt --out model
-        parasphere fit news.csv --text-column body --out model
-        parasphere fit texts.txt --learn-vectors --out model
-        parasphere fit texts.txt --vectors none --out model
-        parasphere fit more.txt --learn-vectors --from model --out newer
-        zcat texts.txt.gz | parasphere fit - --out model
+        parasphere fit texts.txt --out model.safetensors
+        parasphere fit news.csv --text-column body --out model.safetensors
+        parasphere fit texts.txt --learn-vectors --out model.safetensors
+        parasphere fit texts.txt --vectors none --out model.safetensors
+        parasphere fit more.txt --learn-vectors --from model.safetensors --out newer.safetensors
+        zcat texts.txt.gz | parasphere fit - --out model.safetensors
 
     SphericalParagraphModel in Python has all other settings, and fits on a cluster too.
     """
@@ -65,7 +65,7 @@ def fit(
     from ..model.estimator import SphericalParagraphModel
     from ..storage import check_target
 
-    check_target(out, SphericalParagraphModel.kind())  # fail before the work, not after it
+    check_target(out, SphericalParagraphModel.__name__)  # fail before the work, not after it
     learn = learn or vectors == NONE
     if update is not None and not learn:
         raise ParasphereError("--from needs --learn-vectors.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..places import ENGLISH
 from . import options
 from .common import (
     BOLD,
@@ -37,24 +38,23 @@ BAR = 30  # characters of the longest bar
 @click.option("--carry", metavar="NAMES", help="Further columns to copy to the file, separated by commas.")
 @options.space
 @options.threads
-@options.moved_vectors
 @options.as_json
 def transform(
-    model: Path, corpus: Path, out: Path, carry: str | None, space: "Space", threads: int, vectors: str | None,
-    as_json: bool, **columns: Any,
+    model: Path, corpus: Path, out: Path, carry: str | None, space: "Space", threads: int, as_json: bool,
+    **columns: Any,
 ) -> None:  # fmt: skip
     """Write the vectors of texts to a file, in constant memory.
 
     \b
     Examples:
-        parasphere transform model texts.txt --out vectors.npy
-        parasphere transform model news.csv --id-column id --carry topic --out vectors.parquet
-        parasphere transform model texts.txt --out - | head
+        parasphere transform model.safetensors texts.txt --out vectors.npy
+        parasphere transform model.safetensors news.csv --id-column id --carry topic --out vectors.parquet
+        parasphere transform model.safetensors texts.txt --out - | head
     """
     from ..model.exports import writer
 
     keep_corpus(out, corpus)
-    encoder = load_encoder(model, vectors, threads)
+    encoder = load_encoder(model, threads)
     columns["carry"] = [] if carry is None else [name.strip() for name in carry.split(",")]
     count = 0
     with reading("transforming", corpus) as at, writer(out, encoder.dim, space) as write:
@@ -73,10 +73,10 @@ def transform(
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model.",
-    show_default="the word vectors of the library, without a corpus",
+    help="A model.",
+    show_default="word vectors, without a corpus",
 )
-@options.moved_vectors
+@click.option("--vectors", "-v", metavar="VECTORS", help="Word vectors, in place of a model.", show_default=ENGLISH)
 @options.as_json
 def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bool) -> None:
     """Show how similar two texts are, and which words make them so.
@@ -86,9 +86,9 @@ def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bo
     \b
     Examples:
         parasphere compare "a calm lake" "still water"
-        parasphere compare --model model "a calm lake" "still water"
+        parasphere compare --model model.safetensors "a calm lake" "still water"
     """
-    encoder = general_encoder(vectors) if model is None else load_encoder(model, vectors)
+    encoder = general_encoder(vectors) if model is None else load_encoder(model)
     match = encoder.explain_match(a, b)
     unknown = list(dict.fromkeys(encoder.explain(a).unknown + encoder.explain(b).unknown))
     if as_json:
@@ -105,16 +105,15 @@ def compare(a: str, b: str, model: Path | None, vectors: str | None, as_json: bo
 @click.command()
 @options.model
 @click.argument("text", help="The text to explain.")
-@options.moved_vectors
 @options.as_json
-def explain(model: Path, text: str, vectors: str | None, as_json: bool) -> None:
+def explain(model: Path, text: str, as_json: bool) -> None:
     """Show what each word contributes to the direction of a text.
 
     \b
     Examples:
-        parasphere explain model "a short text"
+        parasphere explain model.safetensors "a short text"
     """
-    explanation = load_encoder(model, vectors).explain(text)
+    explanation = load_encoder(model).explain(text)
     if as_json:
         print_json(vars(explanation))
         return
@@ -136,29 +135,31 @@ def _print_shares(explanation: "Explanation") -> None:
 
 
 @click.command()
-@click.argument("model", type=options.PATH, required=False, help="The folder of a model, written by 'parasphere fit'.")
-@options.moved_vectors
+@click.argument("file", type=options.PATH, required=False, help="A saved model, index, ...")
 @options.as_json
-def info(model: Path | None, vectors: str | None, as_json: bool) -> None:
-    """Describe a saved model; without one, the installation.
+def info(file: Path | None, as_json: bool) -> None:
+    """Describe a saved file and compare it with its checksum; without one, describe the installation.
 
     \b
     Examples:
         parasphere info
-        parasphere info model
-        parasphere info model --json
+        parasphere info model.safetensors
+        parasphere info model.safetensors --json
     """
-    if model is None:
+    if file is None:
         from .installation import installation
 
         say(installation(), as_json)
         return
-    from ..storage import read_manifest
+    from ..storage import VERSION, file_of, read
 
-    facts = encoder_facts(load_encoder(model, vectors))
-    learned = read_manifest(model)["meta"].get("learned", {})
-    say(facts | {name: learned.get(f"{key}_") for name, key in (("iterations", "n_iter"), ("converged", "converged"))},
-        as_json)  # fmt: skip
+    saved = read(file, verify=True)[1]
+    facts = {"kind": saved.kind, "format_version": VERSION, "megabytes": file_of(file).stat().st_size / 1e6}
+    if saved.kind in ("Encoder", "SphericalParagraphModel"):
+        learned = saved.facts["objects"][0].get("learned", {})
+        facts |= encoder_facts(load_encoder(file))
+        facts |= {"iterations": learned.get("n_iter_"), "converged": learned.get("converged_")}
+    say({**facts, "checksum": "is right"}, as_json)
 
 
 def _print_parts(words: Sequence[tuple[str, float]], header: str, spelled: Any) -> None:

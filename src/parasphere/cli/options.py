@@ -34,10 +34,7 @@ TEXTS = (
     "folder, one text per file; or - for standard input."
 )
 corpus = click.argument("corpus", type=PATH, help=TEXTS)
-model = click.argument("model", type=PATH, help="The folder of a model, written by 'parasphere fit'.")
-moved_vectors = click.option(
-    "--vectors", "-v", metavar="VECTORS", help="Where the word vectors of the model are now, if they were moved."
-)
+model = click.argument("model", type=PATH, help="A model, written by 'parasphere fit'.")
 threads = click.option(
     "--threads",
     type=click.IntRange(-1),

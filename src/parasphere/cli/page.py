@@ -11,12 +11,12 @@ from .common import keep_corpus, load_encoder, read_blocks, say, telling
 
 
 @click.command()
-@click.argument("corpus", type=options.PATH, help=f"{options.TEXTS[:-1]}; or the folder of an index.")
+@click.argument("corpus", type=options.PATH, help=f"{options.TEXTS[:-1]}; or an index.")
 @options.out("FILE", "The page to write: an .html file.")
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model, written by 'parasphere fit'.",
+    help="A model, written by 'parasphere fit'.",
     show_default="fitted to the texts",
 )
 @click.option("--title", metavar="TITLE", help="Title of the page.", show_default="the name of the corpus")
@@ -48,7 +48,7 @@ def page(
     Examples:
         parasphere page texts.jsonl -o page.html
         parasphere page news.csv --text-column body --id-column id --column section --column day -o news.html
-        parasphere page index --no-texts -o page.html
+        parasphere page index.safetensors --no-texts -o page.html
     """
     from ..page import write_page
     from ..search import Index
@@ -58,7 +58,7 @@ def page(
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():  # fail before the work, not after it
         raise ParasphereError(f"{out} is not the name of an .html file; use --out {out.with_suffix('.html')}")
     source: Any
-    if is_saved(corpus, "index"):
+    if is_saved(corpus, "Index"):
         if model is not None:
             raise ParasphereError(f"{corpus} is an index, which has a model of its own; leave --model out.")
         if columns["id"] is not None:

@@ -34,37 +34,36 @@ GROUPS = 100  # groups of duplicates in a table
 @click.command()
 @options.model
 @options.corpus
-@options.out("INDEX", "Folder to write.")
+@options.out("INDEX", "File to write, as in news-index.safetensors.")
 @options.reading(options.id)
 @click.option("--column", "columns", metavar="NAME", multiple=True, help="A column to filter by; may be repeated.")
 @options.flag("--update", help="Update an existing index: only new and changed texts are encoded.")
 @options.flag("--prune", help="With --update, remove documents that are not in the corpus.")
 @options.threads
-@options.moved_vectors
 @options.as_json
 def index(
     model: Path, corpus: Path, out: Path, id: str | None, columns: tuple[str, ...], update: bool, prune: bool,
-    threads: int, vectors: str | None, as_json: bool, **reading_options: Any,
+    threads: int, as_json: bool, **reading_options: Any,
 ) -> None:  # fmt: skip
     """Make an index of a corpus, for 'parasphere search'.
 
     \b
     Examples:
-        parasphere index model texts.txt --out index
-        parasphere index model news.csv --text-column body --id-column id --column section --column year --out index
-        parasphere index model news.csv --text-column body --id-column id --update --prune --out index
+        parasphere index model.safetensors texts.txt -o index.safetensors
+        parasphere index model.safetensors news.csv --id-column id --column section --column year -o news.safetensors
+        parasphere index model.safetensors news.csv --id-column id --update --prune -o news.safetensors
 
     --update needs --id-column, and uses the model of the index. SphericalParagraphModel.index in Python makes smaller
     indexes, and indexes for other languages.
     """
     from ..search import Index
-    from ..storage import check_target
+    from ..storage import check_target, updating
 
     if not update:
-        check_target(out, "index")  # fail before the work, not after it
+        check_target(out, Index.__name__)  # fail before the work, not after it
         if prune:
             raise ParasphereError("--prune needs --update: it removes documents from an existing index.")
-        made = Index(load_encoder(model, vectors, threads), columns=columns)
+        made = Index(load_encoder(model, threads), columns=columns)
         with reading("reading", corpus) as at:
             made.add(documents(corpus), id, progress=at, **reading_options)
         made.save(out)
@@ -73,16 +72,17 @@ def index(
         return
     if columns:
         raise ParasphereError("the columns of an index are chosen when it is made: omit --column with --update.")
-    made = Index.load(out, vectors=vectors)
-    with reading("reading", corpus) as at:
-        changed = made.update(documents(corpus), id, prune=prune, progress=at, **reading_options)
-    made.save(out)
+    with updating(out):
+        made = Index.load(out)
+        with reading("reading", corpus) as at:
+            changed = made.update(documents(corpus), id, prune=prune, progress=at, **reading_options)
+        made.save(out)
     counts = ", ".join(f"{count:,} {name}" for name, count in changed._asdict().items())
     say({"documents": len(made), **changed._asdict(), "index": str(out)}, as_json, f"{counts}; {len(made):,} in {out}")
 
 
 @click.command()
-@click.argument("index", type=options.PATH, help="The folder of an index, written by 'parasphere index'.")
+@click.argument("index", type=options.PATH, help="An index, written by 'parasphere index'.")
 @click.argument("query", required=False, help="The text to search for.")
 @click.option(
     "--queries", metavar="FILE", type=options.PATH, help="A file of queries instead: .txt (one per line), .jsonl, ..."
@@ -102,11 +102,10 @@ def index(
 )
 @options.text
 @options.threads
-@options.moved_vectors
 @options.as_json
 def search(
     index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, where: tuple[str, ...],
-    text: str, threads: int, vectors: str | None, as_json: bool,
+    text: str, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
     """List the documents that match a query best.
 
@@ -115,16 +114,16 @@ def search(
 
     \b
     Examples:
-        parasphere search index "a short query"
-        parasphere search index "a short query" --where section=net --where 'year>=2020'
-        parasphere search index "a short query" -k 3 --json
-        parasphere search index --queries queries.txt --json
+        parasphere search index.safetensors "a short query"
+        parasphere search index.safetensors "a short query" --where section=net --where 'year>=2020'
+        parasphere search index.safetensors "a short query" -k 3 --json
+        parasphere search index.safetensors --queries queries.txt --json
     """
     from ..search import Index
 
     if (query is None) == (queries is None):
         raise ParasphereError("give one query, as in 'parasphere search INDEX \"a query\"', or a file with --queries.")
-    loaded = Index.load(index, vectors=vectors)
+    loaded = Index.load(index)
     texts = [query] if query is not None else _read_queries(queries, text)
     found = loaded.search(texts, k, weight=weight, where=_conditions(where), n_jobs=threads)
     if as_json:

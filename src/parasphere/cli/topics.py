@@ -15,12 +15,12 @@ SHOWN = 100  # characters of a typical text in a table that is not cut at the wi
 @click.command()
 @options.corpus
 @options.topics
-@options.out("TOPICS", "Folder to save the topics in.", required=False)
+@options.out("TOPICS", "File to save the topics in, as in topics.safetensors.", required=False)
 @click.option("--map", "picture", metavar="FILE", type=options.PATH, help="A map to write: .png, .svg or .pdf.")
 @click.option(
     "--model",
     type=options.PATH,
-    help="The folder of a model, written by 'parasphere fit'.",
+    help="A model, written by 'parasphere fit'.",
     show_default="fitted to the texts",
 )
 @options.reading()
@@ -43,7 +43,7 @@ def topics(
     from ..topics import SphericalTopics
 
     if out is not None:
-        check_target(out, SphericalTopics.kind())  # fail before the work, not after it
+        check_target(out, SphericalTopics.__name__)  # fail before the work, not after it
     if picture is not None and picture.suffix.lower() not in EXTENSIONS:
         raise ParasphereError(f"{picture}: a map's name must end in one of {', '.join(EXTENSIONS)}")
     held = read_blocks(corpus, **columns)

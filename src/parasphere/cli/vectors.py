@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     "source",
     default=ENGLISH,
     help=f"'{ENGLISH}' (the default), '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, "
-    ".bz2 or .xz), or a folder that parasphere, model2vec or sentence-transformers' StaticEmbedding saved.",
+    ".bz2 or .xz, or saved by parasphere), or a folder of model2vec or of sentence-transformers' StaticEmbedding.",
 )
 @click.option(
     "--nearest", metavar="WORD", multiple=True, help="List the nearest neighbours of a word; may be repeated."
 )
 @click.option("-k", type=click.IntRange(1), default=10, help="Number of neighbours.")
 @options.out(
-    "OUT", "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else a folder.", required=False
+    "OUT",
+    "Write the vectors: .txt or .vec for word2vec text, .bin for word2vec binary, else .safetensors.",
+    required=False,
 )
 @click.option("--keep", metavar="FILE", type=options.PATH, help="Write only the words in this file, one per line.")
 @click.option("--corpus", type=options.PATH, help="Texts in which to count the known words.")
@@ -39,15 +41,15 @@ def vectors(
 ) -> None:  # fmt: skip
     """Describe word vectors, list neighbours, or convert them.
 
-    A saved folder loads instantly; files are for other programs.
+    A .safetensors file loads instantly; the others are for other programs.
 
     \b
     Examples:
         parasphere vectors
         parasphere vectors --nearest lake --nearest river
         parasphere vectors glove.6B.300d.txt --corpus texts.txt
-        parasphere vectors glove.6B.300d.txt --out glove-300d
-        parasphere vectors glove-300d --out glove-300d.bin
+        parasphere vectors glove.6B.300d.txt --out glove-300d.safetensors
+        parasphere vectors glove-300d.safetensors --out glove-300d.bin
     """
     from ..vectors import WordVectors
 

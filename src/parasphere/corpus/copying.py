@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorpusError
-from ..storage import PACKINGS, ByteReader, replacing
+from ..storage import replacing
 from .lines import csv_rows, whole_lines
+from .unpacking import PACKINGS, ByteReader
 
 SIZE = 1 << 20  # bytes that are read at a time
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import CorpusError, ParasphereWarning, SkippedFilesWarning, import_extra
-from ..storage import PACKINGS, ByteReader
 from . import plain
 from .block import Part
 from .lines import check_encoding, csv_rows, json_columns, json_items, json_objects, whole_lines, whole_text
 from .plain import sound_strings
 from .request import Request
+from .unpacking import PACKINGS, ByteReader
 
 MOST_ROWS = 1 << 14  # rows of a table that are converted at a time
 

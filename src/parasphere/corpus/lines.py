@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from ..errors import CorpusError
-from ..storage import ByteReader
 from . import plain
 from .plain import Null, too_long, without_surrogates
+from .unpacking import ByteReader
 
 PIECE = 1 << 20  # most bytes that are decoded at a time
 # Letters each followed or preceded by a zero byte are taken for UTF-16, although they are valid UTF-8 too. At the

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..storage import ByteReader
 from .block import Part
 from .plain import Null, choose_column
+from .unpacking import ByteReader
 
 
 @dataclass(frozen=True)

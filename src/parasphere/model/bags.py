@@ -6,14 +6,15 @@ They are sufficient statistics of the model: once a corpus has been read, its wo
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._kernels import outer_products
 from ..errors import ParasphereError
-from ..storage import check_layouts, storable
+from ..layouts import check_layouts
+from ..storage import Saved, storable
 
 Floats = NDArray[np.float64]
 # Weight of the isotropic covariance, so that every axis has at least this share of the mean variance: axes along which
@@ -28,7 +29,7 @@ _COLUMNS = tuple(_LAYOUTS)
 _SUMS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-@storable("scatter")
+@storable(within="f8[dim,dim]")
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """The scatter of words within the texts of a corpus; ``+`` adds the scatters of two corpora.
@@ -108,22 +109,10 @@ class Scatter:
         """Leave out cached values, which are computed again when needed."""
         return {name: value for name, value in vars(self).items() if name != "whitening"}
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved model."""
-        return {}, {"within": self.within}
 
-    @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a scatter from saved facts and arrays, and check it."""
-        check_layouts(arrays, {"within": "f8[dim,dim]"})
-        if not np.isfinite(arrays["within"]).all():
-            raise ParasphereError("the scatter of words must be finite")
-        return cls(np.array(arrays["within"]))
-
-
-@storable("bags")
+@storable("reader")
 @dataclass(frozen=True)
-class Bags:
+class Bags(Saved):
     """Documents as sums of unit word vectors.
 
     Attributes
@@ -207,6 +196,9 @@ class Bags:
                 f"but its squared norm is given as {self.squared_norms[bad[0]]:g}"
             )
 
+    def _check_loaded(self) -> None:
+        self.check_numbers()
+
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in _COLUMNS}
 
@@ -270,21 +262,6 @@ class Bags:
             documents = documents[0]
         columns: dict[str, Any] = {name: column[documents] for name, column in self._columns().items()}
         return Bags(**columns, reader=self.reader, scatter=self.scatter)
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of saved bags."""
-        if self.scatter is None:
-            return {}, self._columns()
-        return {}, {**self._columns(), **self.scatter.to_saved()[1]}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Self:
-        """Make bags from saved arrays, and check their numbers."""
-        columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-        moments = {name: array for name, array in arrays.items() if name not in _COLUMNS}
-        bags = cls(**columns, scatter=Scatter.from_saved(facts, moments, overrides) if moments else None)
-        bags.check_numbers()
-        return bags
 
 
 def _outer_products(rows: NDArray[Any], weights: Floats) -> Floats:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import CorpusError, ParasphereError
 from ..sphere import vmf
-from ..storage import check_layouts, check_types, storable
+from ..storage import storable
 from . import equations
 from .bags import Bags, Scatter
 from .equations import Method, Prior
@@ -32,7 +32,6 @@ Start: TypeAlias = Literal["data", "paper"]
 BLOCK = 1024  # documents per step of online EM
 
 
-@storable("corpus-statistics")
 @dataclass(frozen=True, eq=False)
 class CorpusStatistics:
     """Sums over the documents of a part of a corpus; ``+`` adds those of two parts.
@@ -83,25 +82,6 @@ class CorpusStatistics:
         weights = weights if reader.weights is None else weights * reader.weights
         unknown = self.counts["unknown"] * reader.unknown_weight
         return Scatter.from_means(reader.vectors.matrix, weights, self.sums["means"], unknown)
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of saved statistics."""
-        arrays = {f"sum_{name}": part for name, part in self.sums.items()}
-        words = {} if self.word_counts is None else {"word_counts": self.word_counts}
-        return {"prior": self.prior, **self.counts}, {**arrays, **words}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make statistics from saved facts and arrays, and check them."""
-        names = [name.removeprefix("sum_") for name in arrays if name != "word_counts"]
-        check_types({"prior": Prior | None, **dict.fromkeys(("documents", "empty", "unknown"), int)}, facts)
-        for name in names:
-            if arrays[f"sum_{name}"].dtype != np.float64:
-                raise ParasphereError(f"the sum {name!r} must be of float64")
-        check_layouts(arrays, {"word_counts": "i8[words]"} if "word_counts" in arrays else {})
-        counts = {name: facts[name] for name in ("documents", "empty", "unknown")}
-        sums = {name: np.array(arrays[f"sum_{name}"]) for name in names}
-        return cls(facts["prior"], counts, sums, arrays.get("word_counts"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +158,6 @@ class Partition:
         return CorpusStatistics(prior, counts, sums, self.word_counts if prior is None else None)
 
 
-@storable("em-state")
 @dataclass(frozen=True)
 class EMState:
     """The state of EM: the current prior, and the objective under each prior so far.
@@ -254,19 +233,6 @@ class EMState:
         """Return whether EM has converged or reached ``max_iter`` iterations."""
         return self.converged(tol) or len(self.trace) > max_iter
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved state."""
-        facts = {name: getattr(self, name) for name in ("prior", "documents", "words", "agreement", "pairs")}
-        return facts, {"trace": np.array(self.trace, np.float64)}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a state of saved facts and arrays, which are checked."""
-        kinds = {"prior": Prior, "documents": int, "words": float, "agreement": float, "pairs": float}
-        check_types(kinds, facts)
-        check_layouts(arrays, {"trace": "f8[trace]"})
-        return cls(trace=tuple(arrays["trace"].tolist()), **{name: facts[name] for name in kinds})
-
 
 def run_em(
     statistics: Callable[[Prior | None], CorpusStatistics],
@@ -339,7 +305,7 @@ def moments(bags: Bags, prior: Prior) -> tuple[Floats, float]:
     return mean, total / max(1.0, float(bags.lengths.sum()))
 
 
-@storable("online")
+@storable(mean="f8[dim]")
 class Online(NamedTuple):
     """The state of online EM between blocks of documents.
 
@@ -401,22 +367,12 @@ class Online(NamedTuple):
             prior = equations.m_step(moved_mean, prior)
         return (self if len(bags) < BLOCK else online._replace(mean=moved_mean)), prior, objective
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved model."""
-        return {name: getattr(self, name) for name in ("seen", "agreement", "pairs", "held")}, {"mean": self.mean}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a state of saved facts and arrays, which are checked."""
-        check_types({"seen": int, "agreement": float, "pairs": float, "held": Bags | None}, facts)
-        check_layouts(arrays, {"mean": "f8[dim]"})
-        online = cls(mean=np.array(arrays["mean"]), **facts)
-        held, length = online.held, float(np.linalg.norm(online.mean))
-        if online.seen < 0 or not math.isfinite(online.agreement + online.pairs) or not length <= 1 + 1e-6:
-            raise ParasphereError(f"{facts} is not a valid state of online EM")
-        if (held is None and online.seen == 0) or (held is not None and not (len(held) and (held.lengths > 0).all())):
+    def _check_loaded(self) -> None:
+        held, length = self.held, float(np.linalg.norm(self.mean))
+        if self.seen < 0 or not math.isfinite(self.agreement + self.pairs) or not length <= 1 + 1e-6:
+            raise ParasphereError("the state of online EM is not valid")
+        if (held is None and self.seen == 0) or (held is not None and not (len(held) and (held.lengths > 0).all())):
             raise ParasphereError("the documents held by online EM do not fit its state")
-        return online
 
     def _with_words_of(self, bags: Bags) -> "Online":
         agreement, pairs = equations.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import storage
 from ..corpus import one_text
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError
 from ..sphere.rows import unit_rows
-from ..storage import WRONG_FACTS, check_types, storable
 from .bags import Bags, Scatter
 from .comparing import cosines, doubts, log_bayes_factor
 from .equations import Prior
@@ -25,9 +24,6 @@ from .similar import Match, similar
 
 if TYPE_CHECKING:
     from ..corpus import Block
-
-KIND = "encoder"
-MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
 
 
 class TextMethods:
@@ -214,9 +210,8 @@ class TextMethods:
         )
 
 
-@storable(KIND)
 @dataclass(frozen=True, eq=False)
-class Encoder(TextMethods):
+class Encoder(TextMethods, storage.Saved):
     """Texts as directions on the unit sphere, by a fitted :class:`SphericalParagraphModel`.
 
     An encoder is immutable, and can be used from many threads. It needs only numpy: a process that loads one and
@@ -315,81 +310,33 @@ class Encoder(TextMethods):
     def _encoder(self) -> Encoder:
         return self
 
-    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
-        """Write the encoder to a folder, replacing an earlier save in one step; nothing is pickled.
-
-        Parameters
-        ----------
-        folder : path
-            Created if necessary.
-        embed_vectors : bool, default=False
-            Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
-            referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
-            copied.
-        """
-        facts, arrays = storage.packed(self.with_own_vectors() if embed_vectors else self, KIND, warn=True)
-        storage.save(folder, KIND, arrays, {KIND: facts})
-
     @classmethod
-    def load(cls, folder: str | Path, *, vectors: Any = None, tokenizer: Any = None, verify: bool = True) -> Encoder:
-        """Load an encoder, or the encoder of a saved model.
+    def load(cls, path: str | Path, *, tokenizer: Any = None, verify: bool = False) -> Encoder:
+        """Load an encoder, or the encoder of a saved model, without scikit-learn.
 
         Parameters
         ----------
-        folder : path
-        vectors : path or WordVectors, default=None
-            The word vectors, if they were moved; their content must be the same.
+        path : path
+            The file.
         tokenizer : callable, default=None
             The tokenizer, if it was a Python function, which is not saved.
-        verify : bool, default=True
-            Compare the data with their checksum. Numbers are always checked.
+        verify : bool, default=False
+            Compare everything with its checksum. Numbers that must be valid are always checked.
         """
-        kind = storage.read_manifest(folder)["kind"]
-        arrays, facts = storage.load(folder, MODEL if kind == MODEL else KIND, verify=verify)
-        try:
-            packed = facts["learned"]["encoder_"] if kind == MODEL else facts[KIND]
-            name = "encoder_" if kind == MODEL else KIND
-            encoder = storage.unpacked(packed, arrays, name, vectors=vectors, tokenizer=tokenizer)
-        except StoreError as error:
-            raise StoreError(f"{folder}: {error}") from error
-        except WRONG_FACTS as error:
-            raise StoreError(f"{folder} holds no valid encoder ({error}): it is damaged.") from error
-        if not isinstance(encoder, Encoder):
-            raise StoreError(f"{folder} holds a {type(encoder).__name__} in place of an encoder: it is damaged.")
+        inside = {"SphericalParagraphModel": "encoder_"}
+        encoder: Encoder = storage.load(path, cls.__name__, tokenizer=tokenizer, verify=verify, inside=inside)
         return encoder
-
-    def with_own_vectors(self) -> Encoder:
-        """Return the encoder with word vectors that are saved as a copy, not by name or path."""
-        if self.reader is None:
-            return self
-        reader = Reader(
-            self.reader.vectors.without_source(),
-            self.reader.tokenizer,
-            weights=self.reader.weights,
-            unknown_weight=self.reader.unknown_weight,
-            dtype=self.reader.dtype,
-        )
-        return replace(self, reader=reader)
 
     def __deepcopy__(self, _memo: Any) -> Encoder:  # scikit-learn copies the parameters of estimators that it clones
         return self
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved encoder."""
-        return {name: getattr(self, name) for name in ("reader", "prior", "scatter", "space", "n_jobs")}, {}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make an encoder from saved facts, and check it."""
-        check_types(cls, facts)
-        n_threads(facts["n_jobs"])  # raises unless it is valid
-        encoder = cls(**facts)
-        scatter = None if encoder.scatter is None else len(encoder.scatter.within)
-        reader = None if encoder.reader is None else encoder.reader.dim
-        dims = {encoder.dim, scatter, reader} - {None}
+    def _check_loaded(self) -> None:
+        n_threads(self.n_jobs)  # raises unless it is valid
+        scatter = None if self.scatter is None else len(self.scatter.within)
+        reader = None if self.reader is None else self.reader.dim
+        dims = {self.dim, scatter, reader} - {None}
         if len(dims) > 1:
             raise ParasphereError(f"its parts have different dimensions, {dims}")
-        return encoder
 
 
 def _texts(value: Any, name: str, plural: str) -> tuple[list[str], bool]:

@@ -25,21 +25,20 @@ the two, each summed over the corpus.
 """
 
 import math
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import project, solve_each, weighted_sum
 from ..errors import ParasphereError
 from ..sphere import vmf
 from ..sphere.bessel import Array, apply, order_of
-from ..storage import check_layouts, check_types, storable
+from ..storage import storable
 
 Method: TypeAlias = Literal["newton", "banerjee"]  # how the mean length is inverted: exactly, or as in the paper
 
 
-@storable("prior")
+@storable(mean_direction="f8[dim]")
 class Prior(NamedTuple):
     """The parameters that all documents share: their mean direction, and how much documents and words scatter.
 
@@ -63,23 +62,12 @@ class Prior(NamedTuple):
     strength: float
     method: Method = "newton"
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved model."""
-        facts = {name: getattr(self, name) for name in ("concentration", "cosine", "strength", "method")}
-        return facts, {"mean_direction": np.asarray(self.mean_direction)}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a prior from saved facts and arrays, and check it."""
-        check_types(cls, facts)
-        check_layouts(arrays, {"mean_direction": "f8[dim]"})
-        prior = cls(np.array(arrays["mean_direction"]), **facts)
-        length = float(np.linalg.norm(prior.mean_direction))
+    def _check_loaded(self) -> None:
+        length = float(np.linalg.norm(self.mean_direction))
         if not abs(length - 1) <= 1e-6:
             raise ParasphereError(f"the mean direction has length {length}, not 1")
-        if not (0 <= prior.concentration <= vmf.MAX_KAPPA and 0 <= prior.cosine <= 1 and prior.strength >= 0):
-            raise ParasphereError(f"{facts} are not valid values of a prior")
-        return prior
+        if not (0 <= self.concentration <= vmf.MAX_KAPPA and 0 <= self.cosine <= 1 and self.strength >= 0):
+            raise ParasphereError("the values of a prior are not valid")
 
 
 class Statistics(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -33,7 +32,7 @@ from ..parameters import (
     one_of,
 )  # fmt: skip
 from ..progress import progress
-from ..storage import Saved
+from ..storage import STATIC, Saved
 from ..text import AnyTokenizer, Tokenizer
 from ..vectors import ENGLISH, GLOVE, WordVectors, adapted, is_learner, resolve, seed_of, write_static
 from .bags import Bags, Scatter
@@ -506,28 +505,8 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
             The vectors that other libraries will compute; None is the ``space`` of the fit.
         """
         table = static_table(self._encoder(), space)  # all checks come before anything is written
-        self.save(folder)
+        self.save(Path(folder) / STATIC)
         write_static(folder, *table)
-
-    def save(self, folder: str | Path, *, embed_vectors: bool = False) -> None:
-        """Write the fitted model to a folder, replacing an earlier save in one step; nothing is pickled.
-
-        :meth:`Encoder.load` loads the encoder alone from such a folder, without scikit-learn.
-
-        Parameters
-        ----------
-        folder : path
-        embed_vectors : bool, default=False
-            Copy the word vectors into the folder even if they were loaded by name or path. Otherwise these are
-            referred to by name or path and checksum. Vectors that were not loaded, such as learned ones, are always
-            copied.
-        """
-        check_is_fitted(self)
-        model = self
-        if embed_vectors:
-            model = copy.copy(self)
-            model.encoder_ = self.encoder_.with_own_vectors()
-        super(SphericalParagraphModel, model).save(folder)
 
     @property
     def mean_direction_(self) -> NDArray[np.float64]:
@@ -665,8 +644,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         if self.init == "paper":
             raise ValueError('init="paper" is for fit alone, in memory; EM in parts or on a cluster needs init="data"')
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
+    def _check_loaded(self) -> None:
         dims = {self.encoder_.dim, len(self.online_.mean)} | ({self.online_.held.dim} if self.online_.held else set())
         if len(dims) > 1:
             raise ParasphereError(f"its parts have different dimensions, {sorted(dims)}")

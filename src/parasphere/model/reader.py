@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .. import corpus
 from .._kernels import add_hashed, count_ids, sum_rows
 from ..errors import CoverageWarning, ParasphereError, ScriptWarning, warn_user
-from ..storage import check_layouts, storable
+from ..layouts import check_layouts
+from ..storage import storable
 from ..text import (
     HASHED,
     AnyTokenizer,
@@ -51,7 +52,7 @@ _UNSPACED = re.compile(
 MOST_SUMS = 1 << 25  # numbers of sums that a stream holds at a time
 
 
-@storable("reader")
+@storable()
 class Reader:
     """Turns texts into bags by fixed word vectors, tokenizer and weights.
 
@@ -218,28 +219,24 @@ class Reader:
         sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
         return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved model; weights of the vectors are saved with the vectors."""
+    def _to_fields(self) -> dict[str, Any]:
         shared = self.weights is not None and self.weights is self.vectors.weights
-        facts = {
+        return {
             "vectors": self.vectors, "tokenizer": self.tokenizer, "dtype": self.dtype.name,
             "weights": "those of the vectors" if shared else self.weights, "unknown_weight": self.unknown_weight,
         }  # fmt: skip
-        return facts, {}
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a reader from saved facts."""
-        vectors, tokenizer = facts["vectors"], facts["tokenizer"]
+    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+        vectors, tokenizer, weights = fields["vectors"], fields["tokenizer"], fields["weights"]
         if not (isinstance(vectors, WordVectors) and callable(tokenizer)):
             raise ParasphereError("a reader needs word vectors and a tokenizer")
-        weights = vectors.weights if isinstance(facts["weights"], str) else facts["weights"]
-        options = {name: facts[name] for name in ("unknown_weight", "dtype")}
-        return cls(vectors, tokenizer, weights=weights, **options)
+        weights = vectors.weights if isinstance(weights, str) else weights
+        return cls(vectors, tokenizer, weights=weights, unknown_weight=fields["unknown_weight"], dtype=fields["dtype"])
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the index out of pickles; it is built again when needed."""
-        return {name: value for name, value in vars(self).items() if name != "lookup"}
+    def __reduce__(self) -> Any:
+        """Pickle the fields, without the index, which is built again when needed."""
+        return Reader._from_fields, (self._to_fields(),)
 
 
 def n_threads(n_jobs: int | None) -> int:

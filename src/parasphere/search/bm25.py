@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from .._kernels import add_word_scores
 from ..errors import ParasphereError
-from ..storage import check_layouts
+from ..layouts import check_layouts
+from ..storage import storable
 from ..text import (
     AnyTokenizer,
     Strings,
@@ -88,6 +89,7 @@ class TfIdf(NamedTuple):
     values: NDArray[np.float64]
 
 
+@storable()
 @dataclass(frozen=True, eq=False)
 class BM25:
     """The inverted index of a corpus: the documents of each word.
@@ -262,8 +264,10 @@ class BM25:
         scales = 1 / np.where(norms > 0, norms, 1)
         return TfIdf(starts, words[order], values * np.repeat(scales, np.diff(starts)))
 
-    def check(self) -> None:
-        """Raise unless all postings are valid: they may come from a file."""
+    def _check_loaded(self) -> None:
+        check_language(self.language)
+        self.words.table  # noqa: B018  (raises if a word is repeated)
+        self.forms.check()
         starts, documents = self.starts, self.documents
         sound = starts[0] == 0 and starts[-1] == len(documents) and (np.diff(starts) >= 0).all()
         if sound and len(documents):

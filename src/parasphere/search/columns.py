@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError
-from ..storage import Arrays, check_layouts
-from ..text import Strings
+from ..layouts import check_layouts
+from ..storage import storable
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | NDArray[np.bool_] | Sequence[bool]
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -25,6 +25,7 @@ NO_DATE = np.iinfo(np.int64).min  # as numpy's NaT
 READABLE = 0.95  # least share of values that can be read as numbers, or as dates, for a column to be of that kind
 
 
+@storable()
 @dataclass(frozen=True, eq=False)
 class Column:
     """The values of one column, one per document.
@@ -239,31 +240,15 @@ class Column:
             return np.asarray(self.values == NO_DATE)
         return np.isnan(self.values) if self.kind == "number" else np.zeros(len(self), bool)
 
-    def to_saved(self) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of a saved column."""
-        arrays: dict[str, NDArray[Any]] = {"values": self.values}
-        if self.kind == "text":
-            arrays |= Strings.of(self.categories).to_saved("categories")
-        return {"name": self.name, "kind": self.kind}, arrays
-
-    @classmethod
-    def from_saved(cls, facts: Any, arrays: Arrays) -> Self:
-        """Make a column of saved facts and arrays."""
-        name, kind = facts["name"], facts["kind"]
-        if not isinstance(name, str) or kind not in KINDS:
+    def _check_loaded(self) -> None:
+        if self.kind not in KINDS:
             raise ParasphereError("a column is of an unknown kind")
-        values = arrays["values"]
-        check_layouts({"values": values}, {"values": KINDS[kind]})
-        categories: tuple[str, ...] = ()
-        if kind == "text":
-            strings = Strings.from_saved(arrays, "categories")
-            strings.check()
-            categories = tuple(strings)
-        if kind == "text" and len(values) and not -1 <= values.min() <= values.max() < len(categories):
-            raise ParasphereError(f'the column "{name}" refers to texts that it does not have')
-        if list(categories) != sorted(set(categories)) or (kind == "bool" and len(values) and values.max() > 1):
-            raise ParasphereError(f'the column "{name}" is out of order')
-        return cls(name, kind, values, categories)
+        values, texts = self.values, self.categories
+        check_layouts({"values": values}, {"values": KINDS[self.kind]})
+        if self.kind == "text" and len(values) and not -1 <= values.min() <= values.max() < len(texts):
+            raise ParasphereError(f'the column "{self.name}" refers to texts that it does not have')
+        if list(texts) != sorted(set(texts)) or (self.kind == "bool" and len(values) and values.max() > 1):
+            raise ParasphereError(f'the column "{self.name}" is out of order')
 
 
 def chosen(where: Where, columns: Mapping[str, Column], size: int) -> NDArray[np.bool_]:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import is_tokenised
+from ..errors import ParasphereError
+from ..storage import storable
 from ..text import AnyTokenizer, split_texts
 from .bm25 import BM25
 
@@ -23,6 +25,7 @@ MIN_TEXTS = 16
 LEAST = 0.5  # smallest weight of words
 
 
+@storable()
 class Fusion(NamedTuple):
     """The score ``(1 - weight) cosine + weight scale BM25``.
 
@@ -36,6 +39,10 @@ class Fusion(NamedTuple):
 
     weight: float = 0.5
     scale: float = 0.3  # about as for the corpora of the benchmarks
+
+    def _check_loaded(self) -> None:
+        if not (0 <= self.weight <= 1 and 0 <= self.scale < np.inf):
+            raise ParasphereError(f"words cannot have the weight {self.weight:g} and the scale {self.scale:g}")
 
 
 def find_fusion(

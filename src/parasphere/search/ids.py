@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ..corpus import without_surrogates
 from ..errors import ParasphereError
-from ..storage import check_layouts
+from ..storage import storable
 from ..text import Strings
 
 
+@storable(whole="bool[docs]")
 @dataclass(frozen=True)
 class Ids(Sequence[str | int]):
     """The ids of documents; 5 and "5" are the same id, which is returned as it was given.
@@ -70,9 +71,10 @@ class Ids(Sequence[str | int]):
                 f"no document of the index has the id {error.args[0]!r}; nothing was removed"
             ) from None
 
-    def check(self) -> None:
-        """Raise unless all ids are UTF-8, and those marked as integers are integers."""
+    def _check_loaded(self) -> None:
         self.names.check()
+        if len(self.whole) != len(self.names):
+            raise ParasphereError("its ids are of different sizes")
         if not all(map(re.compile("-?[0-9]+").fullmatch, self.names.take(self.whole))):
             raise ParasphereError("an id that is marked as an integer is not one")
 
@@ -91,14 +93,3 @@ class Ids(Sequence[str | int]):
     def tolist(self) -> list[str | int]:
         """Return all ids."""
         return [int(name) if whole else name for name, whole in zip(self.names, self.whole.tolist(), strict=True)]
-
-    def to_saved(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a file."""
-        return self.names.to_saved("ids") | {"ids.whole": self.whole.astype(np.uint8)}
-
-    @classmethod
-    def from_saved(cls, arrays: Mapping[str, NDArray[Any]]) -> "Ids":
-        """Make ids of the arrays of a file."""
-        names, whole = Strings.from_saved(arrays, "ids"), arrays["ids.whole"]
-        check_layouts({"whole": whole}, {"whole": "u1[docs]"}, {"docs": len(names)})
-        return cls(names, whole.astype(bool))

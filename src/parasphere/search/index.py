@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .. import storage
 from ..corpus import Block, blocks, one_text
-from ..errors import ParasphereError, StoreError
+from ..errors import ParasphereError
 from ..model import Encoder, Posterior, n_threads
 from ..sphere.rows import unit_rows
-from ..storage import WRONG_FACTS, Arrays, check_types, storable
-from ..text import AnyTokenizer, Strings, check_language
-from ..vectors import WordVectors
+from ..storage import Saved
+from ..text import Strings, check_language
 from .approximate import MIN_CANDIDATES, Graph
 from .bm25 import BM25, bm25_tokenizer, default_language
 from .columns import Column, Where, chosen
@@ -27,7 +24,6 @@ from .near_duplicates import THRESHOLD, Duplicates, Keep, grouped
 from .ranking import Hits, Queries, rank, rank_among
 from .reranking import Reranker, relevances
 
-KIND = "index"
 DEPTH = 100  # documents that a reranker sees
 
 
@@ -52,8 +48,7 @@ class Update(NamedTuple):
     removed: int
 
 
-@storable(KIND)
-class Index:
+class Index(Saved):
     """Documents that can be searched by texts; ``model.index(texts)`` makes one and adds texts to it.
 
     A search ranks documents by the cosine of their offsets with that of the query, which finds what is about the same,
@@ -117,6 +112,13 @@ class Index:
     3
     """
 
+    encoder: Encoder
+    contents: Contents
+    fusion: Fusion
+    added: int
+    graph: Graph | None = None
+    _left_out: ClassVar[tuple[str, ...]] = ("graph",)
+
     def __init__(
         self,
         model: Any,
@@ -141,7 +143,6 @@ class Index:
         self.contents = Contents(offsets, Ids.of([]), np.empty(0, np.uint64), kept, bm25, held)
         self.fusion = Fusion()
         self.added = 0
-        self.graph: Graph | None = None
 
     @property
     def offsets(self) -> NDArray[Any]:
@@ -408,86 +409,17 @@ class Index:
             raise ParasphereError("duplicates are found by words, and the index was made with words=False")
         return grouped(self.bm25, threshold, keep)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the index and its encoder to a folder, replacing an earlier index in one step; nothing is pickled.
-
-        Parameters
-        ----------
-        folder : path
-            Made if necessary. Word vectors that were loaded by name or path are saved as a reference to it; others are
-            written to the folder.
-        """
-        facts, arrays = storage.packed(self, KIND, warn=True)
-        storage.save(folder, KIND, arrays, facts)
-
-    @classmethod
-    def load(
-        cls,
-        folder: str | Path,
-        *,
-        vectors: str | Path | WordVectors | None = None,
-        tokenizer: AnyTokenizer | None = None,
-        verify: bool = True,
-    ) -> "Index":
-        """Map a saved index into memory.
-
-        Parameters
-        ----------
-        folder : path
-        vectors : path or WordVectors, default=None
-            The word vectors, if they were moved; their content must be the same.
-        tokenizer : callable, default=None
-            The tokenizer, if it was a Python function, which is not saved.
-        verify : bool, default=True
-            Compare the data with their checksum. Numbers are checked in any case.
-
-        Notes
-        -----
-        The files stay mapped: replace the folder as a whole, as :meth:`save` does, and do not edit or truncate them
-        while an index is in use.
-        """
-        arrays, facts = storage.load(folder, KIND, verify=verify)
-        try:
-            index = storage.unpacked(facts, arrays, KIND, vectors=vectors, tokenizer=tokenizer)
-        except StoreError as error:
-            raise StoreError(f"{folder}: {error}") from error
-        except WRONG_FACTS as error:
-            raise StoreError(f"{folder} holds no valid index ({error}): it is damaged.") from error
-        if not isinstance(index, Index):
-            raise StoreError(f"{folder} holds a {type(index).__name__} in place of an index: it is damaged.")
-        return index
-
     def __len__(self) -> int:
         return len(self.offsets)
 
     def __repr__(self) -> str:
         return f"Index of {len(self):,} documents in {self.offsets.shape[1]} dimensions"
 
-    def to_saved(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the facts and arrays of a saved index."""
-        weight, scale = self.fusion
-        columns, arrays = self.contents.to_arrays()
-        language = None if self.bm25 is None else self.bm25.language
-        facts = {"encoder": self.encoder, "weight": weight, "scale": scale, "added": self.added}
-        return facts | {"columns": columns, "language": language or ""}, arrays
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: Arrays, _given: Any) -> Self:
-        """Make an index of saved facts and arrays."""
-        check_types({"weight": float, "scale": float, "added": int, "columns": list, "language": str}, facts)
-        encoder, added, language = facts["encoder"], facts["added"], facts["language"] or None
-        fusion = Fusion(float(facts["weight"]), float(facts["scale"]))
-        if encoder.reader is None:
+    def _check_loaded(self) -> None:
+        if self.encoder.reader is None:
             raise ParasphereError("its model cannot read texts")
-        check_language(language)
-        contents = Contents.from_arrays(arrays, facts["columns"], bm25_tokenizer(encoder.reader.tokenizer), language)
-        index = cls.__new__(cls)
-        vars(index).update(encoder=encoder, contents=contents, fusion=fusion, added=added, graph=None)
-        if index.offsets.shape[1:] != (encoder.dim,) or added < len(index):
+        if self.offsets.shape[1] != self.encoder.dim or self.added < len(self):
             raise ParasphereError("its parts are of different sizes")
-        if not (0 <= fusion.weight <= 1 and 0 <= fusion.scale < np.inf):
-            raise ParasphereError(f"words cannot have the weight {fusion.weight:g} and the scale {fusion.scale:g}")
-        return index
 
     def _blocks(self, source: Any, ids: Any, columns: dict[str, Any]) -> Iterator[Block]:
         """Return the blocks of a source, with ids and the columns of the index."""

@@ -13,13 +13,11 @@ from functools import lru_cache
 from importlib.util import find_spec
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Literal
-
-from numpy.typing import NDArray
+from typing import Literal
 
 from ..corpus import one_text
-from ..errors import ParasphereError, import_extra
-from ..storage import check_types, storable
+from ..errors import import_extra
+from ..storage import storable
 from .tokens import Tokenizer
 
 Language = Literal["chinese", "japanese", "thai"]
@@ -35,7 +33,7 @@ _IS_KANA, _IS_THAI, _IS_CJK = (re.compile(f"[{letters}]") for letters in (_KANA,
 _one_at_a_time = Lock()  # the libraries do not promise to be thread-safe
 
 
-@storable("segmenting-tokenizer")
+@storable()
 @dataclass(frozen=True)
 class SegmentingTokenizer:
     """Splits texts of any script into words: Chinese, Japanese and Thai by libraries for these languages.
@@ -94,20 +92,6 @@ class SegmentingTokenizer:
             return f" {' '.join(_segmenter(str(by))(letters))} "
 
         return _STRETCH.sub(with_spaces, text)
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters in the form that a saved estimator keeps."""
-        return {name: getattr(self, name) for name in ("words", *LIBRARIES)}, {}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
-        """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if overrides.get("tokenizer") is not None:
-            return overrides["tokenizer"]
-        if not isinstance(facts["words"], Tokenizer):
-            raise ParasphereError("a segmenting tokenizer needs a Tokenizer for the other scripts")
-        check_types(dict.fromkeys(LIBRARIES, str), {name: facts[name] for name in LIBRARIES})
-        return cls(**facts)
 
 
 def share_without_spaces(texts: Iterable[str]) -> float:

@@ -1,6 +1,6 @@
 """Columns of strings: many strings in one buffer, which may be memory-mapped from a file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Self, overload
 
@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from ..corpus import sound_strings
 from ..errors import ParasphereError
-from ..storage import check_layouts
+from ..layouts import check_layouts
+from ..storage import storable
 
 
+@storable()
 class Strings(Sequence[str]):
     """Strings as their concatenated UTF-8 bytes, and the offsets at which they begin.
 
@@ -26,6 +28,9 @@ class Strings(Sequence[str]):
     >>> names[1], names[1:].tolist(), names.take([2, 0]).tolist()
     ('bé', ['bé', ''], ['', 'a'])
     """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data, self.offsets = data, offsets
@@ -106,16 +111,16 @@ class Strings(Sequence[str]):
         if not sound:
             raise ParasphereError("strings are not UTF-8")
 
-    @classmethod
-    def from_saved(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """Make a column from the arrays of a file, and check its offsets."""
-        strings = cls(arrays[f"{name}.bytes"], arrays[f"{name}.ends"])
-        strings.check_ranges()
-        return strings
+    def _to_fields(self) -> dict[str, Any]:
+        begin = self.offsets[0]  # of a selection
+        return {"data": self._bytes(), "offsets": self.offsets - begin if begin else self.offsets}
 
-    def to_saved(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays to save in a file."""
-        return {f"{name}.bytes": self._bytes(), f"{name}.ends": self.offsets - self.offsets[0]}
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+        return cls(fields["data"], fields["offsets"])
+
+    def _check_loaded(self) -> None:
+        self.check_ranges()
 
     def _bytes(self) -> NDArray[np.uint8]:
         return self.data[self.offsets[0] : self.offsets[-1]]

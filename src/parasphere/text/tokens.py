@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import is_tokenised, one_text, without_surrogates
-from ..storage import check_types, storable
+from ..storage import storable
 from .scanning import CODE_POINTS, MARK, STOP, Folding, WordCounts, find_beginnings
 from .stopwords import ENGLISH
 from .vocabulary import Vocabulary
 
 
-@storable("tokenizer")
+@storable()
 @dataclass(frozen=True)
 class Tokenizer:
     """What counts as a word.
@@ -81,18 +81,6 @@ class Tokenizer:
         spelled = counter.vocabulary().words
         words = [spelled[one] for one in ids[kept].tolist()]
         return [words[begin:end] for begin, end in pairwise(offsets.tolist())]
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the parameters in the form that a saved estimator keeps."""
-        return asdict(self) | {"stop_words": sorted(self.stop_words) or None}, {}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], _arrays: dict[str, NDArray[Any]], overrides: Any) -> Any:
-        """Return a tokenizer with these parameters, or the one passed to ``load``."""
-        if overrides.get("tokenizer") is not None:
-            return overrides["tokenizer"]
-        check_types(cls, facts)
-        return cls(**facts)
 
     @property
     def folding(self) -> Folding:

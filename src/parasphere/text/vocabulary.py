@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import one_text
 from ..errors import ParasphereError, VectorsError
-from ..storage import check_layouts, storable
+from ..layouts import check_layouts
+from ..storage import storable
 from .strings import Strings
 from .word_table import WordTable, ids_of_words
 
@@ -24,7 +25,7 @@ class DuplicateWordError(VectorsError):
         self.word, self.first, self.second = word, first, second
 
 
-@storable("vocabulary")
+@storable()
 class Vocabulary:
     """An ordered set of words; a word's index is its row in a matrix.
 
@@ -44,6 +45,8 @@ class Vocabulary:
     >>> len(fruit), "pear" in fruit, fruit.index("Äpfel"), fruit.get("plum")
     (3, True, 2, -1)
     """
+
+    strings: Strings
 
     def __init__(self, words: Iterable[str]) -> None:
         words = list(words)
@@ -118,6 +121,17 @@ class Vocabulary:
             raise KeyError(word)
         return index
 
+    def begins_with(self, other: Vocabulary) -> bool:
+        """Return whether the words of another vocabulary are the first of these."""
+        n, end = len(other), other.offsets[-1]
+        same = np.array_equal(self.offsets[: n + 1], other.offsets)
+        return same and np.array_equal(self.data[:end], other.data[:end])
+
+    def extended(self, words: Iterable[str]) -> Vocabulary:
+        """Return a vocabulary with more words after these."""
+        joined = Strings.concatenate([self.strings, Strings.of(words)])
+        return Vocabulary.from_buffers(joined.data, joined.offsets, trusted=True)
+
     @cached_property
     def words(self) -> list[str]:
         """All words, in order."""
@@ -127,16 +141,9 @@ class Vocabulary:
         """Return the sizes that the layouts of a saved estimator may refer to."""
         return {"words": len(self)}
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the words in the form that a saved estimator keeps."""
-        return {}, {"data": self.data, "offsets": self.offsets}
-
-    @classmethod
-    def from_saved(cls, _facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
-        """Make a vocabulary from saved words."""
-        vocabulary = cls.from_buffers(np.array(arrays["data"]), np.array(arrays["offsets"]))
-        vocabulary.check_utf8()
-        return vocabulary
+    def _check_loaded(self) -> None:
+        self.strings = _checked(self.strings)
+        self.check_utf8()
 
     def check_utf8(self) -> None:
         """Raise unless every word is UTF-8."""

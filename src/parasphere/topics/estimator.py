@@ -231,8 +231,7 @@ class SphericalTopics(
         check_is_fitted(self, "labels_")
         return self._rows(list(blocks(as_texts(X))))
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
+    def _check_loaded(self) -> None:
         k, dim = self.sums_.shape
         texts = [len(texts) for texts in self.typical_]
         if len(texts) != k or texts != [len(scores) for scores in self.typical_scores_]:

@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParasphereError
-from ..storage import check_layouts, check_types, storable
+from ..storage import storable
 from ..text import Tokenizer, share_without_spaces
 from .merging import Merges
 
@@ -71,7 +71,7 @@ _CONTRACTED = re.compile(r".*(n't|'ll|'ve|'re|'m|'d)|(.*)'s")
 _MULTIPLIER = np.uint64(6364136223846793005)
 
 
-@storable("phrases")
+@storable(shares="f8[topics,phrases]", weights="f8[phrases]")
 @dataclass(frozen=True, eq=False)
 class Phrases:
     """Phrases that may name topics.
@@ -140,20 +140,11 @@ class Phrases:
                     used |= words[phrase]
         return [[self.written[i] for i in own] for own in chosen]
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of saved topics."""
-        return {"written": self.written}, {"shares": self.shares, "weights": self.weights}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make the phrases of saved facts and arrays, which are checked."""
-        check_types({"written": list[str]}, facts)
-        sizes = {"phrases": len(facts["written"])}
-        check_layouts(arrays, {"shares": "f8[topics,phrases]", "weights": "f8[phrases]"}, sizes)
-        shares, weights = arrays["shares"], arrays["weights"]
-        if not ((shares >= 0) & (shares <= 1)).all() or not ((weights > 0) & np.isfinite(weights)).all():
+    def _check_loaded(self) -> None:
+        if self.shares.shape[1] != len(self.written):
+            raise ParasphereError("the phrases of topics need a share each")
+        if not ((self.shares >= 0) & (self.shares <= 1)).all() or not (self.weights > 0).all():
             raise ParasphereError("the phrases of topics need shares of texts, from 0 to 1, and positive weights")
-        return cls(facts["written"], np.array(shares), np.array(weights))
 
 
 class _Tokens(NamedTuple):

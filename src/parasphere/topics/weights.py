@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from ..errors import CorpusError, ParasphereError
-from ..storage import check_layouts, check_types, storable
+from ..storage import storable
 from ..text import AnyTokenizer, Vocabulary, count_matrix, count_words
 
 Floats = NDArray[np.float64]
 
 
-@storable("word-weights")
+@storable(idf="f8[words]")
 @dataclass(frozen=True, eq=False)
 class WordWeights:
     """Words and their inverse document frequencies.
@@ -63,15 +63,6 @@ class WordWeights:
         """Return the sizes that the layouts of saved topics may refer to."""
         return {"columns": len(self)}
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the facts and arrays of saved topics."""
-        return {"vocabulary": self.vocabulary, "tokenizer": self.tokenizer}, {"idf": self.idf}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> Self:
-        """Make the words of saved facts and arrays, which are checked."""
-        check_types({"vocabulary": Vocabulary}, facts)
-        check_layouts(arrays, {"idf": "f8[words]"}, {"words": len(facts["vocabulary"])})
-        if not callable(facts["tokenizer"]) or not ((arrays["idf"] > 0) & np.isfinite(arrays["idf"])).all():
-            raise ParasphereError("the words of topics need a tokenizer and positive weights")
-        return cls(facts["vocabulary"], np.array(arrays["idf"]), facts["tokenizer"])
+    def _check_loaded(self) -> None:
+        if not (self.idf > 0).all():
+            raise ParasphereError("the words of topics need positive weights")

@@ -1,4 +1,4 @@
-"""Word vectors: file formats, cache and export, and the learners that learn them from texts."""
+"""Word vectors: file formats and export, and the learners that learn them from texts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .learners import Resolved, default_tokenizer, is_learner, resolve
     from .learning_texts import seed_of
     from .static import StaticTable, writable, write_static
-    from .wordvectors import KIND, Coverage, WordVectors
+    from .wordvectors import Coverage, WordVectors
     from .writing import EXTENSIONS
 
 # The public names per module, which is imported when one of them is first used: word vectors are loaded without
@@ -22,13 +22,13 @@ _NAMES = {
     ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
     ".learning_texts": ["seed_of"],
     ".static": ["StaticTable", "writable", "write_static"],
-    ".wordvectors": ["KIND", "Coverage", "WordVectors"],
+    ".wordvectors": ["Coverage", "WordVectors"],
     ".writing": ["EXTENSIONS"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "Coverage", "JointVectors",
+    "ENGLISH", "EXTENSIONS", "GLOVE", "UPDATING", "WORDLLAMA", "Coverage", "JointVectors",
     "Resolved", "StaticTable", "WordVectors", "adapted", "default_tokenizer",
     "is_learner", "resolve", "seed_of", "writable", "write_static",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..corpus import Block, blocks
 from ..errors import VectorsError
-from ..text import AnyTokenizer, Vocabulary
+from ..text import AnyTokenizer
 from .learning import Learning, LearningSettings
 from .learning_texts import read_texts
 from .wordvectors import WordVectors
@@ -82,7 +82,7 @@ def _learned(
     strength = settings.start_strength * (LENGTH / float(lengths.mean())) ** 2
     settings = replace(settings, epochs=epochs, start_strength=strength)
     learning = Learning(read, start, start.dim, settings, n_jobs)
-    learning.run(None, verbose)
+    learning.run(verbose)
     return learning
 
 
@@ -139,11 +139,9 @@ def _with_learned(start: WordVectors, learned: WordVectors) -> WordVectors:
     new = np.flatnonzero(rows < 0)
     matrix = np.concatenate([start.matrix, learned.matrix[new]])
     matrix[rows[rows >= 0]] = learned.matrix[rows >= 0]
-    known, more = start.vocabulary, Vocabulary([learned.vocabulary.word(int(row)) for row in new])
-    offsets = np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]])
-    vocabulary = Vocabulary.from_buffers(
-        np.concatenate([known.data[: known.offsets[-1]], more.data]), offsets, trusted=True
-    )
+    vocabulary = start.vocabulary.extended([learned.vocabulary.word(int(row)) for row in new])
+    norms = np.append(start.norms, np.ones(len(new)))
     weights = None if start.weights is None else np.append(start.weights, np.full(len(new), start.unknown_weight))
     name = f"{start.name}, adapted"
-    return WordVectors(vocabulary, matrix, weights=weights, unknown_weight=start.unknown_weight, name=name)
+    options: dict[str, Any] = {"unknown_weight": start.unknown_weight, "name": name, "base": start.base}
+    return WordVectors(vocabulary, matrix, norms, weights=weights, **options)

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from .. import storage
 from ..errors import StoreError, VectorsError
+from ..layouts import check_layouts, check_types
 from ..places import ENGLISH
-from ..storage import MANIFEST, Arrays, check_layouts
+from ..storage import Arrays
 from ..text import Vocabulary
 
-KIND = "quantised-word-vectors"
+MANIFEST = "parasphere.json"
 _LAYOUTS = {
     "rows": "i1[first,dim]", "halves": "u1[others,half]", "weights": "f2[words]", "lengths": "u1[words]",
     "data": "u1[bytes]",
@@ -65,7 +66,7 @@ def read_english(folder: Path | None = None) -> English:
         vocabulary = Vocabulary.from_buffers(arrays["data"], _offsets(arrays["lengths"]), trusted=True)
         vocabulary.check_utf8()
         known = {name: facts[name] for name in _FACTS}
-        storage.check_types(_FACTS, known)
+        check_types(_FACTS, known)
         return English(vocabulary, decode_rows(arrays["rows"], arrays["halves"]), arrays["weights"], known)
     except (OSError, *storage.WRONG_FACTS) as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import hashlib
 import lzma
 import re
 import zlib
@@ -36,7 +35,6 @@ from .parsing import (
 )
 
 KNOWN = "GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip, bzip2 or xz"
-VERSION = 2  # part of every cache key: raise it when the same file would be read differently
 BLOCK = 1 << 22  # bytes read at a time
 _SAMPLE = 1 << 20  # bytes by which a file is recognised
 _LONGEST_ROW = 1 << 26
@@ -61,11 +59,10 @@ SomeRows = tuple[Words, Rows, NDArray[np.int64]]  # and the line or byte of each
 
 
 class Table(NamedTuple):
-    """Words, their rows before normalisation, (n_words, dim), and a hash of the decompressed bytes of their file."""
+    """Words, and their rows before normalisation, (n_words, dim)."""
 
     vocabulary: Vocabulary
     matrix: Rows
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -98,10 +95,9 @@ def read(path: Path, *, verbose: bool = False, block: int = BLOCK) -> Table:
     [[3.0, 4.0], [0.0, 5.0]]
     """
     check_regular(path)
-    digest = hashlib.blake2b(digest_size=16)
     try:
         with progress(f"reading {path.name}", path.stat().st_size, shown=verbose) as advance:
-            blocks = _blocks(path, block, advance, digest.update)
+            blocks = _blocks(path, block, advance)
             sample = next(blocks, b"")
             layout = sniff(sample, str(path))
             pieces = (sample[i : i + block] for i in range(layout.start, len(sample), block))
@@ -114,7 +110,7 @@ def read(path: Path, *, verbose: bool = False, block: int = BLOCK) -> Table:
         vocabulary = distinct(words, str(path), unit, positions)
     except (OSError, MemoryError, OverflowError) as error:
         raise VectorsError(f"{path} cannot be read ({error or type(error).__name__}).") from error
-    return Table(vocabulary, matrix, digest.hexdigest())
+    return Table(vocabulary, matrix)
 
 
 def check_regular(path: Path) -> None:
@@ -124,7 +120,7 @@ def check_regular(path: Path) -> None:
         raise VectorsError(f"{path} {what}; word vectors are read from a file. Copy them to one.")
 
 
-def _blocks(path: Path, size: int, advance: Callable[[int], None], hashed: Callable[[bytes], None]) -> Iterator[bytes]:
+def _blocks(path: Path, size: int, advance: Callable[[int], None]) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file: first those by which it is recognised, then ``size`` at a time."""
     with path.open("rb") as raw:
         head = raw.read(16)
@@ -134,7 +130,6 @@ def _blocks(path: Path, size: int, advance: Callable[[int], None], hashed: Calla
         done, wanted = 0, _SAMPLE
         try:
             while block := file.read(wanted):
-                hashed(block)
                 advance(raw.tell() - done)
                 done, wanted = raw.tell(), size
                 yield block

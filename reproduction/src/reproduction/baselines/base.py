@@ -69,8 +69,8 @@ class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _check_parameters(self) -> None:
         check_parameters(self)
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
         fixed = {name: getattr(self, f"{name}_") for name in self._fixed}
         check_parameters(self, fixed)
 

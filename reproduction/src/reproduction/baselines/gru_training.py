@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere.storage import Checkpoint
-
+from ..keeping import Checkpoint
 from ..progress import progress
 from .gru import SIDES, Batch, TrainingSentences, batch_loss, torch_for
 
-CHECKPOINT = "skip-thought checkpoint"
 WARM_UP = 100, 0.02  # the learning rate rises for so many steps or such a part of all, whichever is less
 REPORT = 50  # steps between two reads of the loss, each of which waits for the device
 

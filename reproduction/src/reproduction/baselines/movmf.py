@@ -52,8 +52,8 @@ class DirectionTopics(TopicWordsMixin, WeightedCounts):
     def _fitted_model(self, rows: sparse.csr_array) -> MovMF | SphericalAdmixture:
         """Return the model of directions, fitted to rows, (n_docs, n_words)."""
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
         if self.model_.n_features_in_ != len(self.vocabulary_):
             raise ParasphereError("the topics and the vocabulary do not fit each other")
 

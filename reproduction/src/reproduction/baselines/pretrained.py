@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from parasphere import storage
 from parasphere.errors import StoreError
 from parasphere.parameters import NONE, PATH, Constraints, instance_of
-from parasphere.vectors import WordVectors
 
 from .base import SHARED, TextEncoder
 from .fastsent import FastSent
 from .skipthought import SkipThought
 
-ENCODERS: dict[str, Any] = {encoder.kind(): encoder for encoder in (FastSent, SkipThought)}
+ENCODERS: dict[str, Any] = {encoder.__name__: encoder for encoder in (FastSent, SkipThought)}
 
 
 @dataclass(eq=False, repr=False)
@@ -28,14 +27,12 @@ class Pretrained(TextEncoder):
 
     Parameters
     ----------
-    folder : path
-        The folder of the encoder.
+    path : path
+        The file of the encoder.
     fingerprint : str, default=None
-        Which encoder the folder must hold, by :func:`fingerprint_of`. With it, equal parameters mean equal vectors.
+        Which encoder the file must hold, by :func:`fingerprint_of`. With it, equal parameters mean equal vectors.
     device : str, default=None
         Where to compute, if the encoder can do so elsewhere than on the CPU.
-    vectors : path or WordVectors, default=None
-        Where the word vectors are now that the encoder refers to, if not where they were.
 
     Attributes
     ----------
@@ -49,39 +46,38 @@ class Pretrained(TextEncoder):
     >>> import tempfile
     >>> story = ["The sun rose.", "Birds sang.", "The sun set.", "Birds slept."] * 3
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     FastSent(4, min_count=1, random_state=0).fit(story).save(folder)
-    ...     Pretrained.of(folder).fit(["texts of an experiment"]).transform(["birds"]).shape
+    ...     path = Path(folder, "fastsent.safetensors")
+    ...     FastSent(4, min_count=1, random_state=0).fit(story).save(path)
+    ...     Pretrained.of(path).fit(["texts of an experiment"]).transform(["birds"]).shape
     (1, 4)
     """
 
-    folder: str | Path
+    path: str | Path
     fingerprint: str | None = None
     device: str | None = None
-    vectors: Any = None
 
     _parameters: ClassVar[Constraints] = SHARED | {
-        "folder": PATH, "fingerprint": instance_of(str) | NONE, "device": instance_of(str) | NONE,
-        "vectors": PATH | instance_of(WordVectors) | NONE,
+        "path": PATH, "fingerprint": instance_of(str) | NONE, "device": instance_of(str) | NONE,
     }  # fmt: skip
 
     encoder_: FastSent | SkipThought = field(init=False)
     fingerprint_: str = field(init=False)
 
     @classmethod
-    def of(cls, folder: str | Path, **given: Any) -> Self:
-        """Return the encoder of a folder, with the fingerprint of what the folder holds now."""
-        return cls(folder, fingerprint_of(folder), **given)
+    def of(cls, path: str | Path, **given: Any) -> Self:
+        """Return the encoder of a file, with the fingerprint of what the file holds now."""
+        return cls(path, fingerprint_of(path), **given)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Load the encoder; ``X`` and ``y`` are ignored."""
         self._begin_fit()
-        self.fingerprint_ = fingerprint_of(self.folder)
+        self.fingerprint_ = fingerprint_of(self.path)
         if self.fingerprint not in (None, self.fingerprint_):
             raise StoreError(
-                f"{self.folder} holds the encoder {self.fingerprint_[:12]}…, not {str(self.fingerprint)[:12]}…: it was "
-                "replaced. Name the folder that holds that one, or leave the fingerprint out."
+                f"{self.path} holds the encoder {self.fingerprint_[:12]}…, not {str(self.fingerprint)[:12]}…: it was "
+                "replaced. Name the file that holds that one, or leave the fingerprint out."
             )
-        self.encoder_ = load_encoder(self.folder, vectors=self.vectors, device=self.device)
+        self.encoder_ = load_encoder(self.path, device=self.device)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -94,33 +90,33 @@ class Pretrained(TextEncoder):
         return self.encoder_._n_features_out
 
 
-def fingerprint_of(folder: str | Path) -> str:
+def fingerprint_of(path: str | Path) -> str:
     """Return a hash of all that the vectors of an encoder depend on: what was learned, and with which parameters."""
-    manifest = _manifest(folder)
-    arrays, meta = storage.load(folder, manifest["kind"])
-    learned = {name: fact for name, fact in meta["learned"].items() if name != "seconds_"}
-    facts = [manifest["kind"], storage.Tensors(arrays).digest(), learned]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    arrays, info = storage.read(_checked(path))
+    first, *others = info.facts["objects"]
+    learned = {name: fact for name, fact in first["learned"].items() if name != "seconds_"}
+    digest = hashlib.sha256(json.dumps([info.kind, learned, others], sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()
 
 
-def load_encoder(folder: str | Path, *, vectors: Any = None, device: str | None = None) -> Any:
-    """Load the encoder that a folder holds, of whichever class.
+def load_encoder(path: str | Path, *, device: str | None = None) -> Any:
+    """Load the encoder that a file holds, of whichever class.
 
     Parameters
     ----------
-    folder : path
-    vectors : path or WordVectors, default=None
-        As in :meth:`parasphere.storage.Saved.load`.
+    path : path
     device : str, default=None
         Where to compute, for an encoder that has the choice; None is the CPU.
     """
-    encoder = ENCODERS[_manifest(folder)["kind"]]
-    place = {} if device is None or encoder is not SkipThought else {"device": device}
-    return encoder.load(folder, vectors=vectors, **place)
+    encoder = ENCODERS[storage.read_info(_checked(path)).kind]
+    return encoder.load(path, device=device or "cpu") if encoder is SkipThought else encoder.load(path)
 
 
-def _manifest(folder: str | Path) -> dict[str, Any]:
-    path = Path(folder).expanduser()
+def _checked(path: str | Path) -> str | Path:
+    """Return the path of an encoder; raise if it holds none."""
     if not any(storage.is_saved(path, kind) for kind in ENCODERS):
-        raise StoreError(f"{folder} holds no encoder; 'reproduce train-encoder' writes one")
-    return storage.read_manifest(path)
+        raise StoreError(f"{path} holds no encoder; 'reproduce train-encoder' writes one")
+    return path

@@ -233,9 +233,9 @@ class ParagraphVectors(WordEncoder):
             model.wv.vectors = self.input_weights_
         return model
 
-    def _check_learned(self) -> None:
+    def _check_loaded(self) -> None:
         """Check the size of the weights too: gensim reads beyond its tables where a product overflows."""
-        super()._check_learned()
+        super()._check_loaded()
         for weights in (self.output_weights_, self.input_weights_):
             if weights is not None and not (abs(weights) <= MAX_WEIGHT).all():
                 raise ParasphereError(f"the weights must lie within {MAX_WEIGHT:g}")

@@ -16,13 +16,13 @@ from parasphere.corpus import blocks, is_tokenised
 from parasphere.errors import ParasphereError, VectorsError
 from parasphere.model import as_texts, held_texts
 from parasphere.parameters import NONE, PATH, Constraints, one_of
-from parasphere.storage import Checkpoint
 from parasphere.text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
 from parasphere.vectors import WordVectors, is_learner, resolve
 
+from ..keeping import Checkpoint
 from .base import COUNT, NOT_NEGATIVE, POSITIVE, SHARED, VECTORS, WordEncoder
 from .gru import SPECIAL, UNKNOWN, TrainingSentences, build, check_device, encode, pack, torch_for
-from .gru_training import CHECKPOINT, Plan, Training
+from .gru_training import Plan, Training
 from .sentences import OrderedText, split_column
 
 BATCH_WORDS = 8192  # words that are encoded at once
@@ -67,7 +67,7 @@ class SkipThought(WordEncoder):
     device : str, default="cpu"
         Where to compute, as torch names it: "cpu", "cuda", ...
     checkpoint : path, default=None
-        A folder from which interrupted training continues, with the same result as without the interruption. It is
+        A file from which interrupted training continues, with the same result as without the interruption. It is
         written every ``checkpoint_minutes`` and when the process is asked to end, and removed at the end of training.
     checkpoint_minutes : float, default=5.0
         Time between two writes of the checkpoint.
@@ -181,18 +181,18 @@ class SkipThought(WordEncoder):
         return np.concatenate([np.empty((0, self._n_features_out), np.float32), *parts])
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu", **given: Any) -> Self:
+    def load(cls, path: str | Path, *, tokenizer: Any = None, verify: bool = False, device: str = "cpu") -> Self:
         """Read what :meth:`save` wrote.
 
         Parameters
         ----------
-        folder : path
+        path : path
+        tokenizer, verify
+            As in :meth:`parasphere.storage.Saved.load`.
         device : str, default="cpu"
             Where ``transform`` computes from now on, wherever the encoder was trained.
-        **given
-            Those of :meth:`parasphere.storage.Saved.load`.
         """
-        encoder = super().load(folder, **given)
+        encoder = super().load(path, tokenizer=tokenizer, verify=verify)
         encoder._device = device
         return encoder
 
@@ -217,9 +217,9 @@ class SkipThought(WordEncoder):
     def _n_features_out(self) -> int:
         return int(self.weights_["weight_hh"].shape[1])
 
-    def _check_learned(self) -> None:
+    def _check_loaded(self) -> None:
         """Check the shapes of the weights too, and that the embedding has one row per word."""
-        super()._check_learned()
+        super()._check_loaded()
         states, inputs = self.weights_["weight_hh"].shape[-1], self.weights_["embedding"].shape[-1]
         shapes = {
             "embedding": (len(self.vocabulary_) + SPECIAL, inputs), "weight_hh": (3 * states, states),
@@ -248,9 +248,7 @@ class SkipThought(WordEncoder):
         names = ("dim", "word_dim", "max_length", "epochs", "minutes", "batch_size", "learning_rate", "clip")
         key = {name: getattr(self, name) for name in names} | {"text": examples.fingerprint()}
         # Another seed is drawn each time unless a number is given; training then goes on with that of the checkpoint.
-        return Checkpoint(
-            self.checkpoint, CHECKPOINT, key | {"seed": seed} if isinstance(self.random_state, Integral) else key
-        )
+        return Checkpoint(self.checkpoint, key | {"seed": seed} if isinstance(self.random_state, Integral) else key)
 
     def _keep(self, training: Training) -> None:
         """Keep the embedding and the encoder; the decoders are not needed any more."""

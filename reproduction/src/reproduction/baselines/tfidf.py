@@ -130,9 +130,9 @@ class TfIdf(WordEncoder):
             counts = self.ngrams_.count(as_texts(X), self.tokenizer_)
         return weighted(counts, self.idf_, sublinear_tf=self.sublinear_tf_)
 
-    def _check_learned(self) -> None:
+    def _check_loaded(self) -> None:
         """Compare the n-grams with their idf too: compiled code relies on them."""
-        super()._check_learned()
+        super()._check_loaded()
         if self.ngrams_ is None:
             return
         if (self.ngrams_.n_columns, self.ngrams_.ngram_range) != (len(self.idf_), self.ngram_range_):

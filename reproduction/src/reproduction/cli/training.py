@@ -22,8 +22,8 @@ Text = Annotated[
         ".bz2 or .zip.",
     ),
 ]
-Folder = Annotated[
-    Path | None, Option("--out", "-o", help="Folder to write. (default: where 'reproduce run' looks for it)")
+OutFile = Annotated[
+    Path | None, Option("--out", "-o", help="OutFile to write. (default: where 'reproduce run' looks for it)")
 ]
 MinCount = Annotated[int, Option(min=1, help="Ignore words with fewer occurrences.")]
 Epochs = Annotated[int, Option(min=1, help="Passes over the text.")]
@@ -36,7 +36,7 @@ Seed = Annotated[int, Option(min=0, help="Seed; the same seed gives the same vec
 @training_app.command()
 def fastsent(
     text: Text,
-    folder: Folder = None,
+    path: OutFile = None,
     dim: Annotated[int, Option(min=1, help="Dimension of the vectors.")] = 100,
     epochs: Epochs = 5,
     autoencode: Annotated[bool, Option("--autoencode", help="Predict the words of the sentence itself too.")] = False,
@@ -55,23 +55,23 @@ def fastsent(
     \b
     Examples:
         reproduce train-encoder fastsent --text books.txt
-        reproduce train-encoder fastsent --text books.txt --dim 50 --out folder
+        reproduce train-encoder fastsent --text books.txt --dim 50 --out fastsent.safetensors
         reproduce run --encoders fastsent --datasets mr
     """
     from ..baselines.fastsent import FastSent
-    from ..experiments.encoders import trained_folder
+    from ..experiments.encoders import trained_file
 
     model = FastSent(
         dim, autoencode=autoencode, min_count=min_count, sample=sample, negative=negative, epochs=epochs,
         learning_rate=learning_rate, split_sentences=split_sentences, random_state=seed,
     )  # fmt: skip
-    _train(model, text, folder or trained_folder("fastsent"), as_json)
+    _train(model, text, path or trained_file("fastsent"), as_json)
 
 
 @training_app.command("skip-thought")
 def skip_thought(
     text: Text,
-    folder: Folder = None,
+    path: OutFile = None,
     dim: Annotated[int, Option(min=1, help="Dimension of the state.")] = 2400,
     word_dim: Annotated[int, Option(min=1, help="Dimension of the word embeddings.")] = 620,
     words: Annotated[int, Option(min=1, help="Number of words, the most frequent ones.")] = 20_000,
@@ -91,7 +91,7 @@ def skip_thought(
         Option("--vectors", "-v", help="Word vectors from which the embeddings of other words are inferred."),
     ] = None,
     device: Annotated[str, Option(help="Device: cpu, cuda, cuda:1, ...")] = "cpu",
-    checkpoint: Annotated[Path | None, Option(help="Folder for the state; the same command resumes from it.")] = None,
+    checkpoint: Annotated[Path | None, Option(help="File for the state; the same command resumes from it.")] = None,
     checkpoint_minutes: Annotated[float, Option(min=0, help="Minutes between checkpoints.")] = 5.0,
     precision: Annotated[str, Option(help="float32, or float16 for half the size on disk.")] = "float32",
     split_sentences: Split = True,
@@ -109,30 +109,30 @@ def skip_thought(
         reproduce train-encoder skip-thought --text books.txt --dim 128 --word-dim 64
     """
     from ..baselines.skipthought import SkipThought
-    from ..experiments.encoders import trained_folder
+    from ..experiments.encoders import trained_file
 
     model = SkipThought(
         dim, word_dim, words, max_length, epochs, minutes, batch_size, learning_rate, vectors=vectors,
         split_sentences=split_sentences, device=device, checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes,
         precision=precision, random_state=seed,
     )  # fmt: skip
-    _train(model, text, folder or trained_folder("skip-thought"), as_json)
+    _train(model, text, path or trained_file("skip-thought"), as_json)
 
 
 @training_app.command()
 def losses(
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="Folder written by one of the other commands.")],
+    path: Annotated[Path, Argument(metavar="FILE", help="File written by one of the other commands.")],
     as_json: AsJson = False,
 ) -> None:
     """Print the losses of the training: the means of twenty parts, or all of them as JSON.
 
     \b
     Examples:
-        reproduce train-encoder losses folder
+        reproduce train-encoder losses fastsent.safetensors
     """
     from ..baselines.pretrained import load_encoder
 
-    model = load_encoder(folder)
+    model = load_encoder(path)
     if as_json:
         print_json({"losses": [round(float(loss), 5) for loss in model.losses_]})
         return
@@ -150,15 +150,15 @@ def _mean_losses(model: Any) -> list[float]:
     return [float(part.mean()) for part in parts if len(part)]
 
 
-def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
+def _train(model: Any, text: Path, path: Path, as_json: bool) -> None:
     """Train an encoder, save it, and print the results."""
     from parasphere.storage import check_target
 
-    check_target(folder, model.kind())  # before the work rather than after it
+    check_target(path, type(model).__name__)  # before the work rather than after it
     if not text.exists():
         raise ParasphereError(f"{text}: there is no such file; give ordered text, one sentence or paragraph per line")
     model.set_params(verbose=True).fit(text)
-    model.save(folder)
+    model.save(path)
     losses = _mean_losses(model)
     facts = {
         "sentences": model.n_sentences_,
@@ -168,7 +168,7 @@ def _train(model: Any, text: Path, folder: Path, as_json: bool) -> None:
         "words_per_second": round(model.words_seen_ / max(model.seconds_, 1e-9)),
         "first_loss": round(losses[0], 4) if losses else None,
         "final_loss": round(losses[-1], 4) if losses else None,
-        "out": str(folder),
+        "out": str(path),
     }
     if as_json:
         print_json(facts)

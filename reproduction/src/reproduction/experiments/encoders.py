@@ -17,7 +17,7 @@ from typing import Any, Literal
 import platformdirs
 from sklearn.pipeline import FeatureUnion
 
-from parasphere import SphericalParagraphModel, storage
+from parasphere import SphericalParagraphModel
 from parasphere.errors import ParasphereError, VectorsError
 from parasphere.text import Tokenizer
 from parasphere.vectors import ENGLISH, GLOVE, JointVectors, WordVectors
@@ -58,7 +58,7 @@ class Encoder:
     fixed : bool, default=False
         The encoder learns nothing from the training texts, so each text is encoded once for all folds.
     trained : bool, default=False
-        The encoder must have been trained, into :func:`trained_folder`.
+        The encoder must have been trained, into :func:`trained_file`.
     seeded : bool, default=False
         The vectors depend on the seed beyond rounding: experiments run the encoder with several seeds.
     """
@@ -80,7 +80,7 @@ class Encoder:
         """Return the reason why the encoder cannot run here, or None."""
         if (reason := not_installed(self.libraries, self.weights)) is not None:
             return reason
-        if self.trained and not (trained_folder(self.name) / storage.MANIFEST).is_file():
+        if self.trained and not trained_file(self.name).is_file():
             command = f"reproduce train-encoder {self.name} --text FILE"
             return f"it must be trained first:  {command}  (ordered text, see --help)"
         return None
@@ -117,11 +117,11 @@ def _paragraphs(mode: Literal["dbow", "dm"]) -> Build:
     return lambda vectors, dim, seed: baselines.ParagraphVectors(mode, dim, vectors, tokenizer=WORDS, random_state=seed)
 
 
-def trained_folder(name: str) -> Path:
-    """Return the folder in which an encoder's trained weights are expected."""
+def trained_file(name: str) -> Path:
+    """Return the file in which a trained encoder is expected."""
     # Not the cache, which may be emptied at any time: training takes long.
     data = os.environ.get("PARASPHERE_DATA") or platformdirs.user_data_dir("parasphere", appauthor=False)
-    return Path(data) / "encoders" / name
+    return Path(data) / "encoders" / f"{name}.safetensors"
 
 
 def best_tfidf() -> baselines.TfIdf:
@@ -187,10 +187,10 @@ _ENTRIES = (
     Encoder("fisher", "Fisher vector", on_vectors_seeded(baselines.FisherVector), by_dim=False, seeded=True),
     Encoder("pv-dbow", "PV-DBOW", _paragraphs("dbow"), kind="neural", libraries=("gensim",), seeded=True),
     Encoder("pv-dm", "PV-DM", _paragraphs("dm"), kind="neural", libraries=("gensim",), seeded=True),
-    _alone("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_folder("fastsent")), kind="neural",
+    _alone("fastsent", "FastSent", lambda *_: baselines.Pretrained.of(trained_file("fastsent")), kind="neural",
            fixed=True, trained=True),
     _alone("skip-thought", "uni-skip", kind="neural", fixed=True, trained=True, libraries=("torch",),
-           build=lambda *_: baselines.Pretrained.of(trained_folder("skip-thought"), device="cpu")),
+           build=lambda *_: baselines.Pretrained.of(trained_file("skip-thought"), device="cpu")),
     _table("wordllama", "WordLlama-256", lambda *_: MeanOfPieces("wordllama"), kind="neural", fixed=True),
     _alone("distilled", "MiniLM's words, 256", lambda *_: MeanOfPieces("distilled"), kind="neural", fixed=True,
            **_PRETRAINED),

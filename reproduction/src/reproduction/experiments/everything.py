@@ -15,7 +15,7 @@ from parasphere.vectors import ENGLISH, GLOVE, WordVectors
 
 from .. import baselines
 from . import certainty_report, sensitivity
-from .encoders import DIMS, ENCODERS, find_vectors, trained_folder
+from .encoders import DIMS, ENCODERS, find_vectors, trained_file
 from .protocol import Options, folds
 from .published import DIMENSION, FOLDS
 from .report import write_report, write_tasks
@@ -105,7 +105,7 @@ class Everything:
     def estimate(self, plan: Sequence[Run]) -> float:
         """Return about how many seconds are left, given the runs of the classification."""
         folder = results_folder(self.cache)
-        left = [run for run in plan if recall(folder / run.key) is None]
+        left = [run for run in plan if recall(folder, run.key) is None]
         cores = effective_n_jobs(self.jobs)
         seconds = sum(map(run_seconds, left))
         if self.has_tasks and not (self.folder / "tasks.json").is_file():
@@ -195,7 +195,7 @@ def train_missing(text: Path, vectors: str, say: Callable[[str], None]) -> None:
     for name, model in models.items():
         if ENCODERS[name].missing() is not None:
             say(f"training {name} on {text.name}: this takes minutes to hours")
-            model.fit(text).save(trained_folder(name))
+            model.fit(text).save(trained_file(name))
 
 
 def _able(names: Iterable[str]) -> list[str]:

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from parasphere.places import WORDLLAMA, cache_folder
-from parasphere.storage import Tensors, replacing, write_file
+from parasphere.places import WORDLLAMA
+from parasphere.storage import replacing, write_file, write_tensors
 from parasphere.vectors import StaticTable
 
 from ..baselines.minilm import WEIGHTS, _model
+from ..keeping import cache_folder
 
 Floats = NDArray[np.float64]
 Table = Literal["wordllama", "distilled"]
@@ -72,7 +73,7 @@ def distilled() -> Path:
         tokenizer = import_module("tokenizers").Tokenizer.from_file(str(spelled))
         table = reduced(_read_alone(tokenizer)) * zipf_weights(tokenizer.get_vocab_size())[:, None]
         with replacing(folder / TENSORS) as part:
-            Tensors({"embeddings": table.astype(np.float32)}).write(part)
+            write_tensors(part, {"embeddings": table.astype(np.float32)})
         write_file(folder / TOKENIZER, spelled.read_bytes())
         write_file(folder / CONFIG, json.dumps({"model_type": "model2vec"}).encode())  # last: now it is complete
     return folder

@@ -22,18 +22,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-import platformdirs
 from joblib import Parallel, delayed, effective_n_jobs
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from parasphere import __version__, storage
-from parasphere.errors import ParasphereError, ParasphereWarning, StoreError
+from parasphere import __version__
+from parasphere.errors import ParasphereError, ParasphereWarning
 from parasphere.vectors import GLOVE, WordVectors
 
+from .. import keeping
 from ..datasets import Dataset, load
 from ..datasets import names as known_datasets
+from ..keeping import keep
 from ..printable import visible
 from . import protocol
 from .encoders import DIMS, Encoder, find_vectors, named_encoders
@@ -42,8 +42,6 @@ from .protocol import Classifier, Encoded, Fold, Options, Outcome, counted, enco
 from .published import FOLDS
 from .source import code_version, commit
 
-KIND = "experiment"
-ENCODED = "encoded-corpus"
 PAPER_DATASETS = ("20news-different", "20news-similar", "20news-same", "reuters-10", "subj", "mr")
 FIGURE_2 = ("subj", "mr")  # the corpora for which the paper shows all dimensions
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -95,7 +93,6 @@ class Run:
             "encoder": identity(transformer),
             "code": code_version(*modules, *classes_of(transformer)),
             "libraries": {library: version(library) for library in (*LIBRARIES, *self.encoder.libraries)},
-            "store": storage.VERSION,
         }
         return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -156,7 +153,7 @@ def run_all(
     plan = plan_runs(encoders, datasets, dims, vectors, options, seeds)
     if cached_only:
         folder = results_folder(cache_folder)
-        plan = [run for run in plan if recall(folder / run.key) is not None]
+        plan = [run for run in plan if recall(folder, run.key) is not None]
         if not plan:
             raise ParasphereError(f"none of these was run before: {folder} has no cached result")
     runs = run_plan(plan, cache_folder, jobs, progress)
@@ -191,7 +188,7 @@ def run_plan(
 ) -> list[dict[str, Any]]:
     """Return the configuration and the result of each run of a plan, in its order; compute those not in the cache."""
     folder = results_folder(cache_folder)
-    results = {run.key: recall(folder / run.key) for run in plan}
+    results = {run.key: recall(folder, run.key) for run in plan}
     missing = {run.key: run for run in plan if results[run.key] is None}
     results.update(_compute(missing, folder, jobs, progress))
     return [{**run.facts, **(results[run.key] or {})} for run in plan]
@@ -221,10 +218,7 @@ def machine_facts(command: str, libraries: Iterable[str]) -> dict[str, Any]:
 
 def results_folder(given: str | Path | None) -> Path:
     """Return the folder of cached results: the given one, or that in the user's cache."""
-    if given is not None:
-        return Path(given)
-    cache = os.environ.get("PARASPHERE_CACHE") or platformdirs.user_cache_dir("parasphere", appauthor=False)
-    return Path(cache, "experiments")
+    return Path(given) if given is not None else keeping.cache_folder() / "experiments"
 
 
 def _corpora(names: Iterable[str | Dataset]) -> list[tuple[Dataset, bool]]:
@@ -267,7 +261,7 @@ def _compute(missing: Mapping[str, Run], folder: Path, jobs: int, progress: bool
             if len(outcomes[key]) == len(parts[key]):
                 run, found = missing[key], sorted(outcomes.pop(key).items())
                 facts, arrays = summarise(run.dataset, [outcome for _, outcome in found])
-                storage.save(folder / key, KIND, arrays, {"run": run.facts, "result": facts})
+                keep(folder / f"{key}.npz", arrays, {"run": run.facts, "result": facts})
                 yield key, facts
 
 
@@ -281,24 +275,23 @@ def _fold(place: int, run: Run, fold: Fold, folder: Path) -> tuple[int, Outcome]
     """Evaluate one fold, possibly in a worker process; ``place`` is returned with the outcome to identify it."""
     if run.vectors is not None:  # those that this process has used before have their hash table of words already
         run = replace(run, vectors=_loaded.setdefault(run.vectors.fingerprint, run.vectors))
-    encoded = _encoded(run, folder / "encoded" / run.vectors_key) if run.encoder.fixed else None
+    encoded = _encoded(run, folder / "encoded" / f"{run.vectors_key}.npz") if run.encoder.fixed else None
     if encoded is None:
         _warm_up(run)
     certainty = run.encoder.tells_certainty
     return place, evaluate(run.build, run.dataset, fold, run.options, tells_certainty=certainty, encoded=encoded)
 
 
-def _encoded(run: Run, folder: Path) -> Encoded:
+def _encoded(run: Run, path: Path) -> Encoded:
     """Return the vectors of a whole corpus; they are cached, since a transformer may need an hour for them."""
-    try:
-        arrays, meta = storage.load(folder, ENCODED)
-        return Encoded(arrays["vectors"], meta["fit_seconds"], meta["transform_seconds"])
-    except (StoreError, KeyError):  # absent, or damaged
-        _warm_up(run)
-        encoded = encode_all(run.build, run.dataset)
-        meta = {"run": run.facts, "fit_seconds": encoded.fit_seconds, "transform_seconds": encoded.transform_seconds}
-        storage.save(folder, ENCODED, {"vectors": np.ascontiguousarray(encoded.vectors)}, meta)
-        return encoded
+    if (kept := keeping.recall(path)) is not None:
+        arrays, facts = kept
+        return Encoded(arrays["vectors"], facts["fit_seconds"], facts["transform_seconds"])
+    _warm_up(run)
+    encoded = encode_all(run.build, run.dataset)
+    facts = {"run": run.facts, "fit_seconds": encoded.fit_seconds, "transform_seconds": encoded.transform_seconds}
+    keep(path, {"vectors": encoded.vectors}, facts)
+    return encoded
 
 
 _loaded: dict[str, WordVectors] = {}
@@ -343,12 +336,10 @@ def watch(labels: Sequence[str], costs: Sequence[int], jobs: int, *, shown: bool
         yield done
 
 
-def recall(folder: Path) -> dict[str, Any] | None:
-    """Return a cached result; None if it is absent or damaged."""
-    try:
-        return dict(storage.load(folder, KIND)[1]["result"])
-    except (StoreError, KeyError):
-        return None  # it is computed again
+def recall(folder: Path, key: str) -> dict[str, Any] | None:
+    """Return a cached result; None if it is absent or damaged, so that it is computed again."""
+    kept = keeping.recall(folder / f"{key}.npz")
+    return None if kept is None else kept[1].get("result")
 
 
 def _fingerprint(dataset: Dataset) -> list[Any]:

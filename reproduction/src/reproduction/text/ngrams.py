@@ -24,7 +24,7 @@ from parasphere.text import AnyTokenizer, Lookup, Strings, Vocabulary, WordIds, 
 from .ngram_loops import RunTable, fill_keys, hash_runs, look_up, merge
 
 
-@storable("ngrams")
+@storable()
 class Ngrams:
     """N-grams with one column each, and the trie by which they are found in texts.
 
@@ -49,14 +49,14 @@ class Ngrams:
         self._columns = _with_none(columns)
         self._lookup = Lookup(words)
 
-    def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the n-grams, as a saved estimator keeps them: the arguments that make an equal object."""
-        return {"words": self.words, "ngram_range": self.ngram_range}, {"longer": self.longer, "columns": self.columns}
+    def _to_fields(self) -> dict[str, Any]:
+        return {
+            "words": self.words, "longer": self.longer, "columns": self.columns, "ngram_range": self.ngram_range
+        }  # fmt: skip
 
     @classmethod
-    def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _given: Any) -> "Ngrams":
-        """Return saved n-grams."""
-        return cls(**facts | {name: np.array(array) for name, array in arrays.items()})
+    def _from_fields(cls, fields: dict[str, Any]) -> "Ngrams":
+        return cls(**fields)
 
     def count(self, source: Any, tokenizer: AnyTokenizer) -> sparse.csr_array:
         """Return how often each n-gram occurs in each text, (n_docs, n_columns) int32, with sorted indices."""

@@ -16,13 +16,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from parasphere import storage
 from parasphere.errors import ParasphereError
 from parasphere.vectors import GLOVE, WordVectors
 
+from ...keeping import keep
 from ..identity import classes_of, digest, identity
 from ..protocol import counted
-from ..run import KIND, LIBRARIES, LeftOutWarning, machine_facts, recall, results_folder, watch
+from ..run import LIBRARIES, LeftOutWarning, machine_facts, recall, results_folder, watch
 from ..source import code_version
 from . import clustering, retrieval, sts
 from .systems import CLUSTERING, RETRIEVAL, STS, Given, System, named_systems
@@ -73,7 +73,6 @@ class Trial:
             "data": [self.dataset, _fingerprint(self.data)],
             "code": code_version(TASKS[self.task], *classes_of(estimator)),
             "libraries": {library: version(library) for library in libraries},
-            "store": storage.VERSION,
         }
         return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -130,10 +129,10 @@ def run_tasks(
     ]
     folder = results_folder(cache_folder)
     if cached_only:
-        plan = [trial for trial in plan if recall(folder / trial.key) is not None]
+        plan = [trial for trial in plan if recall(folder, trial.key) is not None]
     if not plan:
         raise ParasphereError("nothing to run: none of these systems takes part in these tasks, or none is cached")
-    results = {trial.key: recall(folder / trial.key) for trial in plan}
+    results = {trial.key: recall(folder, trial.key) for trial in plan}
     missing = {trial.key: trial for trial in plan if results[trial.key] is None}
     results.update(_compute(list(missing.values()), folder, jobs, progress))
     libraries = dict.fromkeys([*LIBRARIES, *(name for trial in plan for name in trial.system.libraries)])
@@ -194,8 +193,7 @@ def _compute(trials: Sequence[Trial], folder: Path, jobs: int, progress: bool) -
 def _one(place: int, trial: Trial, folder: Path) -> tuple[int, dict[str, Any]]:
     _warm_up(trial)
     facts, arrays = trial.evaluate()
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    storage.save(folder / trial.key, KIND, arrays, {"run": trial.facts, "result": facts})
+    keep(folder / f"{trial.key}.npz", arrays, {"run": trial.facts, "result": facts})
     return place, facts
 
 

@@ -1,18 +1,20 @@
-"""Checking the type, shape and memory order of saved arrays and of arguments.
+"""Checking values against annotations, and arrays against layouts: arguments, and what is read from files.
 
 A layout is written like ``"f4[words,dim]"``: a numpy type (``f`` for f4 or f8, ``i`` for i4 or i8), and for each axis
 a name, a number, or ``*`` for any size. A name stands for the same size wherever it occurs; ``n+1`` is one more. A
 question mark at the end allows None.
 """
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 
-from ..errors import ParasphereError
+from .errors import ParasphereError
 
 _WRITTEN = re.compile(r"([a-z]+[0-9]?)\[(.*)\](\??)")
 _AXIS = re.compile(r"([a-z_]+)(?:\+([0-9]+))?|([0-9]+)|\*")
@@ -72,7 +74,7 @@ def layout(written: str) -> Layout:
     >>> layout("f4[words,dim]").check("matrix", np.zeros((3, 2), np.float32), sizes)
     >>> layout("i8[words+1]").check("offsets", np.zeros(3, np.int64), sizes)
     Traceback (most recent call last):
-    parasphere.storage.layouts.LayoutError: offsets must be int64 of shape (4), not int64 of shape (3)
+    parasphere.layouts.LayoutError: offsets must be int64 of shape (4), not int64 of shape (3)
     """
     parts = _WRITTEN.fullmatch(written)
     if parts is None:
@@ -95,3 +97,35 @@ def check_layouts(arrays: Mapping[str, Any], layouts: Mapping[str, str], sizes: 
         if name not in arrays:
             raise LayoutError(f"{name} is missing")
         layout(written).check(name, arrays[name], sizes)
+
+
+def check_types(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Raise unless values agree with annotations, as far as these are plain types; NaN is not a number."""
+    for name, value in values.items():
+        if not _is_a(value, hints.get(name, Any)):
+            raise ParasphereError(f"{name} is {str(value)[:60]!r}, which is not a valid value")
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    kind: Any = get_origin(hint) or hint
+    items = get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_is_a(value, each) for each in items)
+    if kind is Literal:
+        return value in items
+    if kind is float and isinstance(value, float):
+        return not math.isnan(value)
+    if kind in (int, float):
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    if kind is Callable:
+        return callable(value)
+    if kind is Any or not isinstance(kind, type):
+        return True
+    return isinstance(value, kind) and all(_is_a(item, due) for item, due in _items(value, kind, items))
+
+
+def _items(value: Any, kind: Any, hints: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """Return the items of a container, and what each must be."""
+    if kind is dict and hints:
+        return [pair for key, item in value.items() for pair in ((key, hints[0]), (item, hints[1]))]
+    return [(item, hints[0]) for item in value] if kind in (list, tuple) and hints and hints[1:] in ((), (...,)) else []
