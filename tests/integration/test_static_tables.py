@@ -153,6 +153,12 @@ def test_words_of_another_language_are_composed(model2vec_folder: Path, tmp_path
 def test_words_or_pieces(model2vec_folder: Path) -> None:
     with pytest.raises(VectorsError, match="give one of them"):
         WordVectors.load(model2vec_folder, words=["meer"], pieces=True)
+    with pytest.raises(VectorsError, match="not the one str 'meer'"):
+        WordVectors.load(model2vec_folder, words="meer")
+    with pytest.raises(VectorsError, match="needs at least one word"):
+        WordVectors.load(model2vec_folder, words=[])
+    with pytest.raises(VectorsError, match="the word in row 1 is 7; a str is needed"):
+        WordVectors.load(model2vec_folder, words=["meer", 7])  # type: ignore[list-item]
     assert "##s" in WordVectors.load(model2vec_folder, pieces=True)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +41,11 @@ _LONGEST_ROW = 1 << 26
 _LINES = 1 << 16  # lines of text that are parsed at a time
 _UNCHECKED = 1 << 18  # rows after which words are first checked for repeats
 
-_PACKINGS: tuple[tuple[str, re.Pattern[bytes], Callable[[Any], Any]], ...] = (
-    ("gzip", re.compile(rb"\x1f\x8b\x08"), lambda file: gzip.GzipFile(fileobj=file)),
-    ("bzip2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.BZ2File),  # "BZh" alone could be a word
-    ("xz", re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
-)
+_PACKINGS: dict[str, tuple[re.Pattern[bytes], Callable[[BinaryIO], Any]]] = {
+    "gzip": (re.compile(rb"\x1f\x8b\x08"), lambda file: gzip.GzipFile(fileobj=file)),
+    "bzip2": (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.BZ2File),  # "BZh" alone could be a word
+    "xz": (re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
+}
 _STRANGERS = (
     (re.compile(rb"PK(\x03\x04|\x05\x06)"), "a zip archive. Unpack it, and give one of its files"),
     (re.compile(rb"\x28\xb5\x2f\xfd"), "compressed by zstd. Decompress it first"),
@@ -125,8 +125,8 @@ def _blocks(path: Path, size: int, advance: Callable[[int], None]) -> Iterator[b
     with path.open("rb") as raw:
         head = raw.read(16)
         raw.seek(0)
-        packing, opened = next((way for way in _PACKINGS if way[1].match(head)), (None, None, None))[::2]
-        file = opened(raw) if opened else raw
+        packing = next((name for name, (magic, _) in _PACKINGS.items() if magic.match(head)), None)
+        file = raw if packing is None else _PACKINGS[packing][1](raw)
         done, wanted = 0, _SAMPLE
         try:
             while block := file.read(wanted):

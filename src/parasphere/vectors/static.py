@@ -148,22 +148,26 @@ class StaticTable:
         words : iterable of str, default=None
             The words; repeated ones are composed once. None are those among the pieces, and those of ``english-128``.
         """
+        if isinstance(words, str):
+            raise VectorsError(f"words must be an iterable of words, not the one str {words!r:.60}.")
         some = [*self.words, *read_english().vocabulary.words] if words is None else words
-        spelled = list(dict.fromkeys(some))
-        return self._weighted(spelled, self.sums(spelled)[0], f"{self.name}, words composed of pieces")
+        vocabulary = Vocabulary(dict.fromkeys(some))
+        if not len(vocabulary):
+            raise VectorsError(f"{self.name} needs at least one word to compose, not none.")
+        return self._weighted(vocabulary, self.sums(vocabulary.words)[0], f"{self.name}, words composed of pieces")
 
     def of_pieces(self) -> Composed:
         """Return one row per piece, for a reader with this tokenizer: exact for every text, but slower."""
         spelled = sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1])
         rows = self.rows[[row for _, row in spelled]].astype(np.float64)
-        return self._weighted([piece for piece, _ in spelled], rows, f"{self.name}, pieces")
+        return self._weighted(Vocabulary(piece for piece, _ in spelled), rows, f"{self.name}, pieces")
 
-    def _weighted(self, words: list[str], rows: NDArray[np.float64], name: str) -> Composed:
+    def _weighted(self, vocabulary: Vocabulary, rows: NDArray[np.float64], name: str) -> Composed:
         """Scale rows of any length to unit length; a row of zeros gets the weight 0 and an arbitrary direction."""
         lengths = np.linalg.norm(rows, axis=1)
         matrix = unit_rows(rows, np.float32)
         matrix[lengths == 0, 0] = 1.0
-        return Composed(Vocabulary(words), matrix, lengths, lengths / self.scale, name)
+        return Composed(vocabulary, matrix, lengths, lengths / self.scale, name)
 
 
 def is_static_table(folder: Path) -> bool:
