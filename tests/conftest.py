@@ -1,6 +1,5 @@
 """Fixtures that more than one test file uses."""
 
-import contextlib
 import importlib.util
 import mmap
 import os
@@ -112,28 +111,3 @@ def client(served: Any) -> Iterator[Any]:
 
     with serving(served.settings()) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def cluster_of_two() -> Iterator[Any]:
-    import dask
-    from distributed import Client, LocalCluster
-
-    with warnings.catch_warnings(), dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
-        warnings.simplefilter("ignore")
-        local = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-        with Client(local) as client:
-            yield client
-        with contextlib.suppress(TimeoutError, KeyError):  # of a worker that was killed while it started
-            local.close(timeout=10)
-
-
-@pytest.fixture
-def two_workers(cluster_of_two: Any) -> Any:
-    """The cluster with two living workers: a nanny may give up on a worker that was killed while it started."""
-    for _ in range(20):
-        with contextlib.suppress(TimeoutError):
-            cluster_of_two.wait_for_workers(2, timeout=3)
-            return cluster_of_two
-        cluster_of_two.cluster.scale(2)
-    pytest.fail("the cluster has not got its two workers back within a minute")

@@ -43,6 +43,7 @@ from .corpus import without_surrogates
 from .errors import CoverageWarning, ParasphereError
 from .model import Encoder
 from .search import OPERATORS, Index
+from .storage import STATIC
 from .topics import SphericalTopics
 
 LOGGER = logging.getLogger("uvicorn.error")
@@ -84,7 +85,7 @@ class Settings(BaseModel):
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        state = path.stat()
+        state = (path / STATIC if path.is_dir() else path).stat()
     except OSError:
         return None
     return state.st_ino, state.st_mtime_ns, state.st_size
