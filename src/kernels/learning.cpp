@@ -4,18 +4,15 @@
 // share the words drawn; threads process groups, and then rows to move. A group or row is computed by a fixed sequence
 // of additions and multiplications, each rounded separately. So the result depends neither on the number of threads nor
 // on the processor, except for the last bit of `exp` and `log` of the C library.
+#include "blocks.hpp"
 #include "common.hpp"
 
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -335,54 +332,6 @@ Batch lay_out(const PieceFields& pieces, const Array<const std::int64_t>& some,
     batch.losses.resize(n);
     batch.slopes.resize(n);
     return batch;
-}
-
-// ---- threads -------------------------------------------------------------------------------------------------------
-
-// Call work(i, worker) for each i below n in several threads, including the calling one, which checks for Ctrl-C.
-// `amount` is the approximate time of one call in nanoseconds.
-template <typename Work>
-void share(std::size_t n, std::size_t threads, std::size_t amount, Interrupts& interrupts, Work&& work) {
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex failing;
-    const auto run = [&](std::size_t worker) {
-        try {
-            for (std::size_t i = next++; i < n; i = next++) {
-                work(i, worker);
-                if (worker == 0) {
-                    interrupts.worked(amount);
-                }
-            }
-        } catch (...) {
-            next = n;  // the other threads stop too
-            const std::lock_guard lock(failing);
-            failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> others;
-    try {
-        others.reserve(threads);
-        for (std::size_t worker = 1; worker < std::min(threads, n); ++worker) {
-            others.emplace_back(run, worker);
-        }
-    } catch (const std::exception&) {
-        // No more threads can be started: the existing ones do all the work.
-    }
-    run(0);
-    for (std::thread& other : others) {
-        other.join();
-    }
-    if (failure) {
-        std::rethrow_exception(failure);
-    }
-}
-
-std::size_t checked_threads(std::int64_t threads) {
-    if (threads < 1 || threads > 1024) {
-        refuse("threads must be from 1 to 1024, not ", threads);
-    }
-    return static_cast<std::size_t>(threads);
 }
 
 // ---- predicting ----------------------------------------------------------------------------------------------------
@@ -822,7 +771,7 @@ void work(Batch& batch, const Parameters& model, const Array<const float>& log_q
     }
     const std::size_t group = batch.pieces.size() / batch.n_groups + 1;
     const std::size_t amount = group * (batch.n_drawn + batch.words.size() / batch.pieces.size()) * batch.stride / 8;
-    share(batch.n_groups, threads, amount, interrupts, [&](std::size_t number, std::size_t worker) {
+    for_blocks(batch.n_groups, threads, amount, interrupts, [&](std::size_t number, std::size_t worker) {
         vectorised([&batch, &model, &desk = desks[worker], log_q = log_q.data(), number](auto bytes)
                        PARASPHERE_LOOP { work_on<bytes / sizeof(float)>(batch, model, desk, log_q, number); });
     });
@@ -873,7 +822,7 @@ nb::tuple learn(const PieceFields& pieces, const Array<const std::int64_t>& some
             }
             const std::size_t amount = together * batch.stride * (1 + occurrences.places.size() / count);
             const std::size_t parts = (count + together - 1) / together;
-            share(parts, threads, amount, interrupts, [&](std::size_t i, std::size_t worker) {
+            for_blocks(parts, threads, amount, interrupts, [&](std::size_t i, std::size_t worker) {
                 vectorised([&, i, worker](auto bytes) PARASPHERE_LOOP {
                     move_words<bytes / sizeof(float)>(batch, model, prior, step, owners, occurrences, i * together,
                                                       std::min((i + 1) * together, count), desks[worker]);

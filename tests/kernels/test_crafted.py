@@ -134,14 +134,16 @@ def add_word_scores() -> list[Any]:
     return [*terms_and_postings(), 2.2, 0.5, 0, np.array([0, 2, 4]), np.zeros((2, 5), F4), 5]
 
 
-@honest("word_scores")
-def word_scores() -> list[Any]:
-    return [*terms_and_postings(), 2.2, np.array([[0, 1, 4], [3, 2, 1]]), np.zeros((2, 3))]
+@honest("rank")
+def rank() -> list[Any]:
+    terms, held = terms_and_postings()
+    return [floats(2, 9), floats(5, 9).astype(F4), 0.5, terms, held, 2.2, 0.5, np.ones(5, bool), None, 8, 2,
+            np.zeros((2, 3), I8), np.zeros((2, 3)), np.zeros((2, 3))]  # fmt: skip
 
 
-@honest("keep_best")
-def keep_best() -> list[Any]:
-    return [floats(2, 40).astype(F4), 40, 3, np.full((2, 3), -np.inf, F4), np.full((2, 3), -1)]
+@honest("largest_products")
+def largest_products() -> list[Any]:
+    return [floats(20, 9), floats(40, 9).astype(F4), 3, np.zeros((20, 3), I8)]
 
 
 @honest("sum_rows")

@@ -48,44 +48,74 @@ def test_scores_of_words_block_by_block(width: int) -> None:
     assert (cursors == starts[words + 1]).all()
 
 
-def test_scores_of_words_of_some_documents() -> None:
-    (starts, documents, counts, norms), (ends, words, weights) = postings(), query_terms()
-    positions = np.random.default_rng(1).integers(0, 50, (len(ends), 30))
-    due = np.zeros(positions.shape)
+def ranked(queries: Any, documents: Any, k: int, a: Any = None, p: Any = None, **changed: Any) -> tuple[Any, Any, Any]:
+    """Call ``_kernels.rank`` and return positions, cosines and scores."""
+    of = {"weight": 0.6, "scale": 0.4, "admitted": None, "candidates": None, "spare": 8, "threads": 2, **changed}
+    shape = len(queries), k
+    positions, cosines, scores = np.full(shape, -1), np.empty(shape), np.empty(shape)
+    _kernels.rank(
+        queries, documents, of["weight"], None if a is None else tuple(a), None if p is None else tuple(p), 2.2,
+        of["scale"], of["admitted"], of["candidates"], of["spare"], of["threads"], positions, cosines, scores,
+    )  # fmt: skip
+    return positions, cosines, scores
+
+
+def scores_of_words(docs: int) -> np.ndarray:
+    (starts, documents, counts, norms), (ends, words, weights) = postings(docs), query_terms()
+    due = np.zeros((len(ends), docs))
     first = 0
     for query, end in enumerate(ends):
-        for column, doc in enumerate(positions[query]):
-            for word, weight in zip(words[first:end], weights[first:end], strict=True):
-                for at in range(starts[word], starts[word + 1]):
-                    if documents[at] == doc:
-                        count, flat = float(counts[at]), float(norms[doc])
-                        due[query, column] += weight * (2.2 * count / (count + flat))
+        for word, weight in zip(words[first:end], weights[first:end], strict=True):
+            for at in range(starts[word], starts[word + 1]):
+                count, flat = float(counts[at]), float(norms[documents[at]])
+                due[query, documents[at]] += weight * (2.2 * count / (count + flat))
         first = end
-    scores = np.full(positions.shape, np.nan)
-    _kernels.word_scores(tuple(query_terms()), tuple(postings()), 2.2, positions, scores)
-    assert scores.tobytes() == due.tobytes()
+    return due
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 40])
-@pytest.mark.parametrize("size", [1, 31, 64, 5000])
-def test_the_best_of_all_are_kept(k: int, size: int) -> None:
-    scores = np.random.default_rng(k).integers(-9, 900, (3, size)).astype(F4)
-    scores[0, ::3] = np.nan
-    best, positions = np.full((3, k), -np.inf, F4), np.full((3, k), -1)
-    for begin in range(0, size, 700):
-        part = np.ascontiguousarray(scores[:, begin : begin + 700])
-        _kernels.keep_best(part, part.shape[1], begin, best, positions)
-    for row, own, places in zip(scores, best, positions, strict=True):
-        present = np.flatnonzero(~np.isnan(row))
-        due = present[np.lexsort((present, -row[present]))][:k]
-        kept = places >= 0
-        order = np.lexsort((places[kept], -own[kept]))
-        assert places[kept][order].tolist() == due.tolist()
-        assert own[kept][order].tolist() == row[due].tolist()
+@pytest.mark.parametrize("docs", [50, 5000])
+@pytest.mark.parametrize("dim", [3, 16, 33])
+@pytest.mark.parametrize("half", [False, True])
+def test_the_best_are_those_of_numpy(docs: int, dim: int, half: bool) -> None:
+    rng = np.random.default_rng(docs + dim)
+    queries, documents = rng.normal(size=(4, dim)), rng.normal(size=(docs, dim)).astype(np.float16 if half else F4)
+    queries[2] = 0
+    rows = documents.view(np.uint16) if half else documents
+    cosines = queries @ documents.astype(float).T
+    admitted = rng.random(docs) < 0.7
+    for mask in (None, admitted):
+        for words in (False, True):
+            due = 0.6 * cosines + (0.4 * scores_of_words(docs) if words else 0)
+            due[:, ~admitted] = due[:, ~admitted] if mask is None else -np.inf
+            terms = (query_terms(), postings(docs)) if words else ()
+            order = np.argsort(-due, axis=1, kind="stable")[:, :9]
+            for threads in (1, 5):
+                found, of, scores = ranked(queries, rows, 9, *terms, admitted=mask, threads=threads)
+                assert (found == order).all()
+                np.testing.assert_allclose(scores, np.take_along_axis(due, order, 1), atol=1e-12)
+                np.testing.assert_allclose(of, np.take_along_axis(cosines, order, 1), atol=1e-12)
 
 
-def test_no_best_are_asked_for() -> None:
-    _kernels.keep_best(np.ones((2, 3), F4), 3, 0, np.ones((2, 0), F4), np.ones((2, 0), np.int64))
+def test_given_candidates_are_ranked_and_no_others() -> None:
+    rng = np.random.default_rng(3)
+    queries, documents = rng.normal(size=(4, 7)), rng.normal(size=(50, 7)).astype(F4)
+    near = rng.integers(0, 50, (4, 30))
+    due = 0.6 * (queries @ documents.astype(float).T) + 0.4 * scores_of_words(50)
+    found, _, scores = ranked(queries, documents, 5, query_terms(), postings(), candidates=near)
+    for own, candidates, all_scores, positions in zip(scores, near, due, found, strict=True):
+        best = sorted(set(candidates.tolist()), key=lambda doc: -all_scores[doc])[:5]
+        assert positions.tolist() == best
+        np.testing.assert_allclose(own, all_scores[best], atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 40])
+def test_of_equal_scores_the_first_comes_first(k: int) -> None:
+    queries, documents = np.ones((20, 1)), np.round(np.random.default_rng(k).normal(size=(5000, 1)), 1).astype(F4)
+    due = np.argsort(-documents[:, 0], kind="stable")[:k]
+    positions = np.empty((20, k), np.int64)
+    for threads in (1, 7):
+        _kernels.largest_products(queries, documents, threads, positions)
+        assert (positions == due).all()
 
 
 class TestWrong:
@@ -121,7 +151,7 @@ class TestWrong:
         with pytest.raises((ValueError, TypeError), match=message):
             self.both(mine, own)
         with pytest.raises((ValueError, TypeError), match=message):
-            _kernels.word_scores(tuple(mine), tuple(own), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
+            ranked(np.ones((1, 3)), np.ones((50, 3), F4), 3, mine, own)
 
     @pytest.mark.parametrize(
         ("field", "value", "message"),
@@ -140,7 +170,7 @@ class TestWrong:
         with pytest.raises((ValueError, TypeError), match=message):
             self.both(mine, postings())
         with pytest.raises((ValueError, TypeError), match=message):
-            _kernels.word_scores(tuple(mine), tuple(postings()), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
+            ranked(np.ones((1, 3)), np.ones((50, 3), F4), 3, mine, postings())
 
     def test_documents_that_do_not_exist_or_do_not_rise(self) -> None:
         mine = [np.array([1]), np.array([0], np.int32), np.ones(1)]
@@ -152,7 +182,7 @@ class TestWrong:
                     self.both(mine, own, begin=begin, end=2**63 - 1, scores=scores)
                 except ValueError as error:
                     assert "documents of a word must rise" in str(error)  # noqa: PT017
-            _kernels.word_scores(tuple(mine), tuple(own), 2.2, np.arange(5)[None], np.zeros((1, 5)))
+            ranked(np.ones((1, 3)), np.ones((5, 3), F4), 5, mine, own)
 
     def test_numbers(self) -> None:
         with pytest.raises(ValueError, match="begin must be at least 0, not -1"):
@@ -179,14 +209,11 @@ class TestWrong:
             self.both(query_terms(), postings()[:3])
         with pytest.raises(TypeError, match="incompatible function arguments"):
             self.both([*query_terms(), 3], postings())
-        with pytest.raises(TypeError):
-            _kernels.word_scores(None, tuple(postings()), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
 
     @pytest.mark.parametrize("position", [-1, 50, 2**62, -(2**63)])
     def test_positions(self, position: int) -> None:
-        mine = [np.array([1]), np.array([0], np.int32), np.ones(1)]
-        with pytest.raises(ValueError, match="positions must be from 0 to below 50, not"):
-            _kernels.word_scores(tuple(mine), tuple(postings()), 2.2, np.array([[position]]), np.zeros((1, 1)))
+        with pytest.raises(ValueError, match="candidates must be from 0 to below 50, not"):
+            ranked(np.ones((1, 3)), np.ones((50, 3), F4), 1, candidates=np.array([[position]]))
 
     def test_one_array_twice(self) -> None:
         """Cursors that overwrite the ends of queries while these are read."""
@@ -195,17 +222,19 @@ class TestWrong:
         with pytest.raises(ValueError, match="must"):
             self.both(mine, postings(), cursors=ends)
 
-    def test_keep_best(self) -> None:
-        scores, best, positions = np.ones((2, 5), F4), np.ones((2, 3), F4), np.ones((2, 3), np.int64)
-        for size in (-1, 6, 2**62):
-            with pytest.raises(ValueError, match="size must be from 0 to the 5 scores of a row"):
-                _kernels.keep_best(scores, size, 0, best, positions)
-        for begin in (-1, 2**63 - 1):
-            with pytest.raises(ValueError, match="begin must be the position of a document"):
-                _kernels.keep_best(scores, 5, begin, best, positions)
-        with pytest.raises(ValueError, match="an array must have size 2 along axis 0"):
-            _kernels.keep_best(scores, 5, 0, best[:1], positions)
+    def test_shapes_and_numbers(self) -> None:
+        queries, documents = np.ones((2, 3)), np.ones((5, 3), F4)
+        with pytest.raises(ValueError, match="positions must have at most as many columns as there are documents, 5"):
+            ranked(queries, documents, 6)
         with pytest.raises(ValueError, match="an array must have size 3 along axis 1"):
-            _kernels.keep_best(scores, 5, 0, best, np.ones((2, 2), np.int64))
+            ranked(queries, np.ones((5, 4), F4), 2)
         with pytest.raises(TypeError, match="incompatible function arguments"):
-            _kernels.keep_best(scores.astype(float), 5, 0, best, positions)
+            ranked(queries, documents.astype(float), 2)
+        with pytest.raises(ValueError, match="threads must be from 1 to 1024, not 0"):
+            ranked(queries, documents, 2, threads=0)
+        with pytest.raises(ValueError, match="an array must have size 5"):
+            ranked(queries, documents, 2, admitted=np.ones(4, bool))
+        with pytest.raises(ValueError, match="query 0 has a score with 1 documents only"):
+            ranked(queries, documents, 2, admitted=np.arange(5) == 3)
+        with pytest.raises(ValueError, match="the rows must be finite"):
+            ranked(queries, documents * np.nan, 2)

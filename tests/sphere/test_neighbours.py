@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from parasphere.sphere import neighbours
 from parasphere.sphere.neighbours import largest_products, nearest
 
 
@@ -29,9 +28,7 @@ def test_nearest_are_those_of_scikit_learn(dtype: Any) -> None:
 @pytest.mark.parametrize("k", [1, 3, 20, 60])
 @pytest.mark.parametrize("n", [1, 60, 200, 9000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_of_equal_rows_the_first_comes_first(k: int, n: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "BLOCK", 70)
-    monkeypatch.setattr(neighbours, "QUERY_BATCH", 3)
+def test_of_equal_rows_the_first_comes_first(k: int, n: int, threads: int) -> None:
     values = np.round(np.random.default_rng(n + k).normal(size=n), 1)
     queries = np.array([[2.0], [-1.0], [0.5], [4.0]])
     due = np.argsort(-(queries * values), axis=1, kind="stable")[:, :k]
@@ -39,28 +36,18 @@ def test_of_equal_rows_the_first_comes_first(k: int, n: int, threads: int, monke
     assert (nearest(queries, values[:, None], k)[0][:, :1] == due[:, :1]).all()
 
 
-def test_results_depend_on_neither_batches_nor_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, rows = unit_rows(50, 40), unit_rows(500, 40, seed=1)
+@pytest.mark.parametrize("dim", [5, 16, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_results_depend_on_neither_other_queries_nor_threads(dim: int, dtype: Any) -> None:
+    queries, rows = unit_rows(50, dim), unit_rows(9000, dim, seed=1, dtype=dtype)
     due = nearest(queries, rows, 9)
-    monkeypatch.setattr(neighbours, "BLOCK", 33)
-    monkeypatch.setattr(neighbours, "QUERY_BATCH", 7)
-    for found, expected in zip(nearest(queries, rows, 9), due, strict=True):
-        assert found.tobytes() == expected.tobytes()
-
-
-def test_other_scores_are_added_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "BLOCK", 33)
-    queries, rows, more = unit_rows(5, 4), unit_rows(100, 4, seed=1), np.random.default_rng(2).normal(size=(5, 100))
-
-    def adder(batch: slice, _first: int) -> Any:
-        def add(begin: int, end: int, scores: np.ndarray) -> None:
-            scores[:, : end - begin] += more[batch, begin:end]
-
-        return add
-
-    for factor in (1.0, 0.0):
-        due = np.argsort(-(factor * queries @ rows.T + more), axis=1)[:, :6]
-        assert (largest_products(factor * queries, rows, 6, 1, adder) == due).all()
+    for threads in (2, 3, 8, 16):
+        for found, expected in zip(nearest(queries, rows, 9, threads), due, strict=True):
+            assert found.tobytes() == expected.tobytes()
+    for some in (slice(0, 1), slice(7, 10), slice(20, 25), slice(30, 47)):
+        for found, expected in zip(nearest(queries[some], rows, 9, 3), due, strict=True):
+            assert found.tobytes() == expected[some].tobytes()
+        assert (largest_products(queries[some], rows, 9) == largest_products(queries, rows, 9)[some]).all()
 
 
 def test_nothing() -> None:
