@@ -43,7 +43,6 @@ from .corpus import without_surrogates
 from .errors import CoverageWarning, ParasphereError
 from .model import Encoder
 from .search import OPERATORS, Index
-from .storage import MANIFEST
 from .topics import SphericalTopics
 
 LOGGER = logging.getLogger("uvicorn.error")
@@ -51,6 +50,7 @@ INTERVAL = 1.0  # seconds between checks of the files
 THREADS = 4  # requests that a worker computes at the same time
 SHORT = 16_384  # characters that are encoded without a thread, because handing them over takes about as long
 MAX_CONDITIONS = 1000  # values in all conditions of a request
+MAX_EXPLAINED = 100_000  # characters of a text whose words are explained, which takes far longer than encoding
 MAX_MATCHES = 20_000  # of all queries of a request
 MAX_MESSAGE = 1000  # characters of an error; some quote what was sent
 GRACE = 30  # seconds that open requests have to finish when the server is stopped
@@ -85,7 +85,7 @@ class Settings(BaseModel):
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        state = (path / MANIFEST if path.is_dir() else path).stat()
+        state = (path / "parasphere.json" if path.is_dir() else path).stat()
     except OSError:
         return None
     return state.st_ino, state.st_mtime_ns, state.st_size
@@ -216,8 +216,12 @@ class SearchBody(Body):
 class ExplainBody(Body):
     """A text, or two to be compared."""
 
-    text: str = Field(examples=EXAMPLES[:1])
-    other: str | None = Field(None, description="A second text; the similarity of both is explained by their words.")
+    text: str = Field(max_length=MAX_EXPLAINED, examples=EXAMPLES[:1])
+    other: str | None = Field(
+        None,
+        max_length=MAX_EXPLAINED,
+        description="A second text; the similarity of both is explained by their words.",
+    )
 
 
 class TopicsBody(Body):
