@@ -51,6 +51,7 @@ INTERVAL = 1.0  # seconds between checks of the files
 THREADS = 4  # requests that a worker computes at the same time
 SHORT = 16_384  # characters that are encoded without a thread, because handing them over takes about as long
 MAX_CONDITIONS = 1000  # values in all conditions of a request
+MAX_EXPLAINED = 100_000  # characters of a text whose words are explained, which takes far longer than encoding
 MAX_MATCHES = 20_000  # of all queries of a request
 MAX_MESSAGE = 1000  # characters of an error; some quote what was sent
 GRACE = 30  # seconds that open requests have to finish when the server is stopped
@@ -216,8 +217,12 @@ class SearchBody(Body):
 class ExplainBody(Body):
     """A text, or two to be compared."""
 
-    text: str = Field(examples=EXAMPLES[:1])
-    other: str | None = Field(None, description="A second text; the similarity of both is explained by their words.")
+    text: str = Field(max_length=MAX_EXPLAINED, examples=EXAMPLES[:1])
+    other: str | None = Field(
+        None,
+        max_length=MAX_EXPLAINED,
+        description="A second text; the similarity of both is explained by their words.",
+    )
 
 
 class TopicsBody(Body):

@@ -48,6 +48,13 @@ def test_texts(small: httpx.Client, path: str, body: dict[str, object], sentence
     assert answer.json()["error"]["message"] == sentence
 
 
+def test_explained_texts(client: httpx.Client) -> None:
+    for body in ({"text": "a" * 100_001}, {"text": "a", "other": "b" * 100_001}):
+        answer = client.post("/explain", json=body)
+        assert answer.status_code == 422
+        assert "at most 100000 characters" in answer.json()["error"]["message"]
+
+
 def test_matches(client: httpx.Client) -> None:
     many = client.post("/search", json={"queries": ["array"] * 21, "k": 1000})
     assert many.status_code == 413
