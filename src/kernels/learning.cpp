@@ -1,4 +1,5 @@
-// The steps of joint learning: predict a batch of pieces of texts, and move the parameters by the gradients.
+// Joint learning: texts are cut into pieces at random; a step predicts a batch of pieces, and moves the parameters by
+// the gradients.
 //
 // parasphere/vectors/learning_steps.py describes the computation. The pieces of a batch are divided into groups, which
 // share the words drawn; threads process groups, and then rows to move. A group or row is computed by a fixed sequence
@@ -46,6 +47,137 @@ private:
     std::unique_ptr<float[]> memory_;
     float* data_ = nullptr;
 };
+
+// ---- random choices --------------------------------------------------------------------------------------------------
+
+// The generator xorshift64: the same state gives the same numbers everywhere.
+class Random {
+public:
+    explicit Random(std::uint64_t state) : state_(state) {}
+
+    std::uint64_t state() const { return state_; }
+
+    // 31 random bits.
+    std::uint32_t bits() {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return static_cast<std::uint32_t>(state_ >> 33);
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+// The documents to cut, in order.
+std::vector<Range> documents_of(const Array<const std::int64_t>& ends, const Array<const std::int64_t>& order,
+                                   std::size_t n_ids) {
+    if (ends.count() == 0) {
+        refuse("ends must hold where the first document begins and where each ends, not nothing");
+    }
+    std::vector<Range> documents;
+    documents.reserve(order.count());
+    for (const std::int64_t n : order.all()) {
+        const std::size_t document = index_below(ends.count() - 1, n, "order");
+        documents.push_back(range_within(n_ids, ends[document], ends[document + 1], "ends"));
+    }
+    return documents;
+}
+
+// floor(part * size / parts), even if part * size exceeds 64 bits.
+std::size_t share_of(std::size_t size, std::size_t part, std::size_t parts) {
+    return size / parts * part + size % parts * part / parts;
+}
+
+nb::tuple cut(const Array<const std::int32_t>& ids, const Array<const std::int64_t>& ends,
+              const Array<const std::int64_t>& order, const Array<const float>& keep, std::int64_t context,
+              std::int64_t targets, double share, const Array<std::uint64_t>& state, const Array<std::int32_t>& words,
+              const Array<std::int64_t>& begins, const Array<std::int64_t>& middles) {
+    state.expect_size(0, 1, "the state of the random numbers");
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (context < 1 || context > most || targets < 1 || targets > most || context + targets < 3) {
+        refuse("pieces need at least one word of context and one target, and three words in all, not context=", context,
+               " and targets=", targets);
+    }
+    if (!(share >= 0.0 && share <= 1.0)) {
+        refuse("share must be from 0 to 1, not ", share);
+    }
+    const std::vector<Range> documents = documents_of(ends, order, ids.count());
+    std::size_t room = 0;
+    for (const Range& document : documents) {
+        room += document.size();
+        if (room > words.count()) {
+            refuse("words has room for ", words.count(), " words, and the documents have more");
+        }
+    }
+    // Every piece has at least two words.
+    if (middles.count() < room / 2 || begins.count() != middles.count() + 1) {
+        refuse("middles must have size ", room / 2, " at least, one per two words, and begins one more, not ",
+               middles.count(), " and ", begins.count());
+    }
+
+    Random random(state[0]);
+    std::size_t at = 0;
+    std::size_t done = 0;
+    begins[0] = 0;
+    {
+        const Unlocked unlocked(10 * room);
+        Interrupts interrupts;
+        const auto longest = static_cast<std::size_t>(context + targets);
+        for (const Range& document : documents) {
+            interrupts.worked(20 * (document.end - document.begin) + 1);
+            const std::size_t first = at;
+            for (std::size_t i = document.begin; i < document.end; ++i) {
+                const std::int32_t id = ids[i];
+                if (random.bits() < static_cast<double>(keep[index_below(keep.count(), id, "ids")]) * 2147483648.0) {
+                    words[at++] = id;
+                }
+            }
+            const std::size_t m = at - first;
+            if (m < 2) {  // nothing to predict a word from
+                at = first;
+                continue;
+            }
+            for (std::size_t i = m - 1; i > 0; --i) {
+                std::swap(words[first + i], words[first + random.bits() % (i + 1)]);
+            }
+            const std::size_t pieces = m / longest + (m % longest > 0);
+            for (std::size_t piece = 0; piece < pieces; ++piece) {
+                const std::size_t begin = share_of(m, piece, pieces);
+                const std::size_t end = share_of(m, piece + 1, pieces);
+                const auto held = static_cast<std::int64_t>(static_cast<double>(end - begin) * share + 0.5);
+                const auto place = static_cast<std::int64_t>(first + end);
+                middles[done] = place - std::max<std::int64_t>(1, std::min(targets, held));
+                begins[++done] = place;
+            }
+        }
+    }
+    state[0] = random.state();
+    return nb::make_tuple(at, done);
+}
+
+void draw(const Array<const std::int32_t>& table, const Array<std::uint64_t>& state,
+          const Array<std::int32_t>& drawn) {
+    state.expect_size(0, 1, "the state of the random numbers");
+    if (table.count() == 0) {
+        refuse("table must hold words to draw, not nothing");
+    }
+    const Unlocked unlocked(10 * drawn.count());
+    Interrupts interrupts;
+    Random random(state[0]);
+    const std::size_t size = table.count();
+    const bool power_of_two = std::has_single_bit(size);  // a division would take longer than everything else
+    constexpr std::size_t stretch = 4096;
+    for (std::size_t begin = 0; begin < drawn.count(); begin += stretch) {
+        const std::size_t end = std::min(begin + stretch, drawn.count());
+        interrupts.worked(10 * (end - begin));
+        for (std::size_t j = begin; j < end; ++j) {
+            const std::size_t bits = random.bits();
+            drawn[j] = table[power_of_two ? bits & (size - 1) : bits % size];
+        }
+    }
+    state[0] = random.state();
+}
 
 // ---- products ------------------------------------------------------------------------------------------------------
 
@@ -106,41 +238,33 @@ PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factor
 }
 
 // Add the rows times their factors to the sum, in order.
-template <std::size_t lanes>
-PARASPHERE_INLINE void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim,
-                                float* sum) {
-    constexpr std::size_t several = lanes < width ? 8 : 4;
-    std::size_t x = 0;
-    for (; x + several * lanes <= dim; x += several * lanes) {
-        add_columns<lanes, several>(rows, factors, n, sum, x);
-    }
-    for (; x + lanes <= dim; x += lanes) {
-        add_columns<lanes, 1>(rows, factors, n, sum, x);
-    }
-    if (x == dim) {
-        return;
-    }
-    for (std::size_t row = 0; row < n; ++row) {
-        for (std::size_t column = x; column < dim; ++column) {
-            sum[column] += factors[row] * rows[row][column];
+void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim, float* sum) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t lanes = bytes / sizeof(float), several = lanes < width ? 8 : 4;
+        std::size_t x = 0;
+        for (; x + several * lanes <= dim; x += several * lanes) {
+            add_columns<lanes, several>(rows, factors, n, sum, x);
         }
-    }
+        for (; x + lanes <= dim; x += lanes) {
+            add_columns<lanes, 1>(rows, factors, n, sum, x);
+        }
+        for (std::size_t row = 0; row < n && x < dim; ++row) {
+            for (std::size_t column = x; column < dim; ++column) {
+                sum[column] += factors[row] * rows[row][column];
+            }
+        }
+    });
 }
 
-// The memory layout of a factor of a product: the steps, in numbers, to the next row and column.
-struct Layout {
-    std::size_t row;
-    std::size_t column;
-};
-
-template <std::size_t lanes, std::size_t rows>
-PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float* right, std::size_t right_step,
-                                     std::size_t inner, float* product, std::size_t product_step) {
+template <std::size_t lanes, std::size_t rows, bool transposed>
+PARASPHERE_INLINE void multiply_rows(const float* left, std::size_t left_step, const float* right,
+                                     std::size_t right_step, std::size_t inner, float* product,
+                                     std::size_t product_step) {
     Lanes<float, lanes> sums[rows] = {};
     for (std::size_t k = 0; k < inner; ++k) {
         const Lanes<float, lanes> numbers = load<float, lanes>(right + k * right_step);
         for (std::size_t i = 0; i < rows; ++i) {
-            sums[i] = sums[i] + left[i * lies.row + k * lies.column] * numbers;
+            sums[i] = sums[i] + left[transposed ? k * left_step + i : i * left_step + k] * numbers;
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
@@ -148,22 +272,26 @@ PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float
     }
 }
 
-// The product of two matrices, each entry summed in the order of `inner`. The number of columns is padded.
-template <std::size_t lanes>
-PARASPHERE_INLINE void multiply(const float* left, Layout lies, std::size_t rows, const float* right,
-                                std::size_t right_step, std::size_t inner, float* product, std::size_t columns) {
-    constexpr std::size_t several = 8;
-    for (std::size_t x = 0; x < columns; x += lanes) {
-        std::size_t row = 0;
-        for (; row + several <= rows; row += several) {
-            multiply_rows<lanes, several>(left + row * lies.row, lies, right + x, right_step, inner,
-                                          product + row * columns + x, columns);
+// The product of two matrices, whose rows are some steps apart, each entry summed in the order of `inner`. The left one
+// may be transposed. The number of columns is padded.
+template <bool transposed>
+void multiply(const float* left, std::size_t left_step, std::size_t rows, const float* right, std::size_t right_step,
+              std::size_t inner, float* product, std::size_t columns) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t lanes = bytes / sizeof(float), several = 8;
+        const std::size_t step = transposed ? 1 : left_step;  // to the factors of the next row of the product
+        for (std::size_t x = 0; x < columns; x += lanes) {
+            std::size_t row = 0;
+            for (; row + several <= rows; row += several) {
+                multiply_rows<lanes, several, transposed>(left + row * step, left_step, right + x, right_step, inner,
+                                                          product + row * columns + x, columns);
+            }
+            for (; row < rows; ++row) {
+                multiply_rows<lanes, 1, transposed>(left + row * step, left_step, right + x, right_step, inner,
+                                                    product + row * columns + x, columns);
+            }
         }
-        for (; row < rows; ++row) {
-            multiply_rows<lanes, 1>(left + row * lies.row, lies, right + x, right_step, inner,
-                                    product + row * columns + x, columns);
-        }
-    }
+    });
 }
 
 // exp of a number that is not positive, with a relative error below 2^-22; below -87 it is exp(-87).
@@ -402,7 +530,7 @@ PARASPHERE_INLINE float point(const Batch& batch, const Parameters& model, Desk&
         desk.rows[i] = model.row(word);
         desk.factors[i] = static_cast<float>(kappa * static_cast<double>(model.weight(word)));
     }
-    add_rows<lanes>(desk.rows.data(), desk.factors.data(), n, model.dim, eta);
+    add_rows(desk.rows.data(), desk.factors.data(), n, model.dim, eta);
     const float length = std::sqrt(dot<lanes>(eta, eta, batch.stride)) + tiny;
     const float inverse = 1.0F / length;
     for (std::size_t x = 0; x < batch.stride; ++x) {
@@ -417,7 +545,7 @@ PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::in
                                    std::size_t dim, std::size_t columns) {
     const std::size_t m = batch.n_drawn;
     float* const masses = desk.masses.data();
-    multiply<lanes>(desk.noise.data(), {batch.stride, 1}, m, desk.transposed.data(), columns, dim, masses, columns);
+    multiply<false>(desk.noise.data(), batch.stride, m, desk.transposed.data(), columns, dim, masses, columns);
     float* const tops = desk.tops.data();
     float* const others = desk.others.data();
     std::fill_n(tops, columns, -1e30F);
@@ -468,7 +596,7 @@ PARASPHERE_INLINE double predict(Batch& batch, const Parameters& model, Desk& de
     if (batch.learn) {
         float* const pulled = batch.pulled.row(p, batch.stride);
         std::fill_n(pulled, batch.stride, 0.0F);
-        add_rows<lanes>(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim, pulled);
+        add_rows(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim, pulled);
     }
     return total;
 }
@@ -560,9 +688,9 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Parameters& model, Desk& desk
         }
         batch.drawn_squares.data()[group * batch.n_drawn + j] = dot<lanes>(row, row, columns);
     }
-    multiply<lanes>(masses, {columns, 1}, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
-             batch.by_drawn.row(group * batch.n_drawn, stride), stride);
-    multiply<lanes>(masses, {1, columns}, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
+    multiply<false>(masses, columns, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
+                    batch.by_drawn.row(group * batch.n_drawn, stride), stride);
+    multiply<true>(masses, columns, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
     for (std::size_t k = 0; k < n; ++k) {
         turn<lanes>(batch, desk, desk.mixed.row(k, stride), model.kappa0, lengths[k], lo + k);
     }
@@ -683,7 +811,7 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters& model, co
     }
     float* const gradient = desk.gradient.data();
     std::fill_n(gradient, stride, 0.0F);
-    add_rows<lanes>(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
+    add_rows(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
 
     float* const row = model.matrix + w * dim;
     const float along = dot<lanes>(gradient, padded_row(row, dim, desk.row.data()), stride);
@@ -855,6 +983,13 @@ nb::tuple judge(const PieceFields& pieces, const Array<const std::int64_t>& some
 }  // namespace
 
 void bind_learning(nb::module_& kernels) {
+    kernels.def("cut", cut, nb::arg("ids"), nb::arg("ends"), nb::arg("order"), nb::arg("keep"), nb::arg("context"),
+                nb::arg("targets"), nb::arg("share"), nb::arg("state"), nb::arg("words"), nb::arg("begins"),
+                nb::arg("middles"),
+                "Leave out words of each document at random, shuffle the others, and cut them into pieces. ``words``, "
+                "``begins`` and ``middles`` have room for all; return the numbers of words and pieces.");
+    kernels.def("draw", draw, nb::arg("table"), nb::arg("state"), nb::arg("drawn"),
+                "Fill ``drawn`` with words drawn from the table.");
     kernels.def("learn", learn, nb::arg("pieces"), nb::arg("some"), nb::arg("drawn"), nb::arg("log_q"),
                 nb::arg("parameters"), nb::arg("prior"), nb::arg("rate"), nb::arg("weigh"), nb::arg("threads"),
                 "Predict some pieces with the words drawn, (n_groups, n_drawn), and move the parameters; a rate of 0 "

@@ -12,7 +12,6 @@ void bind_equations(nanobind::module_& kernels);
 void bind_layout(nanobind::module_& kernels);
 void bind_learning(nanobind::module_& kernels);
 void bind_near_duplicates(nanobind::module_& kernels);
-void bind_pieces(nanobind::module_& kernels);
 void bind_ranking(nanobind::module_& kernels);
 void bind_rows(nanobind::module_& kernels);
 void bind_scanning(nanobind::module_& kernels);
@@ -45,7 +44,6 @@ NB_MODULE(_kernels, kernels) {
     parasphere::bind_layout(kernels);
     parasphere::bind_learning(kernels);
     parasphere::bind_near_duplicates(kernels);
-    parasphere::bind_pieces(kernels);
     parasphere::bind_ranking(kernels);
     parasphere::bind_rows(kernels);
     parasphere::bind_scanning(kernels);

@@ -63,14 +63,6 @@ PARASPHERE_INLINE void add_rows_by(double* total, const T* const* rows, const do
     }
 }
 
-// Add the rows times their weights to `total`, in order.
-template <typename T>
-void add_rows(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    vectorised([=](auto bytes) PARASPHERE_LOOP {
-        add_rows_by<bytes / sizeof(double)>(total, rows, weights, many, dim);
-    });
-}
-
 // The product of a row and a direction, in eight partial sums, followed by the rest of the row.
 template <typename T>
 PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __restrict direction, std::size_t dim) {
@@ -86,6 +78,24 @@ PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __res
         total += static_cast<double>(row[j]) * direction[j];
     }
     return total;
+}
+
+template <typename T>
+void move_row(const T* row, double factor, const double* shift, std::span<double> moved) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            moved[j] = shift[j] + factor * static_cast<double>(row[j]);
+        }
+    });
+}
+
+template <typename Out>
+void divide_row(std::span<const double> moved, double length, Out* out) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            out[j] = static_cast<Out>(moved[j] / length);
+        }
+    });
 }
 
 // Two partial sums, of even and of odd entries.
@@ -181,7 +191,7 @@ public:
             rows_[waiting] = matrix_.data + word * matrix_.dim;
             row_weights_[waiting] = weight;
             if (++waiting == together) {
-                add_waiting<width>(waiting);
+                add_four_rows<width>(total_.data(), rows_.data(), row_weights_.data(), 0, matrix_.dim);
                 waiting = 0;
             }
         }
@@ -212,8 +222,10 @@ private:
     }
 
     template <std::size_t width>
-    PARASPHERE_INLINE void add_waiting(std::size_t waiting) {
-        add_rows_by<width>(total_.data(), rows_.data(), row_weights_.data(), waiting, matrix_.dim);
+    PARASPHERE_INLINE void add_waiting(std::size_t waiting) {  // fewer than four
+        for (std::size_t i = 0; i < waiting; ++i) {
+            add_one_row<width>(total_.data(), rows_[i], row_weights_[i], 0, matrix_.dim);
+        }
     }
 
     Rows<const float> matrix_;
@@ -290,42 +302,62 @@ void unit_combinations(const FloatRows& given_rows, const Array<const double>& f
     }, given_rows, given_out);
 }
 
+// Multiply some rows by a square matrix. Four rows of the matrix are used for all rows while they are cached; each sum
+// adds them in their order.
+template <std::size_t width>
+PARASPHERE_INLINE void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim,
+                                double* products) {
+    std::fill(products, products + many * dim, 0.0);
+    for (std::size_t j = 0; j < dim; j += together) {
+        const std::size_t wide = std::min(together, dim - j);
+        const double* some[together];
+        for (std::size_t k = 0; k < wide; ++k) {
+            some[k] = matrix + (j + k) * dim;
+        }
+        for (std::size_t i = 0; i < many; ++i) {
+            add_rows_by<width>(products + i * dim, some, rows + i * dim + j, wide, dim);
+        }
+    }
+}
+
+// Write `factor * row - shift`, or zeros if the row is silent.
+template <typename T, typename Out>
+void shift_row(std::span<const T> row, double factor, const double* shift, bool silent, Out* out) {
+    if (silent) {
+        std::fill(out, out + row.size(), Out{0});
+        return;
+    }
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            out[j] = static_cast<Out>(static_cast<double>(row[j]) * factor - shift[j]);
+        }
+    });
+}
+
 // Write `factor * row - shift` for each row, times a square matrix unless that is null; 0 for those that are silent.
 // `out` may be `rows`.
 template <typename T, typename Out>
 void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
               const std::uint8_t* silent, Out* out, Interrupts& interrupts) {
     const std::size_t dim = rows.dim;
-    std::vector<double> moved(group * dim), mapped(matrix == nullptr ? 0 : group * dim);
+    if (matrix == nullptr) {
+        for (std::size_t i = 0; i < rows.many; ++i) {
+            shift_row(rows.row(i), factors[i], shift, silent[i] != 0, out + i * dim);
+            interrupts.worked(dim);
+        }
+        return;
+    }
+    std::vector<double> moved(group * dim), mapped(group * dim);
     for (std::size_t begin = 0; begin < rows.many; begin += group) {
         const std::size_t many = std::min(group, rows.many - begin);
         for (std::size_t i = 0; i < many; ++i) {
-            const T* row = rows.data + (begin + i) * dim;
-            const double factor = factors[begin + i];
-            for (std::size_t j = 0; j < dim; ++j) {
-                moved[i * dim + j] = silent[begin + i] != 0 ? 0.0 : static_cast<double>(row[j]) * factor - shift[j];
-            }
+            shift_row(rows.row(begin + i), factors[begin + i], shift, silent[begin + i] != 0, moved.data() + i * dim);
         }
-        if (matrix != nullptr) {
-            // Some rows of the matrix are used for all rows while they are cached; each sum adds them in their order.
-            std::fill(mapped.begin(), mapped.end(), 0.0);
-            std::array<const double*, together> some{};
-            for (std::size_t j = 0; j < dim; j += together) {
-                const std::size_t wide = std::min(together, dim - j);
-                for (std::size_t k = 0; k < wide; ++k) {
-                    some[k] = matrix + (j + k) * dim;
-                }
-                for (std::size_t i = 0; i < many; ++i) {
-                    add_rows(mapped.data() + i * dim, some.data(), moved.data() + i * dim + j, wide, dim);
-                }
-            }
-        }
-        const std::vector<double>& from = matrix == nullptr ? moved : mapped;
-        Out* into = out + begin * dim;
-        for (std::size_t k = 0; k < many * dim; ++k) {
-            into[k] = static_cast<Out>(from[k]);
-        }
-        interrupts.worked(many * dim * (matrix == nullptr ? 1 : dim / 4));
+        vectorised([=, from = moved.data(), to = mapped.data()](auto bytes)
+                       PARASPHERE_LOOP { multiply<bytes / sizeof(double)>(from, many, matrix, dim, to); });
+        std::transform(mapped.data(), mapped.data() + many * dim, out + begin * dim,
+                       [](double number) { return static_cast<Out>(number); });
+        interrupts.worked(many * dim * dim / 4);
     }
 }
 
@@ -368,17 +400,20 @@ void weighted_sum(const FloatRows& given_rows, const Array<const double>& weight
         Interrupts interrupts;
         std::fill(total.all().begin(), total.all().end(), 0.0);
         std::vector<double> part(dim);
-        std::array<decltype(rows.data()), together> some{};
         for (std::size_t begin = 0; begin < n; begin += stretch) {
             const std::size_t end = std::min(begin + stretch, n);
             std::fill(part.begin(), part.end(), 0.0);
-            for (std::size_t i = begin; i < end; i += together) {
-                const std::size_t many = std::min(together, end - i);
-                for (std::size_t k = 0; k < many; ++k) {
-                    some[k] = rows.row(i + k).data();
-                }
-                add_rows(part.data(), some.data(), weights.data() + i, many, dim);
-            }
+            vectorised([=, matrix = rows_of(rows), factors = weights.data(), to = part.data()](auto bytes)
+                           PARASPHERE_LOOP {
+                               decltype(rows.data()) some[together];
+                               for (std::size_t i = begin; i < end; i += together) {
+                                   const std::size_t many = std::min(together, end - i);
+                                   for (std::size_t k = 0; k < many; ++k) {
+                                       some[k] = matrix.data + (i + k) * matrix.dim;
+                                   }
+                                   add_rows_by<bytes / sizeof(double)>(to, some, factors + i, many, matrix.dim);
+                               }
+                           });
             std::transform(part.begin(), part.end(), total.data(), total.data(), std::plus());
             interrupts.worked((end - begin) * dim / 4);
         }
@@ -465,18 +500,10 @@ void combine_rows(Rows<const T> rows, const double* factors, const double* shift
     for (std::size_t i = 0; i < rows.many; ++i) {
         const T* row = rows.data + i * rows.dim;
         Out* into = out + i * rows.dim;
-        vectorised([=, dim = rows.dim, factor = factors[i], to = moved.data()](auto) PARASPHERE_LOOP {
-            for (std::size_t j = 0; j < dim; ++j) {
-                to[j] = shift[j] + factor * static_cast<double>(row[j]);
-            }
-        });
+        move_row(row, factors[i], shift, moved);
         const double length = length_of(moved);
         if (length > 0.0) {
-            vectorised([=, dim = rows.dim, from = moved.data()](auto) PARASPHERE_LOOP {
-                for (std::size_t j = 0; j < dim; ++j) {
-                    into[j] = static_cast<Out>(from[j] / length);
-                }
-            });
+            divide_row(moved, length, into);
         } else {
             std::transform(otherwise, otherwise + rows.dim, into, [](double entry) { return static_cast<Out>(entry); });
         }

@@ -27,6 +27,7 @@ _LAYOUTS = {
 }  # fmt: skip
 _COLUMNS = tuple(_LAYOUTS)
 _SUMS = (np.dtype(np.float32), np.dtype(np.float64))
+_COUNTS = np.dtype(np.int64)
 
 
 @storable(within="f8[dim,dim]")
@@ -159,18 +160,19 @@ class Bags(Saved):
     scatter: Scatter | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Written out, which is faster and matters for a single short text; check_layouts words the message.
         for name in _COLUMNS:
             value: Any = getattr(self, name)
-            array = np.array(self.lengths) if value is None else np.asanyarray(value)
-            object.__setattr__(self, name, array if array.flags.c_contiguous else np.ascontiguousarray(array))
-        # Checked by hand, which is faster and matters for a single short text; check_layouts words the message.
-        numbers = self.lengths, self.squared_norms, self.squared_weights
+            if type(value) is not np.ndarray or not value.flags.c_contiguous:
+                array = np.array(self.lengths) if value is None else np.asanyarray(value)
+                object.__setattr__(self, name, array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        sums, lengths, norms, weights = self.sums, self.lengths, self.squared_norms, self.squared_weights
         if (
-            self.sums.ndim == 2
-            and self.sums.dtype in _SUMS
-            and all(column.shape == self.sums.shape[:1] and column.dtype == np.float64 for column in numbers)
-            and self.unknown.shape == self.sums.shape[:1]
-            and self.unknown.dtype == np.int64
+            (sums.dtype == _SUMS[0] or sums.dtype == _SUMS[1])
+            and sums.ndim == 2
+            and lengths.shape == norms.shape == weights.shape == self.unknown.shape == sums.shape[:1]
+            and lengths.dtype == norms.dtype == weights.dtype == _SUMS[1]
+            and self.unknown.dtype == _COUNTS
         ):
             return
         if self.sums.ndim != 2 or any(len(column) != len(self.sums) for column in self._columns().values()):
