@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from . import corpus, dask, datasets
-    from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
         CoverageWarning,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
 _NAMES = {
-    "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "model.estimator": ["SphericalParagraphModel"],
@@ -50,7 +48,7 @@ _MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "
 __all__ = [
     "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
     "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
-    "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
+    "ScriptWarning", "SegmentingTokenizer", "SphericalParagraphModel", "SphericalTopics",
     "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
     "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
 ]  # fmt: skip
