@@ -92,8 +92,23 @@ _Postings: TypeAlias = tuple[_I8, _I4, NDArray[np.uint16], _F4]  # starts, docum
 def add_word_scores(
     terms: _QueryTerms, postings: _Postings, most: float, scale: float, begin: int, cursors: _I8, scores: _F4, end: int
 ) -> None: ...
-def word_scores(terms: _QueryTerms, postings: _Postings, most: float, positions: _I8, scores: _F8) -> None: ...
-def keep_best(scores: _F4, size: int, begin: int, best: _F4, positions: _I8) -> None: ...
+def rank(
+    queries: _F8,
+    documents: _F4 | NDArray[np.uint16],
+    cosine_weight: float,
+    terms: _QueryTerms | None,
+    postings: _Postings | None,
+    most: float,
+    bm25_weight: float,
+    admitted: _Bools | None,
+    candidates: _I8 | None,
+    spare: int,
+    threads: int,
+    positions: _I8,
+    cosines: _F8,
+    scores: _F8,
+) -> None: ...
+def largest_products(queries: _F8, documents: _F4 | NDArray[np.uint16], threads: int, positions: _I8) -> None: ...
 
 # rows
 def sum_rows(
