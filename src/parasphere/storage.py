@@ -418,7 +418,7 @@ def _info(path: Path, header: dict[str, Any]) -> Info:
             "wrote it, or make it again."
         )
     try:
-        facts = json.loads(written)
+        facts = json.loads(str(written))
         if not (isinstance(kind, str) and isinstance(crc32, str) and isinstance(facts, dict)):
             raise TypeError("a value is of the wrong type")
     except (ValueError, TypeError, RecursionError) as error:

@@ -287,12 +287,6 @@ def test_many_lines_wherever_the_long_ones_are(
             read(write((b"\n" * blank).join([b"", *content, b"few 1 2\n"])))
 
 
-def test_the_digest_is_of_the_content(write: Callable[..., Path]) -> None:
-    plain = read(write(GOOD)).digest
-    assert plain == read(write(gzip.compress(GOOD)), block=3).digest
-    assert plain != read(write(GOOD.replace(b"700", b"701").replace(b"7e2", b"8e2"))).digest
-
-
 @pytest.mark.parametrize(
     ("words", "rows", "message"),
     [
