@@ -9,17 +9,19 @@ import parasphere
 ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
-    errors parameters printable places progress tables storage sphere corpus text vectors model search topics
+    errors parameters printable places progress tables layouts storage sphere corpus text vectors model search topics
     datasets plots explorer dask service cli
 """.split()
 LOOSE = {
     "__init__.py",
     "__main__.py",
     "errors.py",
+    "layouts.py",
     "parameters.py",
     "places.py",
     "printable.py",
     "progress.py",
+    "storage.py",
     "tables.py",
 }
 
