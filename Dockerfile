@@ -14,7 +14,7 @@ RUN /opt/venv/bin/python -m pip install --no-cache-dir "/src[serve]"
 
 FROM python:3.12-slim
 COPY --from=build /opt/venv /opt/venv
-ENV PATH=/opt/venv/bin:$PATH PARASPHERE_CACHE=/tmp/parasphere PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 RUN chmod -R a+rX /opt/venv
 USER 10001:10001
 EXPOSE 8000

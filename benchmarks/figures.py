@@ -117,7 +117,7 @@ def _speed() -> str:
           for name, vectors in encoders.items() if name in per_second),
         ["one short text", "GloVe, 50-d", "1", f"{1e3 * model['median_transform_seconds']:.2f} ms", ""],
         ["400,000 word vectors from a text file", "GloVe, 50-d", "1", f"{loads['parasphere']:.1f} s",
-         times(loads, "parasphere", {"gensim": "gensim"}) + f"; cached {1e3 * loads['parasphere, mapped']:.0f} ms"],
+         times(loads, "parasphere", {"gensim": "gensim"}) + f"; mapped {1e3 * loads['parasphere, mapped']:.0f} ms"],
     ]  # fmt: skip
     return table(["", "word vectors", "threads", "parasphere", "others"], rows)
 

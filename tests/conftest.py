@@ -33,8 +33,6 @@ def use_kernels(file: str) -> None:
 if os.environ.get("PARASPHERE_TEST_KERNELS"):
     use_kernels(os.environ["PARASPHERE_TEST_KERNELS"])
 
-# Every process that the tests start, and the tests themselves, use a cache of their own.
-os.environ.setdefault("PARASPHERE_CACHE", str(Path(__file__).parent.parent / ".pytest_cache" / "vectors"))
 # Encoders that somebody trained here are none of the tests' business.
 os.environ["PARASPHERE_DATA"] = str(Path(__file__).parent.parent / ".pytest_cache" / "data")
 

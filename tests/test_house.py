@@ -9,7 +9,7 @@ import parasphere
 ROOT = Path(parasphere.__file__).parent
 # Each may import those before it. The modules beside the packages come first.
 ORDER = """
-    errors parameters printable places progress tables storage sphere corpus text vectors model search topics
+    errors parameters printable places progress tables layouts storage sphere corpus text vectors model search topics
     datasets plots page dask service cli
 """.split()
 LOOSE = {
@@ -17,11 +17,13 @@ LOOSE = {
     "__main__.py",
     "dask.py",
     "errors.py",
+    "layouts.py",
     "parameters.py",
     "places.py",
     "printable.py",
     "progress.py",
     "service.py",
+    "storage.py",
     "tables.py",
 }
 

@@ -58,5 +58,5 @@ for asked, matches in zip(queries, index.search(queries, k=3)):
     print(f"{asked:24}", ", ".join(match.id for match in matches))
 
 # %% [markdown]
-# `index.save("folder")` saves the index with its model; `Index.load("folder")` opens it in milliseconds, in any number of
+# `index.save("index.safetensors")` saves the index with its model; `Index.load` opens it in milliseconds, in any number of
 # processes. More on the page [Search](../search.md).

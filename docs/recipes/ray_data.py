@@ -1,4 +1,4 @@
-"""Fit and transform on Ray: ``python ray_data.py 'texts/*.txt' vectors-folder model-folder``.
+"""Fit and transform on Ray: ``python ray_data.py 'texts/*.txt' vectors-path model.safetensors``.
 
 Fit maps tasks over partitions in Ray's object store and adds up their statistics in a tree; transform is
 ``map_batches`` of Ray Data. The sums are exact, so that the model is that of one machine to the last bit.
@@ -48,22 +48,22 @@ def fit(model: SphericalParagraphModel, texts: list[list[str]]) -> SphericalPara
 class Vectors:
     """Transforms batches; one per actor, which loads the model once."""
 
-    def __init__(self, folder: str) -> None:
-        self.model = SphericalParagraphModel.load(folder)
+    def __init__(self, path: str) -> None:
+        self.model = SphericalParagraphModel.load(path)
 
     def __call__(self, batch: dict) -> dict:
         """Return the vectors of a batch of texts."""
         return {"vector": self.model.transform(list(batch["text"]))}
 
 
-def transform(folder: str, texts: "ray.data.Dataset") -> "ray.data.Dataset":
+def transform(path: str, texts: "ray.data.Dataset") -> "ray.data.Dataset":
     """Return the vectors of a dataset with a column ``text``, by a saved model."""
     # From one actor, which leaves a processor to those who read, to as many as there is work for.
-    return texts.map_batches(Vectors, fn_constructor_args=(folder,), concurrency=(1, 64))
+    return texts.map_batches(Vectors, fn_constructor_args=(path,), concurrency=(1, 64))
 
 
 if __name__ == "__main__":
-    pattern, out, folder = sys.argv[1:]
+    pattern, out, path = sys.argv[1:]
     files = sorted(Path(pattern).parent.glob(Path(pattern).name))
-    fit(SphericalParagraphModel(), [file.read_text("utf-8").splitlines() for file in files]).save(folder)
-    transform(folder, ray.data.read_text(list(map(str, files)))).write_parquet(out)
+    fit(SphericalParagraphModel(), [file.read_text("utf-8").splitlines() for file in files]).save(path)
+    transform(path, ray.data.read_text(list(map(str, files)))).write_parquet(out)

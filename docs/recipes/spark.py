@@ -1,4 +1,4 @@
-"""Fit and transform on Spark: ``spark-submit spark.py 'texts/*.txt' vectors-folder model-folder``.
+"""Fit and transform on Spark: ``spark-submit spark.py 'texts/*.txt' vectors-path model.safetensors``.
 
 Fit is a ``treeAggregate`` per iteration over partitions that were read once; transform is ``mapInArrow``. The sums are
 exact, so that the model is that of one machine to the last bit.
@@ -46,9 +46,9 @@ def transform(model: SphericalParagraphModel, texts: DataFrame) -> DataFrame:
 
 
 if __name__ == "__main__":
-    pattern, out, folder = sys.argv[1:]
+    pattern, out, path = sys.argv[1:]
     session = SparkSession.builder.getOrCreate()
     corpus = session.read.text(pattern)
     fitted = fit(SphericalParagraphModel(), corpus)
-    fitted.save(folder)
+    fitted.save(path)
     transform(fitted, corpus).write.parquet(out)

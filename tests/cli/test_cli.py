@@ -29,7 +29,7 @@ def vectors_file(tmp_path: Path) -> Path:
 def test_help_teaches() -> None:
     assert "parasphere demo" in run("--help")
     shown = run("vectors", "--help")
-    assert all(name in shown for name in ("--nearest", "--corpus", "--out", ".txt", ".vec", ".bin", "folder"))
+    assert all(name in shown for name in ("--nearest", "--corpus", "--out", ".txt", ".vec", ".bin", ".safetensors"))
     assert run("--version").startswith("parasphere ")
 
 
@@ -118,15 +118,48 @@ def test_info_and_convert(vectors_file: Path, tmp_path: Path) -> None:
     assert WordVectors.load(tmp_path / "out").words == ["east"]
 
 
+def test_two_updates_at_once_both_count(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
+    model, index = tmp_path / "model", tmp_path / "index"
+    run("fit", corpus, "-v", vectors_file, "--out", model)
+    run("index", model, corpus, "--id-column", "name", "--out", index)
+    n_before, started = len(Index.load(index)), []
+    for name in ("one", "two", "three"):
+        table = tmp_path / f"{name}.csv"
+        table.write_text("name,text\n" + "".join(f"{name}{i},north east {name}\n" for i in range(60)))
+        command = [sys.executable, "-m", "parasphere", "index", model, table, "--id-column", "name", "--update"]
+        started.append(subprocess.Popen([*command, "--out", index], stdout=subprocess.PIPE, text=True))
+    assert all("60 added" in process.communicate()[0] for process in started)
+    assert len(Index.load(index)) == n_before + 3 * 60
+    assert sorted(path.name for path in tmp_path.iterdir() if "index" in path.name) == ["index"]
+
+
+@pytest.mark.parametrize("command", ["fit", "index"])
+def test_what_another_release_saved_is_not_replaced(
+    command: str, vectors_file: Path, corpus: Path, tmp_path: Path
+) -> None:
+    model, out = tmp_path / "model", tmp_path / "out"
+    run("fit", corpus, "-v", vectors_file, "--out", model)
+    whole = model.read_bytes().replace(b'"version":"3"', b'"version":"9"')
+    words = ["fit", corpus, "-v", vectors_file] if command == "fit" else ["index", model, corpus]
+    for content in (whole, whole.replace(b'"parasphere"', b'"some other"'), b"", b"years of work"):
+        out.write_bytes(content)
+        assert "It is not replaced" in run(*words, "--out", out, code=1)
+        assert out.read_bytes() == content
+    out.unlink()
+    out.mkdir()
+    (out / "parasphere.json").write_text("{}")
+    assert "is a folder saved by parasphere 0.2" in run(*words, "--out", out, code=1)
+    assert [path.name for path in out.iterdir()] == ["parasphere.json"]
+
+
 @pytest.mark.parametrize("name", ["out.txt", "out.vec", "out.BIN", "out"])
 def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / name
     assert "3 words of 2 dimensions written" in run("vectors", vectors_file, "--out", target)
-    assert target.is_dir() == (name == "out")
     found = WordVectors.load(target)
     assert found.words == ["north", "east", "northeast"]
     np.testing.assert_allclose(found.norms, [2, 3, 2**0.5], rtol=1e-7)
-    if target.is_file():
+    if name != "out":
         assert target.read_bytes().startswith(b"3 2\nnorth 0 2\n" if name != "out.BIN" else b"3 2\nnorth \0\0")
 
 
@@ -139,7 +172,7 @@ def test_convert_writes_what_the_name_says(vectors_file: Path, tmp_path: Path, n
         (["vectors", "--nearest", "a", "--out", "b"], 1, "give one of them"),
         (["vectors", "--keep", "a"], 1, "--keep needs --out"),
         (["explain", "model"], 2, "Missing argument"),
-        (["info", "absent"], 1, "absent is not a folder"),
+        (["info", "absent"], 1, "absent does not exist"),
         (["fit", "absent.txt", "--out", "x"], 1, "absent.txt"),
     ],
 )
@@ -165,7 +198,12 @@ def test_from_a_corpus_to_vectors(vectors_file: Path, corpus: Path, tmp_path: Pa
     assert facts["iterations"] > 0
     shown = json.loads(run("info", model, "--json"))
     assert (shown["dim"], shown["iterations"]) == (2, facts["iterations"])
+    assert (shown["kind"], shown["checksum"]) == ("SphericalParagraphModel", "is right")
     assert "concentration of documents" in run("info", model)
+    whole = model.read_bytes()
+    model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert "its checksum differs" in run("info", model, code=1)
+    model.write_bytes(whole)
 
     run("transform", model, corpus, "--out", tmp_path / "v.npy", "--threads", 2)
     vectors = np.load(tmp_path / "v.npy")
@@ -238,7 +276,7 @@ def test_search_asks_for_queries(vectors_file: Path, corpus: Path, tmp_path: Pat
     assert found.count("no matches: no query word is known") == 2
     found = json.loads(run("search", tmp_path / "index", "--queries", tmp_path / "three.txt", "-k", 2, "--json"))
     assert [len(each["matches"]) for each in found] == [2, 0, 0]
-    assert "not 'index'" in run("search", tmp_path / "model", "north", code=1)
+    assert "not 'Index'" in run("search", tmp_path / "model", "north", code=1)
     assert "must not replace" in run("index", tmp_path / "model", corpus, "--out", tmp_path / "model", code=1)
 
 
@@ -343,7 +381,7 @@ def test_json_is_pure(vectors_file: Path, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_a_bad_target_is_told_before_the_work(vectors_file: Path, corpus: Path) -> None:
-    assert "is a file" in run("fit", corpus, "-v", vectors_file, "--out", corpus, code=1)
+    assert "parasphere did not write it" in run("fit", corpus, "-v", vectors_file, "--out", corpus, code=1)
 
 
 def test_learned_vectors(vectors_file: Path, tmp_path: Path) -> None:

@@ -158,8 +158,8 @@ def test_errors_and_warnings_reach_the_user(tmp_path: Path) -> None:
     assert told.err.startswith("warning: there are too few texts, 3, to tell how much texts differ")
     assert told.err.count("warning:") == 1
     assert "near the corpus direction" not in told.out
-    vectors.unlink()
-    assert "vectors=..." in typed("info", model).err
+    vectors.unlink()  # they are in the file of the model
+    assert typed("info", model).err == ""
     vectors.write_text("north 0 2\neast 3\n")
     assert "line 2: the row of 'east' has 1 numbers instead of 2" in typed("vectors", vectors).err
     assert json.loads(typed("vectors", "--json").out)["words"] == 131_375

@@ -1,6 +1,6 @@
-"""Saved folders whose arrays and facts lie, with checksums that fit: loaded and used, they may raise our errors alone.
+"""Saved files whose arrays and facts lie, with checksums that fit: loaded and used, they may raise our errors alone.
 
-``case(seed)`` makes one such folder, and raises if anything else comes out; :mod:`fuzzing` tries many.
+``case(seed)`` makes one such file, and raises if anything else comes out; :mod:`fuzzing` tries many.
 """
 
 import copy
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere import (
+    Bags,
     Encoder,
     Index,
     JointVectors,
@@ -24,20 +25,34 @@ from parasphere import (
     WordVectors,
     storage,
 )
-from parasphere.errors import StoreError
+from parasphere.errors import StoreError, VectorsError
 from parasphere.model import Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]
 ASKED = ["north new york", "", "down nowhere Äpfel", *TEXTS[:5]]
 NUMBERS = [-1, 0, 1, 2, 7, 2**31, 10**30, -(2**63), 0.5, -0.5, 1e300, float("nan"), float("inf"), -float("inf")]
-OTHERS = [None, True, "x", "", [], {}, [[]], {"array": "x"}, {"list": []}, "newton", "/dev/null"]
+OTHERS = [
+    None,
+    True,
+    "x",
+    "",
+    [],
+    {},
+    [[]],
+    {"array": "x"},
+    {"list": []},
+    {"object": 0},
+    {"object": 1},
+    "newton",
+    "/dev/null",
+]
 
 OURS = ("parasphere", "sklearn")  # packages whose errors may come out
 
 
 class Target(NamedTuple):
-    """A kind of folder: how one is made, read, and used."""
+    """A kind of file: how one is made, read, and used."""
 
     save: Callable[[Path], Any]
     load: Callable[..., Any]
@@ -45,16 +60,24 @@ class Target(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What an honest folder holds."""
+    """What an honest file holds."""
 
     kind: str
     arrays: dict[str, NDArray[Any]]
-    meta: Any
+    facts: Any
 
 
 def _vectors(words: list[str] = WORDS) -> WordVectors:
     rows = np.random.default_rng(0).normal(size=(len(words), 5)) + 0.5
     return WordVectors.from_arrays(words, rows).with_weights(np.linspace(0.5, 2, len(words)))
+
+
+def _adapted() -> WordVectors:
+    """Return a few changes of the packaged vectors, and a word more."""
+    base = WordVectors.load()
+    rows = np.concatenate([base.matrix, base.matrix[:1]])
+    rows[[0, 1]] = rows[[1, 0]]
+    return WordVectors(base.vocabulary.extended(["nowhere"]), rows, weights=np.ones(len(rows)), base=base.source)
 
 
 def _use_model(model: Any) -> None:
@@ -126,6 +149,8 @@ TARGETS: dict[str, Target] = {
     "model with a learner": _model(vectors=_joint()),
     "joint": _learner(_joint()),
     "vectors": Target(lambda folder: _vectors().save(folder), WordVectors.load, _use_vectors),
+    "adapted": Target(lambda path: _adapted().save(path), WordVectors.load, _use_vectors),
+    "bags": Target(lambda path: _fitted().read(TEXTS).save(path), Bags.load, lambda bags: _fitted().transform(bags)),
     "encoder": Target(
         lambda folder: _fitted().encoder_.save(folder), Encoder.load, lambda found: found.transform(ASKED)
     ),
@@ -143,13 +168,8 @@ def _saved(name: str) -> Saved:
         warnings.simplefilter("ignore")
         path = Path(folder) / "saved"
         TARGETS[name].save(path)
-        kinds: list[str] = []
-        try:  # the store tells what a folder holds when it is asked for something else
-            storage.load(path, "?")
-        except StoreError as error:
-            kinds = str(error).split("'")[1:2]
-        arrays, meta = storage.load(path, kinds[0])
-        return Saved(kinds[0], {key: np.array(array) for key, array in arrays.items()}, copy.deepcopy(meta))
+        arrays, info = storage.read(path)
+        return Saved(info.kind, {key: np.array(array) for key, array in arrays.items()}, info.facts)
 
 
 def _crafted_array(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
@@ -200,7 +220,7 @@ def _crafted_facts(facts: Any, rng: np.random.Generator) -> Any:
 
 
 def case(seed: int) -> None:
-    """Load and use one crafted folder; raise what comes out of it unless it is one of our errors."""
+    """Load and use one crafted file; raise what comes out of it unless it is one of our errors."""
     rng = np.random.default_rng(seed)
     target = list(TARGETS)[int(rng.integers(len(TARGETS)))]
     kind, honest, facts = _saved(target)
@@ -219,19 +239,19 @@ def case(seed: int) -> None:
             meta = crafted if isinstance(crafted, dict) else meta
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crafted"
-        storage.save(path, kind, arrays, meta)
+        storage.write(path, kind, arrays, meta)
         load_and_use(target, path)
 
 
 def load_and_use(target: str, path: Path, **options: Any) -> None:
-    """Load a folder and use what comes; raise what comes out of that unless it is one of our errors."""
+    """Load a file and use what comes; raise what comes out of that unless it is one of our errors."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             found = TARGETS[target].load(path, **options)
-        except StoreError as error:
+        except (StoreError, VectorsError) as error:  # VectorsError: of a file that is none of ours any more
             if str(path) not in str(error):
-                raise AssertionError(f"the error does not name the folder: {error}") from error
+                raise AssertionError(f"the error does not name the file: {error}") from error
             return
         try:
             TARGETS[target].use(found)

@@ -27,7 +27,6 @@ import time
 import traceback
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -215,70 +214,63 @@ def corpora(random: Random, folder: Path) -> None:
     assert found[0] == found[1]
 
 
-# ---------------------------------------------------------------------------------- saved folders
-
-
-Files = dict[str, bytes]
+# ------------------------------------------------------------------------------------ saved files
 
 
 @cache
-def saved_folders() -> dict[str, Files]:
-    """Save something sound of every kind; return the files of the folders."""
-    folders: dict[str, Files] = {}
+def saved_files() -> dict[str, bytes]:
+    """Save something sound of every kind; return the bytes of the files."""
+    files: dict[str, bytes] = {}
     for name, kind in crafted.TARGETS.items():
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            kind.save(Path(folder))
-            files = sorted(Path(folder).iterdir(), key=lambda path: path.suffix)
-            assert [path.suffix for path in files] == [".json", ".safetensors"]
-            folders[name] = {path.name: path.read_bytes() for path in files}
-    return folders
+            kind.save(Path(folder, "saved"))
+            files[name] = Path(folder, "saved").read_bytes()
+    return files
 
 
-def resealed(manifest: bytes, data: bytes) -> bytes:
-    """Return a manifest, which may be mutated, with the checksums that fit."""
+def resealed(data: bytes) -> bytes:
+    """Return a file, which may be mutated, with the checksum that fits."""
+    begin = 8 + int.from_bytes(data[:8], "little")
     try:
-        facts = json.loads(manifest)
-        facts |= {"size": len(data), "crc32": zlib.crc32(data)}
-        del facts["manifest_crc32"]
-        facts["manifest_crc32"] = zlib.crc32(json.dumps(facts, sort_keys=True).encode())
-        return json.dumps(facts).encode()
-    except (ValueError, TypeError, KeyError):
-        return manifest
+        header = json.loads(data[8:begin])
+        header["__metadata__"]["crc32"] = storage._checksum(header, data[begin:])
+        text = json.dumps(header).encode()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return data
+    text += b" " * (-(8 + len(text)) % 64)
+    return len(text).to_bytes(8, "little") + text + data[begin:]
 
 
 @target
-def damaged_folders(random: Random, folder: Path) -> None:
-    """Load and use a saved folder whose files were mutated or swapped, and perhaps given checksums that fit."""
-    name, other = (random.choice(list(saved_folders())) for _ in range(2))
-    files, others = saved_folders()[name], saved_folders()[other]
-    (manifest_name, manifest), (data_name, data) = files.items()
-    _, strange = others.values()
-    match random.randrange(4):
-        case 0:
-            data = strange
-        case 1:
-            manifest = mutated(random, manifest, random.choice(list(others.values())))
-        case _:
-            data = mutated(random, data, strange)
+def damaged_files(random: Random, folder: Path) -> None:
+    """Load and use a saved file that was mutated, perhaps with a checksum that fits."""
+    name, other = (random.choice(list(saved_files())) for _ in range(2))
+    sound = saved_files()[name]
+    begin = 8 + int.from_bytes(sound[:8], "little")
+    if random.random() < 0.5:  # of the header alone, which is the smaller part
+        data = mutated(random, sound[8:begin], saved_files()[other][8:begin])
+        data = len(data).to_bytes(8, "little") + data + sound[begin:]
+    else:
+        data = mutated(random, sound, saved_files()[other])
     sealed = random.random() < 0.6
-    if sealed:
-        manifest = resealed(manifest, data)
-    (folder / manifest_name).write_bytes(manifest)
-    if random.random() < 0.95:
-        (folder / data_name).write_bytes(data)
+    path = folder / "saved"
+    path.write_bytes(resealed(data) if sealed else data)
     for verify in (True, False):
-        crafted.load_and_use(name, folder, verify=verify)
+        crafted.load_and_use(name, path, verify=verify)
     if not sealed:
-        facts = json.loads(files[manifest_name])
         with contextlib.suppress(StoreError):
-            assert storage.load(folder, facts["kind"])[1] == facts["meta"]
-            assert data == files[data_name]
+            arrays, info = storage.read(path, verify=True)  # it is whole, then
+            (folder / "sound").write_bytes(sound)
+            due, expected = storage.read(folder / "sound")
+            assert (info.kind, info.facts) == (expected.kind, expected.facts)
+            assert arrays.keys() == due.keys()
+            assert all(arrays[each].tobytes() == due[each].tobytes() for each in due)
 
 
 @target
-def crafted_folders(random: Random, _folder: Path) -> None:
-    """Load and use a folder whose arrays or facts lie, with checksums that fit."""
+def crafted_files(random: Random, _folder: Path) -> None:
+    """Load and use a file whose arrays or facts lie, with a checksum that fits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         crafted.case(random.randrange(1 << 32))

@@ -4,7 +4,7 @@ import fuzzing
 import pytest
 
 CASES = 200
-SLOW = {"crafted_folders": 120}
+SLOW = {"crafted_files": 120}
 
 
 @pytest.mark.parametrize("target", fuzzing.TARGETS)

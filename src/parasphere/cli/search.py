@@ -50,8 +50,8 @@ def index(
     \b
     Examples:
         parasphere index model.safetensors texts.txt -o index.safetensors
-        parasphere index model.safetensors news.csv --id-column id --column section --column year -o news.safetensors
-        parasphere index model.safetensors news.csv --id-column id --update --prune -o news.safetensors
+        parasphere index model.safetensors news.csv --id-column id --column section --column year -o index.safetensors
+        parasphere index model.safetensors news.csv --id-column id --update --prune -o index.safetensors
 
     --update needs --id-column, and uses the model of the index. SphericalParagraphModel.index in Python makes smaller
     indexes, and indexes for other languages.

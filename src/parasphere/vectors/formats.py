@@ -51,6 +51,7 @@ _STRANGERS = (
     (re.compile(rb"\x28\xb5\x2f\xfd"), "compressed by zstd. Decompress it first"),
     (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle (gensim's .kv?), which can run any code when opened. If you "
         "trust its source, let gensim open it: WordVectors.load(gensim.models.KeyedVectors.load(path))"),
+    (re.compile(rb"[\s\S]{6}\0\0\{\""), "a safetensors file that parasphere did not write, or that is damaged"),
     (re.compile(rb"\xba\x16\x4f\x2f"), "a fastText .bin model. Give the .vec file that fastText writes beside it"),
 )  # fmt: skip
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,7})[ \t\r]*")
