@@ -17,6 +17,7 @@ import benchmarks.measure  # noqa: F401  (sets one thread before numpy is import
 NAMES = [
     "vectors", "text", "model", "search", "joint", "held", "duplicates", "encoders", "cluster", "topics", "calibration",
     "ecosystem", "service", "adapting", "collections", "packages", "classify",
+    "coldstart", "vmf",
 ]  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 PEERS = [

@@ -45,7 +45,7 @@ CHINESE = ["显示文件的内容", "复制文件和目录", "更改文件的所
 
 
 def make(**options: Any) -> SphericalParagraphModel:
-    return SphericalParagraphModel(VECTORS, **({"tol": 1e-4} | options))
+    return SphericalParagraphModel(VECTORS, **({"adapt": False, "tol": 1e-4} | options))
 
 
 @pytest.fixture(scope="module")
