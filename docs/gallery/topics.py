@@ -30,7 +30,7 @@ for text in topics.topics_[0]["texts"]:
 
 # %%
 asked = ["the roots of a polynomial", "draw numbers from a normal distribution", ""]
-names = topics.names(topics.predict(asked))
+names = topics.text_names(topics.predict(asked))
 for text, name, share in zip(asked, names, topics.transform(asked).max(axis=1)):
     print(f"{text!r:44} {share:.2f}  {name}")
 
