@@ -14,7 +14,7 @@ from . import files
 from .block import Block, Request, Rows, blocks_of
 from .texts import describe, sound_values
 
-_BATCH = 1024  # Python objects that are converted at a time
+BATCH = 1024  # Python objects that are converted at a time
 _OPTIONS = ("text", "label", "id", "encoding", "format", "carry", "progress")
 
 Column: TypeAlias = str | Sequence[Any] | None  # the name of a column, or its values
@@ -233,12 +233,12 @@ def _column(items: Any, request: Request) -> Iterator[Rows]:
 
 def _batches(column: Any) -> Iterator[list[Any]]:
     if isinstance(column, Iterator):
-        while batch := list(islice(column, _BATCH)):
+        while batch := list(islice(column, BATCH)):
             yield sound_values(batch)
         return
     rows = getattr(column, "iloc", column)  # pandas needs it; others are sliced by position
-    for at in range(0, len(column), _BATCH):
-        some = rows[at : at + _BATCH]
+    for at in range(0, len(column), BATCH):
+        some = rows[at : at + BATCH]
         yield sound_values(some.tolist() if hasattr(some, "tolist") else some.to_list())
 
 
