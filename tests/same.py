@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from parasphere import (
-    ComposedVectors,
     JointVectors,
     SphericalParagraphModel,
     SphericalTopics,
@@ -170,37 +169,6 @@ def joint_vectors() -> Outcome:
         }
     found["default epochs"] = JointVectors(start=small_vectors()).fit(texts()[:200]).losses_
     return found
-
-
-@check
-def composed_vectors() -> Outcome:
-    from safetensors.numpy import save_file
-    from tokenizers import Tokenizer as Pieces
-    from tokenizers import models, pre_tokenizers
-
-    names = [
-        "[UNK]",
-        *(chr(97 + i) for i in range(26)),
-        *("##" + chr(97 + i) for i in range(26)),
-        "the",
-        "##ing",
-        "mat",
-    ]
-    with tempfile.TemporaryDirectory() as name:
-        folder, rng = Path(name), np.random.default_rng(1)
-        pieces = Pieces(models.WordPiece({piece: i for i, piece in enumerate(names)}, unk_token="[UNK]"))
-        pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        pieces.save(str(folder / "tokenizer.json"))
-        save_file({"embeddings": rng.normal(size=(len(names), 16)).astype(np.float32)}, folder / "model.safetensors")
-        (folder / "config.json").write_text('{"model_type": "model2vec", "normalize": true}')
-        learner = ComposedVectors(folder).fit(texts()[:50])
-        model = SphericalParagraphModel(learner).fit(texts()[:50])
-        return {
-            "words": [learner.vectors_.vocabulary.word(i) for i in range(len(learner.vectors_))],
-            "matrix": np.asarray(learner.vectors_.matrix),
-            "weights": np.asarray(learner.vectors_.weights),
-            "offset": model.transform(["zyxomatic texting", "the matting"]),
-        }
 
 
 @check

@@ -23,7 +23,7 @@ NONE = "none"  # no word vectors to start from
     help="Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.",
     show_default=ENGLISH,
 )
-@click.option("--adapt/--no-adapt", default=True, help=f"Adapt '{ENGLISH}' to these texts.")
+@click.option("--adapt/--no-adapt", default=True, help="Adapt the vectors to these texts.")
 @options.flag("--learn-vectors", "learn", help="Learn word vectors from these texts, starting from --vectors.")
 @click.option(
     "--from",
@@ -72,7 +72,7 @@ def fit(
     source = _given_vectors(vectors, update)
     if learn:
         source = _learner(source, updating=update is not None, threads=threads)
-    adapt = adapt and getattr(source, "source", None) == ENGLISH
+    adapt = adapt and not learn  # a learner learns from the texts itself
     words, verbose = options.tokenizer_named(tokenizer), not quiet.get()
     estimator = SphericalParagraphModel(
         source, adapt=adapt, tokenizer=words, n_jobs=threads, random_state=0, verbose=verbose

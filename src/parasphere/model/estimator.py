@@ -66,12 +66,12 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         Word vectors; a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, a clone
         of which is fitted to the same texts in ``fit``. None if the model is fitted to bags or rows of numbers.
     adapt : bool, default=True
-        Adapt the default vectors to the texts in ``fit``: a copy of them learns from the texts as
-        :class:`JointVectors` does, in a few passes of bounded time, and words without a vector get one; word weights
-        do not change. The vectors are not adapted if there are fewer than 200 texts, or if the words of held-out texts
-        are predicted no better. Texts are read twice; a stream is held in memory for that. Other vectors are never
-        adapted (:class:`JointVectors` can start from any vectors), and neither are those of a model that begins with
-        :meth:`partial_fit` or is fitted to bags, in steps, or on a cluster.
+        Adapt the vectors to the texts in ``fit``: a copy of them learns from the texts as :class:`JointVectors` does,
+        in a few passes of bounded time, and words without a vector get one; word weights do not change, and vectors
+        without weights stay without. The vectors are not adapted if there are fewer than 200 texts, or if the words of
+        held-out texts are predicted no better. Texts are read twice; a stream is held in memory for that. The vectors
+        of a learner are not adapted, as they are learned from the texts, and neither are those of a model that begins
+        with :meth:`partial_fit` or is fitted to bags, in steps, or on a cluster.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the learner, if there is one. Otherwise words are lower-cased
         runs of Unicode letters and digits if they are weighted, as with the default vectors (stop words then have
@@ -236,7 +236,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         return cls(vectors, random_state=random_state, **(settings | options))
 
     def fit(self, X: Any, y: Any = None, **columns: Any) -> Self:  # noqa: ARG002
-        """Learn mu0 and kappa0 from a corpus, after adapting the default vectors or fitting a learner of vectors.
+        """Learn mu0 and kappa0 from a corpus, after adapting the vectors or fitting a learner of vectors.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         Parameters
         ----------
         texts : texts, token lists, columns or path, default=None
-            Texts to fit a learner of word vectors to, or to adapt the default vectors to if ``adapt``.
+            Texts to fit a learner of word vectors to, or to adapt the vectors to if ``adapt``.
         sample : sequence of str, default=()
             Texts by which scripts without spaces between words are recognised, and a tokenizer is chosen for them.
         """
@@ -594,9 +594,8 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs, **columns)
 
     def _adapts(self) -> bool:
-        """Return whether ``fit`` adapts the vectors: only if they are the default ones."""
-        name = self.vectors.source if isinstance(self.vectors, WordVectors) else self.vectors
-        return self.adapt and isinstance(name, str) and name == ENGLISH
+        """Return whether ``fit`` adapts the vectors; a learner learns them from the texts itself."""
+        return self.adapt and self.vectors is not None and not is_learner(self.vectors)
 
     def _more_bags(self, X: Any, **columns: Any) -> Bags:
         """Return the bags of more documents for a fitted model, with their scatter."""

@@ -29,7 +29,7 @@ from ..text import (
     share_without_spaces,
 )
 from ..vectors import WordVectors
-from ..vectors.stored import checked_weight
+from ..vectors.wordvectors import checked_weight
 from .bags import Bags, Scatter
 
 if TYPE_CHECKING:
