@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from blocksize import read_in
 
-from parasphere.corpus import block, blocks, decoding
+from parasphere.corpus import block, blocks, decoding, reread
 from parasphere.errors import CorpusError, ParasphereWarning, VectorsError
 from parasphere.vectors import WordVectors, formats
 
@@ -140,11 +140,13 @@ def test_a_dictionary_of_more_than_two_gigabytes_is_read():
 
 def test_a_dictionary_that_lacks_an_entry_is_named():
     wrong = pa.DictionaryArray.from_arrays(pa.array([0, 5], pa.int32()), ["a"], safe=False)
-    with pytest.raises(CorpusError, match="not in its dictionary"):
+    with pytest.raises(
+        CorpusError, match=r"document 0 .*or one soon after it is damaged.*Value at position 1 out of bounds"
+    ):
         documents(wrong)
 
 
-# ------------------------------------------------------------------------------------- unpacking
+# --------------------------------------------------------------------------------- decompression
 
 
 @pytest.mark.parametrize("size", [1, 5, 1 << 16])
@@ -166,14 +168,10 @@ def test_streams_one_after_another(tmp_path, suffix, compress, size):
         decoding.ByteReader(path, "x") as reader,
         pytest.raises(CorpusError, match=r"x: ends in the middle.*truncated"),
     ):
-        while reader.read(1 << 20):
-            pass
-    damaged = bytearray(compress(data))
-    damaged[len(damaged) // 2] ^= 255
-    path.write_bytes(damaged)
+        list(iter(reader.read, b""))
+    path.write_bytes(b"other" + compress(data))
     with decoding.ByteReader(path, "x") as reader, pytest.raises(CorpusError, match=f"x: invalid {suffix[1:]} data"):
-        while reader.read(1 << 20):
-            pass
+        list(iter(reader.read, b""))
 
 
 def test_zstd_that_is_missing_is_named(tmp_path, monkeypatch):
@@ -265,6 +263,8 @@ def test_a_path_that_cannot_be(tmp_path, name):
     (tmp_path / "round").symlink_to("round")
     with pytest.raises(CorpusError, match=r"no such file|cannot be opened"):
         documents(tmp_path / name)
+    with pytest.raises(CorpusError, match=r"no such file|cannot be opened"):
+        reread(tmp_path / name)
     with pytest.raises(VectorsError, match="the path of a file"):
         WordVectors.load(tmp_path / name)
 
@@ -300,9 +300,7 @@ def test_wide_letters_without_a_byte_order_mark(tmp_path, encoding, name, text):
     path = tmp_path / name
     path.write_bytes(text.encode(encoding))
     for size in (1, 1000):
-        with pytest.raises(
-            CorpusError, match=rf"{name}: these bytes are UTF-16, not utf-8; .*iconv -f utf-16 -t utf-8"
-        ):
+        with pytest.raises(CorpusError, match=rf"{name}: these bytes are UTF-16, not utf-8; .*iconv -f utf-16"):
             documents(path, size)
     with pytest.raises(CorpusError, match=rf"{name}: {encoding} is not read; convert the file to UTF-8"):
         documents(path, encoding=encoding)
