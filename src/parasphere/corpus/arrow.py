@@ -70,7 +70,8 @@ def _values(column: pa.Array) -> list[Any]:
         words = dict(zip(used, _values(column.dictionary.take(pa.array(used, pa.int64()))), strict=True))
         return [words.get(code) for code in codes]
     if pa.types.is_timestamp(kind):
-        column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)  # Python's datetime has no nanoseconds
+        microseconds = pc.CastOptions(pa.timestamp("us", kind.tz), allow_time_truncate=True)
+        column = pc.cast(column, options=microseconds)  # Python's datetime has no nanoseconds
     if pa.types.is_string_view(kind):
         column = column.cast(pa.large_string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

@@ -105,12 +105,12 @@ class Request:
 
     def without_columns(self, what: str) -> None:
         """Raise if a column is named, for a source that has none."""
-        for name in self.columns:
-            if name != "text" or len(self.columns) > 1:
-                raise CorpusError(
-                    f'{self.where}: "{name}" would name a column, but {what}; '
-                    "pass labels and ids themselves, one per document"
-                )
+        named = self.columns[1:] if self.text == ("text",) else self.columns
+        if named:
+            raise CorpusError(
+                f'{self.where}: "{named[0]}" would name a column, but {what}; pass a table, or the labels or ids '
+                "themselves, one per document"
+            )
 
     def place(self, position: int) -> str:
         """Return the name of a document in messages."""
@@ -146,7 +146,7 @@ def blocks_of(
         if columns[0]:
             held.append([documents.of(columns[:n_texts], place), *columns[n_texts:]])
         if progress is not None:
-            progress(documents.size if consumed is None else consumed)
+            progress(documents.size - 8 * documents.count if consumed is None else consumed)
         if held and (documents.size - before >= BYTES / 2 or documents.count - start >= ROWS / 2):
             yield _block(held, documents, start, request, given)
             held, start, before = [], documents.count, documents.size

@@ -20,7 +20,7 @@ from .texts import without_surrogates
 
 PIECE = 1 << 18  # bytes that are read and decoded at a time: they stay in the cache
 PACKINGS = (".gz", ".bz2", ".xz", ".zst")
-_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 # UTF-16: with a byte order mark, or letters each followed or preceded by a zero byte, which are valid UTF-8 too. At the
 # beginning of a file a few are enough.
 _UTF16 = re.compile(rb"\A(\xff\xfe|\xfe\xff)|\A\0?(?:[ -~]\0){4}|(?:[\t\n\r -~]\0){16}")
@@ -89,7 +89,7 @@ def packing_of(path: Path) -> str:
 def _unpacked(raw: Any, packing: str, where: str) -> Any:
     if packing == ".zst":
         try:
-            return import_module(_ZSTD).ZstdFile(raw)
+            return import_module(ZSTD).ZstdFile(raw)
         except ImportError:
             raise CorpusError(
                 f"{where}: before Python 3.14, .zst needs backports.zstd: pip install backports.zstd; or decompress "
@@ -193,7 +193,7 @@ def csv_rows(reader: ByteReader, encoding: str, delimiter: str) -> Iterator[tupl
         try:
             row = next(rows, None)
         except csv.Error as error:
-            where = f"{reader.where}, the row at line {line}"
+            where = f"{reader.where}, line {line}"
             if "field limit" in str(error):
                 raise too_long(where, "; perhaps a quotation mark is never closed") from None
             what = "text follows where it is closed" if "expected after" in str(error) else "it is never closed"

@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -28,13 +29,17 @@ from .texts import describe, sound_values
 SLICE = 1 << 13  # rows of a table that are passed on at a time
 
 
-def read(request: Request, format: str | None) -> Iterator[Rows]:
-    """Read the documents of a file or folder; None is the format of the extension."""
+def read(request: Request, format: str | None) -> tuple[Request, Iterator[Rows]]:
+    """Read the documents of a file or folder; None is the format of the extension.
+
+    A folder always has labels and ids, and the request is returned with their columns.
+    """
     check_encoding(request.encoding, request.where)
     if (path := request.path) is not None:
-        mode = _mode(path)
+        mode = mode_of(path)
         if stat.S_ISDIR(mode):
-            return _sound(_folder(request), request.where)
+            request = replace(request, label=request.label or "label", id=request.id or "id")
+            return request, _sound(_folder(request), request.where)
         suffix = (path.with_suffix("") if packing_of(path) else path).suffix.lower()
         if format is None and (suffix[1:] in FORMATS or (packing_of(path) and not suffix)):
             format = suffix[1:] or "txt"
@@ -47,10 +52,11 @@ def read(request: Request, format: str | None) -> Iterator[Rows]:
     format = format or "txt"  # a pipe, as made by <(command), has no extension
     if format not in FORMATS:
         raise CorpusError(f'the format "{format}" is not known; known are {", ".join(FORMATS)}')
-    return _sound(FORMATS[format](request), request.where)
+    return request, _sound(FORMATS[format](request), request.where)
 
 
-def _mode(path: Path) -> int:
+def mode_of(path: Path) -> int:
+    """Return the mode of a file or folder; raise if there is none."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """The documents of a corpus, in memory or on disk, as a stream of blocks."""
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, islice
@@ -14,7 +15,7 @@ from . import files
 from .block import Block, Request, Rows, blocks_of
 from .texts import describe, sound_values
 
-_BATCH = 1024  # Python objects that are converted at a time
+BATCH = 1024  # Python objects that are converted at a time
 _OPTIONS = ("text", "label", "id", "encoding", "format", "carry", "progress")
 
 Column: TypeAlias = str | Sequence[Any] | None  # the name of a column, or its values
@@ -122,13 +123,10 @@ def blocks(
     columns = {name: column for name, column in (("label", label), ("id", id)) if isinstance(column, str)}
     request = Request("the corpus", None, names, carry=tuple(carry), encoding=encoding, **columns)
     if source is STANDARD_INPUT:
-        rows = files.read(replace(request, where="standard input"), format)
+        request, rows = files.read(replace(request, where="standard input"), format)
     elif isinstance(source, os.PathLike):
         path = Path(source).expanduser()
-        request = replace(request, where=str(path), path=path)
-        if path.is_dir():
-            request = replace(request, label=request.label or "label", id=request.id or "id")
-        rows = files.read(request, format)
+        request, rows = files.read(replace(request, where=str(path), path=path), format)
     elif _is_a(source, "DataFrame"):
         rows = _frame(source, replace(request, where="the table"))
     elif _is_a(source, "Series") or (isinstance(source, np.ndarray) and source.ndim):
@@ -169,7 +167,7 @@ def reread(source: Any, **columns: Any) -> Any:
     """Return a source of blocks that can be read several times; one that can be read only once is held in memory."""
     if isinstance(source, list) and not columns:
         return source
-    pipe = isinstance(source, os.PathLike) and Path(source).expanduser().is_fifo()
+    pipe = isinstance(source, os.PathLike) and stat.S_ISFIFO(files.mode_of(Path(source).expanduser()))
     stream = _is_arrow(source) and not hasattr(source, "__len__")
     once = pipe or stream or source is STANDARD_INPUT or isinstance(source, Iterator)
     return list(blocks(source, **columns)) if once else Corpus(source, **columns)
@@ -233,12 +231,12 @@ def _column(items: Any, request: Request) -> Iterator[Rows]:
 
 def _batches(column: Any) -> Iterator[list[Any]]:
     if isinstance(column, Iterator):
-        while batch := list(islice(column, _BATCH)):
+        while batch := list(islice(column, BATCH)):
             yield sound_values(batch)
         return
     rows = getattr(column, "iloc", column)  # pandas needs it; others are sliced by position
-    for at in range(0, len(column), _BATCH):
-        some = rows[at : at + _BATCH]
+    for at in range(0, len(column), BATCH):
+        some = rows[at : at + BATCH]
         yield sound_values(some.tolist() if hasattr(some, "tolist") else some.to_list())
 
 
