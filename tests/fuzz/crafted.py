@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parasphere import (
-    Bags,
     Encoder,
     Index,
     JointVectors,
@@ -26,7 +25,7 @@ from parasphere import (
     storage,
 )
 from parasphere.errors import StoreError, VectorsError
-from parasphere.model import Reader
+from parasphere.model import Bags, Reader
 
 WORDS = ["north", "south", "east", "west", "up", "down", "new", "york"]
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 6)) for i in range(20)]

@@ -246,7 +246,7 @@ BINARY = as_binary(["sea", "lake", "fire"], EXPECTED)
         (b"5 4\n" + GOOD, "promises 5 rows of 4 numbers, but the next line begins b'sea"),
         (b"Call me Ishmael.\nSome years ago\n", "is not a word-vector file: it begins b'Call me"),
         (b"%PDF-1.4\n\x00\x01", "is not a word-vector file"),
-        (b"\x10\x00\x00\x00\x00\x00\x00\x00{\"x\":{}} ", "a safetensors file that parasphere did not write"),
+        (b'\x10\x00\x00\x00\x00\x00\x00\x00{"x":{}} ', "a safetensors file that parasphere did not write"),
         (b"\x80\x04\x95abc", "a Python pickle .* let gensim open it"),
         (b"\xba\x16\x4f\x2f\x0c\x00", r"fastText \.bin model. Give the \.vec"),
         (gzip.compress(GOOD * 50)[:-12], "ends in the middle of its compressed data"),
