@@ -353,7 +353,7 @@ def _topics(request: Request) -> SphericalTopics:
 def list_topics(request: Request) -> Response:
     """List the topics of the corpus, with their names, sizes, words and typical texts."""
     topics = _topics(request)
-    sizes = np.bincount(topics.labels_[topics.labels_ >= 0], minlength=len(topics.weights_)).tolist()
+    sizes = topics.texts_per_topic().astype(int).tolist()
     rows = zip(topics.names_, sizes, topics.topic_words(), topics.typical_, strict=True)
     names = ("topic", "name", "size", "words", "texts")
     return _answer({"topics": [dict(zip(names, (t, *row), strict=True)) for t, row in enumerate(rows)]})
