@@ -351,13 +351,6 @@ def read(path: str | Path, *, verify: bool = False) -> tuple[Arrays, Info]:
     return arrays, info
 
 
-def read_info(path: str | Path) -> Info:
-    """Return what the metadata of a saved file say."""
-    path = file_of(path)
-    with _opened(path) as file:
-        return _info(path, _header(path, file)[0])
-
-
 def is_saved(path: str | Path, kind: str | None = None) -> bool:
     """Return whether parasphere wrote a file, in any version, and it is of this kind unless that is None."""
     try:
@@ -589,8 +582,9 @@ def _is_estimator(kind: type) -> bool:
 
 
 def _kind_named(name: str) -> type:
-    if name not in _KINDS:
-        getattr(import_module(__package__), name, None)  # imports the module of a public name
+    package: Any = import_module(__package__)
+    if name not in _KINDS and name in package._HOMES:
+        getattr(package, name)  # imports the module of a public name, which registers its classes
     return _KINDS[name]
 
 

@@ -17,8 +17,8 @@ from parasphere import (
     Tokenizer,
     VectorsError,
     WordVectors,
-    storage,
 )
+from reproduction import keeping
 from reproduction.baselines import TfIdf
 from reproduction.cli.experiments import _typed, add_experiment_commands
 from reproduction.datasets import Dataset
@@ -79,7 +79,7 @@ def test_what_was_computed_is_not_computed_again(tmp_path: Path, computed: list[
     assert len(computed) == 2
     assert of(tmp_path)["runs"] == first["runs"]
     assert len(computed) == 2
-    arrays, _ = storage.load(next(iter(tmp_path.iterdir())), run.KIND)
+    arrays, _ = keeping.recall(next(iter(tmp_path.iterdir())))
     assert set(arrays) == {"test", "predicted"}
 
 
@@ -107,7 +107,7 @@ def test_whatever_changes_the_result_changes_the_key(tmp_path: Path, computed: l
 
 def test_a_damaged_entry_is_computed_anew(tmp_path: Path, computed: list[Any]) -> None:
     first = of(tmp_path, ["bow"])
-    (next(tmp_path.iterdir()) / storage.MANIFEST).write_text("{")
+    next(tmp_path.iterdir()).write_text("{")
     assert timeless(of(tmp_path, ["bow"])) == timeless(first)
     assert len(computed) == 2
 
