@@ -436,7 +436,7 @@ def storable(*left_out: str, **layouts: str) -> Callable[[Kind], Kind]:
 
     Notes
     -----
-    A class may have methods ``_to_fields(self)`` and ``_from_fields(cls, fields)`` if it is not saved field by field,
+    A class may have methods ``to_fields(self)`` and ``from_fields(cls, fields)`` if it is not saved field by field,
     and ``_check_loaded(self)``, which raises unless the loaded values fit each other.
     """
 
@@ -582,9 +582,9 @@ def _is_estimator(kind: type) -> bool:
 
 
 def _kind_named(name: str) -> type:
-    package: Any = import_module(__package__)
-    if name not in _KINDS and name in package._HOMES:
-        getattr(package, name)  # imports the module of a public name, which registers its classes
+    package = import_module(__package__)
+    if name not in _KINDS and name in package.__all__ and name[0].isupper():
+        getattr(package, name)  # imports the module of a public class, which registers it
     return _KINDS[name]
 
 
@@ -673,8 +673,8 @@ class _Packing:
                     name: item for name, item in given if name not in kind._left_out or isinstance(item, str | Path)
                 },
             }
-        elif hasattr(kind, "_to_fields"):
-            groups = {"fields": value._to_fields()}
+        elif hasattr(kind, "to_fields"):
+            groups = {"fields": value.to_fields()}
         else:
             groups = {"fields": {name: getattr(value, name) for name in _fields(kind)}}
         for group, members in groups.items():
@@ -783,8 +783,8 @@ def _estimator(kind: Any, learned: Facts, parameters: Facts) -> Any:
 
 def _instance(kind: Any, values: Facts) -> Any:
     """Return an instance of another class with these fields."""
-    if hasattr(kind, "_from_fields"):
-        made = kind._from_fields(values)
+    if hasattr(kind, "from_fields"):
+        made = kind.from_fields(values)
     else:
         if set(values) != set(_fields(kind)):
             raise ParasphereError(f"a {kind.__name__} has the fields {', '.join(_fields(kind))}")

@@ -161,7 +161,7 @@ def test_damage_is_found_out(tmp_path: Path) -> None:
     fitted.save(tmp_path / "saved")
     with pytest.raises(StoreError, match="idf do not fit each other"):
         TfIdf.load(tmp_path / "saved")
-    parts = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0]._to_fields()
+    parts = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].to_fields()
     Ngrams(**parts)
     wrong = {
         "longer": [parts["longer"][::-1], parts["longer"] + 10_000, -1 - parts["longer"], parts["longer"][:-1]],
