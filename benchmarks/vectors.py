@@ -1,4 +1,4 @@
-"""Time to load 400,000 x 50 word vectors from text, by gensim and by us, and from our own file, and the default vectors.
+"""Time to load 400,000 x 50 word vectors from text, by gensim and by us, and from a saved file, and the default ones.
 
 ``python -m benchmarks.vectors`` writes GloVe 6B 50-d (from its PyPI wheel) as word2vec text to a temporary folder,
 reads this file with both libraries, and then maps it, saved by us, in fresh processes.

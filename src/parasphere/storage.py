@@ -351,13 +351,6 @@ def read(path: str | Path, *, verify: bool = False) -> tuple[Arrays, Info]:
     return arrays, info
 
 
-def read_info(path: str | Path) -> Info:
-    """Return what the metadata of a saved file say."""
-    path = file_of(path)
-    with _opened(path) as file:
-        return _info(path, _header(path, file)[0])
-
-
 def is_saved(path: str | Path, kind: str | None = None) -> bool:
     """Return whether parasphere wrote a file, in any version, and it is of this kind unless that is None."""
     try:
@@ -443,7 +436,7 @@ def storable(*left_out: str, **layouts: str) -> Callable[[Kind], Kind]:
 
     Notes
     -----
-    A class may have methods ``_to_fields(self)`` and ``_from_fields(cls, fields)`` if it is not saved field by field,
+    A class may have methods ``to_fields(self)`` and ``from_fields(cls, fields)`` if it is not saved field by field,
     and ``_check_loaded(self)``, which raises unless the loaded values fit each other.
     """
 
@@ -589,8 +582,9 @@ def _is_estimator(kind: type) -> bool:
 
 
 def _kind_named(name: str) -> type:
-    if name not in _KINDS:
-        getattr(import_module(__package__), name, None)  # imports the module of a public name
+    package = import_module(__package__)
+    if name not in _KINDS and name in package.__all__ and name[0].isupper():
+        getattr(package, name)  # imports the module of a public class, which registers it
     return _KINDS[name]
 
 
@@ -679,8 +673,8 @@ class _Packing:
                     name: item for name, item in given if name not in kind._left_out or isinstance(item, str | Path)
                 },
             }
-        elif hasattr(kind, "_to_fields"):
-            groups = {"fields": value._to_fields()}
+        elif hasattr(kind, "to_fields"):
+            groups = {"fields": value.to_fields()}
         else:
             groups = {"fields": {name: getattr(value, name) for name in _fields(kind)}}
         for group, members in groups.items():
@@ -789,8 +783,8 @@ def _estimator(kind: Any, learned: Facts, parameters: Facts) -> Any:
 
 def _instance(kind: Any, values: Facts) -> Any:
     """Return an instance of another class with these fields."""
-    if hasattr(kind, "_from_fields"):
-        made = kind._from_fields(values)
+    if hasattr(kind, "from_fields"):
+        made = kind.from_fields(values)
     else:
         if set(values) != set(_fields(kind)):
             raise ParasphereError(f"a {kind.__name__} has the fields {', '.join(_fields(kind))}")

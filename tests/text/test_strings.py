@@ -39,4 +39,4 @@ def test_ids_keep_their_type() -> None:
     with pytest.raises(ParasphereError, match="the document at position 5 has no id"):
         Ids.of([None], 5)
     with pytest.raises(ParasphereError, match="marked as an integer"):
-        Ids(Strings.of(["x"]), np.array([True])).check()
+        Ids(Strings.of(["x"]), np.array([True]))._check_loaded()

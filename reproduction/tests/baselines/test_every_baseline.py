@@ -132,10 +132,10 @@ def test_a_text_without_known_words(name: str) -> None:
 
 @every
 def test_what_is_saved_comes_back(name: str, tmp_path: Path) -> None:
-    fitted(name).save(tmp_path)
-    loaded = type(fitted(name)).load(tmp_path)
+    fitted(name).save(tmp_path / "saved")
+    loaded = type(fitted(name)).load(tmp_path / "saved")
     np.testing.assert_array_equal(dense(loaded.transform(ODD)), dense(fitted(name).transform(ODD)))
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".safetensors"]
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
 @every
@@ -177,8 +177,8 @@ def test_vectors_may_be_learned_inside_fit(name: str) -> None:
 
 def test_jointly_learned_vectors_are_saved_with_the_encoder(tmp_path: Path) -> None:
     mean = MeanOfVectors(JointVectors(4, start=None, epochs=1, min_count=1)).fit(TEXTS)
-    mean.save(tmp_path)
-    loaded = MeanOfVectors.load(tmp_path)
+    mean.save(tmp_path / "saved")
+    loaded = MeanOfVectors.load(tmp_path / "saved")
     np.testing.assert_array_equal(loaded.transform(ODD), mean.transform(ODD))
     assert loaded.vectors.get_params()["epochs"] == 1
     with pytest.raises(ValueError, match="fit needs texts"):
@@ -188,10 +188,10 @@ def test_jointly_learned_vectors_are_saved_with_the_encoder(tmp_path: Path) -> N
 def test_a_tokenizer_of_python_code_is_named_again(tmp_path: Path) -> None:
     bow = BagOfWords(tokenizer=str.split).fit(TEXTS)
     with pytest.warns(ParasphereWarning, match="is not saved"):
-        bow.save(tmp_path)
+        bow.save(tmp_path / "saved")
     with pytest.raises(StoreError, match=r"pass it again to load"):
-        BagOfWords.load(tmp_path)
-    loaded = BagOfWords.load(tmp_path, tokenizer=str.split)
+        BagOfWords.load(tmp_path / "saved")
+    loaded = BagOfWords.load(tmp_path / "saved", tokenizer=str.split)
     np.testing.assert_array_equal(loaded.transform(ODD).toarray(), bow.transform(ODD).toarray())
 
 
@@ -199,8 +199,8 @@ def test_what_was_fitted_stays_fitted_after_a_load(tmp_path: Path) -> None:
     fisher = FisherVector(VECTORS, 2, power=1.0).fit(TEXTS).set_params(power=0.5, tokenizer=Tokenizer(min_length=5))
     expected = fisher.transform(ODD)
     np.testing.assert_array_equal(expected, FisherVector(VECTORS, 2, power=1.0).fit(TEXTS).transform(ODD))
-    fisher.save(tmp_path)
-    np.testing.assert_array_equal(FisherVector.load(tmp_path).transform(ODD), expected)
+    fisher.save(tmp_path / "saved")
+    np.testing.assert_array_equal(FisherVector.load(tmp_path / "saved").transform(ODD), expected)
 
 
 def test_counts_are_those_of_scikit_learn() -> None:
@@ -256,14 +256,14 @@ FAULTS: list[tuple[type, dict[str, Any]]] = [
         | dict.fromkeys(("dim", "word_dim", "n_words", "max_length", "epochs", "batch_size"), 0),
     ),
     (MiniLM, {"max_length": 2, "batch_size": 0, "device": None}),
-    (Pretrained, {"fingerprint": 5, "device": 3, "folder": 5}),
+    (Pretrained, {"fingerprint": 5, "device": 3, "path": 5}),
 ]
 
 
 @pytest.mark.parametrize(("kind", "faults"), FAULTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_faulty_parameters_are_named(kind: Any, faults: dict[str, Any]) -> None:
     for name, value in faults.items():
-        given = {"folder": "nowhere"} if kind is Pretrained else {}
+        given = {"path": "nowhere"} if kind is Pretrained else {}
         with pytest.raises(ValueError, match=f"The '{name}' parameter of {kind.__name__} must be .* Got {value!r}"):
             kind(**given | {name: value}).fit(TEXTS)
 

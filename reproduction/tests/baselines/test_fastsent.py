@@ -169,8 +169,8 @@ def test_it_repeats_itself_and_is_kept(tmp_path: Path) -> None:
     other = clone(model).set_params(random_state=1).fit(STORY)
     np.testing.assert_array_equal(again.word_vectors_, model.word_vectors_)
     assert (other.word_vectors_ != model.word_vectors_).any()
-    model.save(tmp_path)
-    loaded = FastSent.load(tmp_path)
+    model.save(tmp_path / "saved")
+    loaded = FastSent.load(tmp_path / "saved")
     np.testing.assert_array_equal(loaded.transform(STORY), model.transform(STORY))
     np.testing.assert_array_equal(loaded.losses_, model.losses_)
 

@@ -143,8 +143,8 @@ def test_it_clones_serves_in_pipelines_and_is_kept(encoder: MiniLM, tmp_path: Pa
     pipeline = clone(make_pipeline(encoder, LinearSVC(random_state=0))).fit(TEXTS[:4], [0, 0, 1, 1])
     assert pipeline.predict(["guitars and songs", "the interest rate of the bank"]).tolist() == [0, 1]
     assert encoder.get_feature_names_out()[-1] == "minilm383"
-    MiniLM(max_length=5).fit().save(tmp_path)
-    found = MiniLM.load(tmp_path)
+    MiniLM(max_length=5).fit().save(tmp_path / "saved")
+    found = MiniLM.load(tmp_path / "saved")
     assert found.max_length == 5
     np.testing.assert_array_equal(found.transform(TEXTS), MiniLM(max_length=5).fit().transform(TEXTS))
 

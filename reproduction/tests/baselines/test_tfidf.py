@@ -146,8 +146,8 @@ def test_what_is_no_word_is_no_neighbour() -> None:
 @pytest.mark.parametrize("more", [{}, {"max_words": 4}, {"n_features": 16}])
 def test_what_is_saved_comes_back(more: dict[str, Any], tmp_path: Path) -> None:
     fitted = TfIdf((1, 2), True, tokenizer=Tokenizer(), **more).fit(TEXTS)
-    fitted.save(tmp_path)
-    loaded = TfIdf.load(tmp_path)
+    fitted.save(tmp_path / "saved")
+    loaded = TfIdf.load(tmp_path / "saved")
     same(loaded.transform(TEXTS), fitted.transform(TEXTS))
     assert loaded.get_params() == fitted.get_params()
     assert loaded.ngram_range_ == (1, 2)
@@ -159,11 +159,10 @@ def test_what_is_saved_comes_back(more: dict[str, Any], tmp_path: Path) -> None:
 def test_damage_is_found_out(tmp_path: Path) -> None:
     fitted = TfIdf((1, 2)).fit(TEXTS)
     fitted.idf_ = fitted.idf_[:-1]
-    fitted.save(tmp_path)
+    fitted.save(tmp_path / "saved")
     with pytest.raises(StoreError, match="idf do not fit each other"):
-        TfIdf.load(tmp_path)
-    facts, arrays = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].to_saved()
-    parts = facts | arrays
+        TfIdf.load(tmp_path / "saved")
+    parts = learn_ngrams(TEXTS, Tokenizer(), (1, 2))[0].to_fields()
     Ngrams(**parts)
     wrong = {
         "longer": [parts["longer"][::-1], parts["longer"] + 10_000, -1 - parts["longer"], parts["longer"][:-1]],

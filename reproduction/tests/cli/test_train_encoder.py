@@ -65,10 +65,9 @@ def test_skip_thought(text: Path, tmp_path: Path) -> None:
 def test_faults_are_told_before_the_work(text: Path, tmp_path: Path) -> None:
     with pytest.raises(ParasphereError, match="there is no such file; give ordered text"):
         run("fastsent", "--text", tmp_path / "absent.txt", "--out", tmp_path / "x")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("x")
+    (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ParasphereError, match="did not write"):
-        run("fastsent", "--text", text, "--out", tmp_path / "full")
+        run("fastsent", "--text", text, "--out", tmp_path / "mine.txt")
     with pytest.raises(ParasphereError, match="holds no encoder"):
         run("losses", tmp_path)
     assert run("fastsent", "--help").count("Ordered text") == 1

@@ -10,8 +10,9 @@ from sklearn.pipeline import FeatureUnion
 from test_protocol import planted, vectors
 from typer.testing import CliRunner
 
-from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors, storage
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.errors import ParasphereError, VectorsError
+from reproduction import keeping
 from reproduction.baselines import TfIdf
 from reproduction.cli.experiments import _typed, add_experiment_commands
 from reproduction.datasets import Dataset
@@ -72,7 +73,7 @@ def test_what_was_computed_is_not_computed_again(tmp_path: Path, computed: list[
     assert len(computed) == 2
     assert of(tmp_path)["runs"] == first["runs"]
     assert len(computed) == 2
-    arrays, _ = storage.load(next(iter(tmp_path.iterdir())), run.KIND)
+    arrays, _ = keeping.recall(next(iter(tmp_path.iterdir())))
     assert set(arrays) == {"test", "predicted"}
 
 
@@ -100,7 +101,7 @@ def test_whatever_changes_the_result_changes_the_key(tmp_path: Path, computed: l
 
 def test_a_damaged_entry_is_computed_anew(tmp_path: Path, computed: list[Any]) -> None:
     first = of(tmp_path, ["bow"])
-    (next(tmp_path.iterdir()) / storage.MANIFEST).write_text("{")
+    next(tmp_path.iterdir()).write_text("{")
     assert timeless(of(tmp_path, ["bow"])) == timeless(first)
     assert len(computed) == 2
 

@@ -212,8 +212,8 @@ def test_rows_of_zeros() -> None:
 def test_saved_and_loaded(tmp_path: Path) -> None:
     X = planted(n=60)[0]
     model = SphericalAdmixture(3, random_state=0).fit(X)
-    model.save(tmp_path)
-    found = SphericalAdmixture.load(tmp_path)
+    model.save(tmp_path / "saved")
+    found = SphericalAdmixture.load(tmp_path / "saved")
     np.testing.assert_array_equal(found.transform(X), model.transform(X))
     np.testing.assert_array_equal(found.bound_, model.bound_)
     assert found.get_params() == model.get_params()

@@ -218,7 +218,8 @@ class Reader:
         sums, unknown = np.empty((n_docs, self.dim), self.dtype), np.empty(n_docs, np.int64)
         return Bags(sums, lengths, squared_norms, unknown, squared_weights, reader=self)
 
-    def _to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Any]:
+        """Return what is saved."""
         shared = self.weights is not None and self.weights is self.vectors.weights
         return {
             "vectors": self.vectors, "tokenizer": self.tokenizer, "dtype": self.dtype.name,
@@ -226,7 +227,8 @@ class Reader:
         }  # fmt: skip
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Return what was saved, after checking it."""
         vectors, tokenizer, weights = fields["vectors"], fields["tokenizer"], fields["weights"]
         if not (isinstance(vectors, WordVectors) and callable(tokenizer)):
             raise ParasphereError("a reader needs word vectors and a tokenizer")
@@ -235,7 +237,7 @@ class Reader:
 
     def __reduce__(self) -> Any:
         """Pickle the fields, without the index, which is built again when needed."""
-        return Reader._from_fields, (self._to_fields(),)
+        return Reader.from_fields, (self.to_fields(),)
 
 
 def n_threads(n_jobs: int | None) -> int:

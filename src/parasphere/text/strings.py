@@ -111,12 +111,14 @@ class Strings(Sequence[str]):
         if not sound:
             raise ParasphereError("strings are not UTF-8")
 
-    def _to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Any]:
+        """Return what is saved."""
         begin = self.offsets[0]  # of a selection
         return {"data": self._bytes(), "offsets": self.offsets - begin if begin else self.offsets}
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Return what was saved, after checking it."""
         return cls(fields["data"], fields["offsets"])
 
     def _check_loaded(self) -> None:

@@ -383,7 +383,8 @@ class WordVectors(storage.Saved):
         lengths = self.norms if self.weights is None else self.weights
         write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
-    def _to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Any]:
+        """Return what is saved."""
         facts = {"name": self.name, "unknown_weight": self.unknown_weight, "base": self.base}
         if self.source is not None:
             return {"base": self.source, "fingerprint": self.fingerprint}
@@ -400,7 +401,8 @@ class WordVectors(storage.Saved):
         }
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> Self:
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Return what was saved, after checking it."""
         if fields["base"] is not None:
             base = cls._packaged(fields["base"], fields["fingerprint"])
             if "words" not in fields:

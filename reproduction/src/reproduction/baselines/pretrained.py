@@ -111,7 +111,7 @@ def load_encoder(path: str | Path, *, device: str | None = None) -> Any:
     device : str, default=None
         Where to compute, for an encoder that has the choice; None is the CPU.
     """
-    encoder = ENCODERS[storage.read_info(_checked(path)).kind]
+    encoder = ENCODERS[storage.read(_checked(path))[1].kind]
     return encoder.load(path, device=device or "cpu") if encoder is SkipThought else encoder.load(path)
 
 

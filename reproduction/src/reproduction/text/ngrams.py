@@ -49,13 +49,15 @@ class Ngrams:
         self._columns = _with_none(columns)
         self._lookup = Lookup(words)
 
-    def _to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Any]:
+        """Return what is saved."""
         return {
             "words": self.words, "longer": self.longer, "columns": self.columns, "ngram_range": self.ngram_range
         }  # fmt: skip
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> "Ngrams":
+    def from_fields(cls, fields: dict[str, Any]) -> "Ngrams":
+        """Return what was saved, after checking it."""
         return cls(**fields)
 
     def count(self, source: Any, tokenizer: AnyTokenizer) -> sparse.csr_array:
