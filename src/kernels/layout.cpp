@@ -1,7 +1,6 @@
 // Maps: nearest neighbours by cells, and positions on the plane by gradient descent.
 #include "best.hpp"
 #include "common.hpp"
-#include "indices.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +14,8 @@ constexpr int repelled = 5;  // random documents that each attraction is balance
 
 // Add the rows of a block (dim, width), multiplied by the numbers of `row`, to `count` sums, in order. Eight rows are
 // added in one pass over the sums.
-PARASPHERE_VECTORISED void add_products(float* __restrict sums, std::size_t count, const float* __restrict block,
-                                        std::size_t width, const float* __restrict row, std::size_t dim) {
+PARASPHERE_INLINE void add_products(float* __restrict sums, std::size_t count, const float* __restrict block,
+                                    std::size_t width, const float* __restrict row, std::size_t dim) {
     std::size_t d = 0;
     for (; d + 8 <= dim; d += 8) {
         const float* __restrict a = block + d * width;
@@ -59,7 +58,7 @@ public:
             members_.push_back(index_below(rows.size(0), member, "order"));
         }
         for (std::size_t cell = 0; cell + 1 < ends.count(); ++cell) {
-            const Range range = range_at(ends, cell, members_.size());
+            const Range range = range_within(members_.size(), ends[cell], ends[cell + 1], "ends");
             ranges_.push_back(range);
             for (std::size_t at = 0; at < range.size(); ++at) {
                 const std::span<const float> row = rows.row(members_[range.begin + at]);
@@ -81,8 +80,10 @@ public:
         for (std::size_t at = 0; at < range.size(); at += piece) {
             const std::size_t count = std::min(piece, range.size() - at);
             std::fill_n(products.begin(), count, 0.0F);
-            add_products(products.data(), count, numbers_.data() + range.begin * dim_ + at, range.size(), row.data(),
-                         dim_);
+            vectorised([to = products.data(), from = numbers_.data() + range.begin * dim_ + at, count,
+                        width = range.size(), row, dim = dim_](auto) PARASPHERE_LOOP {
+                add_products(to, count, from, width, row.data(), dim);
+            });
             compared(members_.data() + range.begin + at, std::span<const float>(products.data(), count));
         }
     }
@@ -94,13 +95,9 @@ private:
     std::vector<Range> ranges_;
 };
 
-void nearest_in_cells(nb::handle given_rows, nb::handle given_cells, nb::handle given_order, nb::handle given_ends,
-                      nb::handle given_places) {
-    const Array<const float, 2> rows(given_rows, "rows");
-    const Array<const std::int64_t, 2> searched(given_cells, "cells");
-    const Array<const std::int64_t> order(given_order, "order");
-    const Array<const std::int64_t> ends(given_ends, "ends");
-    const Array<std::int64_t, 2> places(given_places, "places");
+void nearest_in_cells(const Array<const float, 2>& rows, const Array<const std::int64_t, 2>& searched,
+                      const Array<const std::int64_t>& order, const Array<const std::int64_t>& ends,
+                      const Array<std::int64_t, 2>& places) {
     const std::size_t n = rows.size(0);
     searched.expect_size(0, n, "one row per row");
     order.expect_size(0, n, "one per row");
@@ -161,12 +158,9 @@ private:
 
 double clipped(double x) { return std::min(4.0, std::max(-4.0, x)); }
 
-void attract_and_repel(nb::handle given_points, nb::handle given_heads, nb::handle given_tails, nb::handle given_every,
-                       std::int64_t rounds, double a, std::uint64_t seed) {
-    const Array<double, 2> points(given_points, "points");
-    const Array<const std::int64_t> heads(given_heads, "heads");
-    const Array<const std::int64_t> tails(given_tails, "tails");
-    const Array<const double> every(given_every, "every");
+void attract_and_repel(const Array<double, 2>& points, const Array<const std::int64_t>& heads,
+                       const Array<const std::int64_t>& tails, const Array<const double>& every, std::int64_t rounds,
+                       double a, std::uint64_t seed) {
     const std::size_t n = points.size(0);
     points.expect_size(1, 2, "two coordinates");
     tails.expect_size(0, heads.count(), "one per edge");
@@ -218,13 +212,13 @@ void attract_and_repel(nb::handle given_points, nb::handle given_heads, nb::hand
 }  // namespace
 
 void bind_layout(nb::module_& kernels) {
-    kernels.def("nearest_in_cells", nearest_in_cells, argument("rows"), argument("cells"), argument("order"),
-                argument("ends"), argument("places"),
+    kernels.def("nearest_in_cells", nearest_in_cells, nb::arg("rows"), nb::arg("cells"), nb::arg("order"),
+                nb::arg("ends"), nb::arg("places"),
                 "Write the nearest rows of each row among the members of its cells, nearest first; itself if there "
                 "are fewer.\n\n"
                 "``order`` has each row once, cell by cell, and ``ends`` has the begins and ends of the cells in it.");
-    kernels.def("attract_and_repel", attract_and_repel, argument("points"), argument("heads"), argument("tails"),
-                argument("every"), nb::arg("rounds"), nb::arg("a"), nb::arg("seed"),
+    kernels.def("attract_and_repel", attract_and_repel, nb::arg("points"), nb::arg("heads"), nb::arg("tails"),
+                nb::arg("every"), nb::arg("rounds"), nb::arg("a"), nb::arg("seed"),
                 "Move positions along UMAP's gradient, edge by edge, with steps that shrink to 0.");
 }
 

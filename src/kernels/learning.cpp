@@ -1,4 +1,5 @@
-// The steps of joint learning: predict a batch of pieces of texts, and move the parameters by the gradients.
+// Joint learning: texts are cut into pieces at random; a step predicts a batch of pieces, and moves the parameters by
+// the gradients.
 //
 // parasphere/vectors/learning_steps.py describes the computation. The pieces of a batch are divided into groups, which
 // share the words drawn; threads process groups, and then rows to move. A group or row is computed by a fixed sequence
@@ -6,30 +7,18 @@
 // on the processor, except for the last bit of `exp` and `log` of the C library.
 #include "common.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
-#endif
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <vector>
-
-#if defined(__GNUC__)
-// Vectors are only passed to inlined functions, so that warnings of their calling convention do not matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#define PARASPHERE_INLINE inline __attribute__((always_inline))
-#define PARASPHERE_PREFETCH(place) __builtin_prefetch(place)
-#else
-#define PARASPHERE_INLINE inline
-#define PARASPHERE_PREFETCH(place) static_cast<void>(place)
-#endif
 
 namespace parasphere {
 namespace {
@@ -38,51 +27,6 @@ constexpr std::size_t width = 16;  // numbers that are computed at a time
 constexpr float tiny = 1e-8F;
 
 enum Places : std::size_t { at_kappa, at_kappa0, n_numbers = 6 };
-
-// As many numbers as fit a register. Compilers keep vectors that are longer than registers in memory.
-#if defined(__GNUC__)
-template <std::size_t lanes>
-struct Register {
-    typedef float Numbers __attribute__((vector_size(lanes * sizeof(float))));
-};
-template <std::size_t lanes>
-using Lanes = typename Register<lanes>::Numbers;
-#else
-template <std::size_t lanes>
-struct Lanes {
-    float lane[lanes];
-    friend Lanes operator+(Lanes one, const Lanes& other) {
-        for (std::size_t i = 0; i < lanes; ++i) {
-            one.lane[i] += other.lane[i];
-        }
-        return one;
-    }
-    friend Lanes operator*(float factor, Lanes other) {
-        for (std::size_t i = 0; i < lanes; ++i) {
-            other.lane[i] *= factor;
-        }
-        return other;
-    }
-    friend Lanes operator*(Lanes one, const Lanes& other) {
-        for (std::size_t i = 0; i < lanes; ++i) {
-            one.lane[i] *= other.lane[i];
-        }
-        return one;
-    }
-};
-#endif
-
-template <std::size_t lanes>
-PARASPHERE_INLINE Lanes<lanes> load(const float* from) {
-    Lanes<lanes> numbers;
-    std::memcpy(&numbers, from, sizeof numbers);
-    return numbers;
-}
-
-template <typename Numbers>
-PARASPHERE_INLINE void store(float* to, const Numbers& numbers) {
-    std::memcpy(to, &numbers, sizeof numbers);
-}
 
 constexpr std::size_t padded(std::size_t size) { return (size + width - 1) / width * width; }
 
@@ -107,22 +51,153 @@ private:
     float* data_ = nullptr;
 };
 
+// ---- random choices --------------------------------------------------------------------------------------------------
+
+// The generator xorshift64: the same state gives the same numbers everywhere.
+class Random {
+public:
+    explicit Random(std::uint64_t state) : state_(state) {}
+
+    std::uint64_t state() const { return state_; }
+
+    // 31 random bits.
+    std::uint32_t bits() {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return static_cast<std::uint32_t>(state_ >> 33);
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+// The documents to cut, in order.
+std::vector<Range> documents_of(const Array<const std::int64_t>& ends, const Array<const std::int64_t>& order,
+                                   std::size_t n_ids) {
+    if (ends.count() == 0) {
+        refuse("ends must hold where the first document begins and where each ends, not nothing");
+    }
+    std::vector<Range> documents;
+    documents.reserve(order.count());
+    for (const std::int64_t n : order.all()) {
+        const std::size_t document = index_below(ends.count() - 1, n, "order");
+        documents.push_back(range_within(n_ids, ends[document], ends[document + 1], "ends"));
+    }
+    return documents;
+}
+
+// floor(part * size / parts), even if part * size exceeds 64 bits.
+std::size_t share_of(std::size_t size, std::size_t part, std::size_t parts) {
+    return size / parts * part + size % parts * part / parts;
+}
+
+nb::tuple cut(const Array<const std::int32_t>& ids, const Array<const std::int64_t>& ends,
+              const Array<const std::int64_t>& order, const Array<const float>& keep, std::int64_t context,
+              std::int64_t targets, double share, const Array<std::uint64_t>& state, const Array<std::int32_t>& words,
+              const Array<std::int64_t>& begins, const Array<std::int64_t>& middles) {
+    state.expect_size(0, 1, "the state of the random numbers");
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (context < 1 || context > most || targets < 1 || targets > most || context + targets < 3) {
+        refuse("pieces need at least one word of context and one target, and three words in all, not context=", context,
+               " and targets=", targets);
+    }
+    if (!(share >= 0.0 && share <= 1.0)) {
+        refuse("share must be from 0 to 1, not ", share);
+    }
+    const std::vector<Range> documents = documents_of(ends, order, ids.count());
+    std::size_t room = 0;
+    for (const Range& document : documents) {
+        room += document.size();
+        if (room > words.count()) {
+            refuse("words has room for ", words.count(), " words, and the documents have more");
+        }
+    }
+    // Every piece has at least two words.
+    if (middles.count() < room / 2 || begins.count() != middles.count() + 1) {
+        refuse("middles must have size ", room / 2, " at least, one per two words, and begins one more, not ",
+               middles.count(), " and ", begins.count());
+    }
+
+    Random random(state[0]);
+    std::size_t at = 0;
+    std::size_t done = 0;
+    begins[0] = 0;
+    {
+        const Unlocked unlocked(10 * room);
+        Interrupts interrupts;
+        const auto longest = static_cast<std::size_t>(context + targets);
+        for (const Range& document : documents) {
+            interrupts.worked(20 * (document.end - document.begin) + 1);
+            const std::size_t first = at;
+            for (std::size_t i = document.begin; i < document.end; ++i) {
+                const std::int32_t id = ids[i];
+                if (random.bits() < static_cast<double>(keep[index_below(keep.count(), id, "ids")]) * 2147483648.0) {
+                    words[at++] = id;
+                }
+            }
+            const std::size_t m = at - first;
+            if (m < 2) {  // nothing to predict a word from
+                at = first;
+                continue;
+            }
+            for (std::size_t i = m - 1; i > 0; --i) {
+                std::swap(words[first + i], words[first + random.bits() % (i + 1)]);
+            }
+            const std::size_t pieces = m / longest + (m % longest > 0);
+            for (std::size_t piece = 0; piece < pieces; ++piece) {
+                const std::size_t begin = share_of(m, piece, pieces);
+                const std::size_t end = share_of(m, piece + 1, pieces);
+                const auto held = static_cast<std::int64_t>(static_cast<double>(end - begin) * share + 0.5);
+                const auto place = static_cast<std::int64_t>(first + end);
+                middles[done] = place - std::max<std::int64_t>(1, std::min(targets, held));
+                begins[++done] = place;
+            }
+        }
+    }
+    state[0] = random.state();
+    return nb::make_tuple(at, done);
+}
+
+void draw(const Array<const std::int32_t>& table, const Array<std::uint64_t>& state,
+          const Array<std::int32_t>& drawn) {
+    state.expect_size(0, 1, "the state of the random numbers");
+    if (table.count() == 0) {
+        refuse("table must hold words to draw, not nothing");
+    }
+    const Unlocked unlocked(10 * drawn.count());
+    Interrupts interrupts;
+    Random random(state[0]);
+    const std::size_t size = table.count();
+    const bool power_of_two = std::has_single_bit(size);  // a division would take longer than everything else
+    constexpr std::size_t stretch = 4096;
+    for (std::size_t begin = 0; begin < drawn.count(); begin += stretch) {
+        const std::size_t end = std::min(begin + stretch, drawn.count());
+        interrupts.worked(10 * (end - begin));
+        for (std::size_t j = begin; j < end; ++j) {
+            const std::size_t bits = random.bits();
+            drawn[j] = table[power_of_two ? bits & (size - 1) : bits % size];
+        }
+    }
+    state[0] = random.state();
+}
+
 // ---- products ------------------------------------------------------------------------------------------------------
 
 // The sum of the products of two padded rows: 32 sums of every 32nd product, which are then added in pairs.
 template <std::size_t lanes>
 PARASPHERE_INLINE float dot(const float* one, const float* other, std::size_t size) {
     constexpr std::size_t parts = 2 * width / lanes;
-    Lanes<lanes> sums[parts] = {};
+    Lanes<float, lanes> sums[parts] = {};
     std::size_t x = 0;
     for (; x + 2 * width <= size; x += 2 * width) {
         for (std::size_t i = 0; i < parts; ++i) {
-            sums[i] = sums[i] + load<lanes>(one + x + i * lanes) * load<lanes>(other + x + i * lanes);
+            sums[i] = sums[i] + load<float, lanes>(one + x + i * lanes) * load<float, lanes>(other + x + i * lanes);
         }
     }
     if (x < size) {
         for (std::size_t i = 0; i < parts / 2; ++i) {
-            sums[i] = sums[i] + load<lanes>(one + x + i * lanes) * load<lanes>(other + x + i * lanes);
+            sums[i] = sums[i] + load<float, lanes>(one + x + i * lanes) * load<float, lanes>(other + x + i * lanes);
         }
     }
     float pairs[width];
@@ -149,15 +224,15 @@ PARASPHERE_INLINE const float* padded_row(const float* row, std::size_t dim, flo
 template <std::size_t lanes, std::size_t registers>
 PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factors, std::size_t n, float* sum,
                                    std::size_t x) {
-    Lanes<lanes> sums[registers];
+    Lanes<float, lanes> sums[registers];
     for (std::size_t i = 0; i < registers; ++i) {
-        sums[i] = load<lanes>(sum + x + i * lanes);
+        sums[i] = load<float, lanes>(sum + x + i * lanes);
     }
     for (std::size_t row = 0; row < n; ++row) {
         const float* const from = rows[row] + x;
         const float factor = factors[row];
         for (std::size_t i = 0; i < registers; ++i) {
-            sums[i] = sums[i] + factor * load<lanes>(from + i * lanes);
+            sums[i] = sums[i] + factor * load<float, lanes>(from + i * lanes);
         }
     }
     for (std::size_t i = 0; i < registers; ++i) {
@@ -166,41 +241,33 @@ PARASPHERE_INLINE void add_columns(const float* const* rows, const float* factor
 }
 
 // Add the rows times their factors to the sum, in order.
-template <std::size_t lanes>
-PARASPHERE_INLINE void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim,
-                                float* sum) {
-    constexpr std::size_t several = lanes < width ? 8 : 4;
-    std::size_t x = 0;
-    for (; x + several * lanes <= dim; x += several * lanes) {
-        add_columns<lanes, several>(rows, factors, n, sum, x);
-    }
-    for (; x + lanes <= dim; x += lanes) {
-        add_columns<lanes, 1>(rows, factors, n, sum, x);
-    }
-    if (x == dim) {
-        return;
-    }
-    for (std::size_t row = 0; row < n; ++row) {
-        for (std::size_t column = x; column < dim; ++column) {
-            sum[column] += factors[row] * rows[row][column];
+void add_rows(const float* const* rows, const float* factors, std::size_t n, std::size_t dim, float* sum) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t lanes = bytes / sizeof(float), several = lanes < width ? 8 : 4;
+        std::size_t x = 0;
+        for (; x + several * lanes <= dim; x += several * lanes) {
+            add_columns<lanes, several>(rows, factors, n, sum, x);
         }
-    }
+        for (; x + lanes <= dim; x += lanes) {
+            add_columns<lanes, 1>(rows, factors, n, sum, x);
+        }
+        for (std::size_t row = 0; row < n && x < dim; ++row) {
+            for (std::size_t column = x; column < dim; ++column) {
+                sum[column] += factors[row] * rows[row][column];
+            }
+        }
+    });
 }
 
-// The memory layout of a factor of a product: the steps, in numbers, to the next row and column.
-struct Layout {
-    std::size_t row;
-    std::size_t column;
-};
-
-template <std::size_t lanes, std::size_t rows>
-PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float* right, std::size_t right_step,
-                                     std::size_t inner, float* product, std::size_t product_step) {
-    Lanes<lanes> sums[rows] = {};
+template <std::size_t lanes, std::size_t rows, bool transposed>
+PARASPHERE_INLINE void multiply_rows(const float* left, std::size_t left_step, const float* right,
+                                     std::size_t right_step, std::size_t inner, float* product,
+                                     std::size_t product_step) {
+    Lanes<float, lanes> sums[rows] = {};
     for (std::size_t k = 0; k < inner; ++k) {
-        const Lanes<lanes> numbers = load<lanes>(right + k * right_step);
+        const Lanes<float, lanes> numbers = load<float, lanes>(right + k * right_step);
         for (std::size_t i = 0; i < rows; ++i) {
-            sums[i] = sums[i] + left[i * lies.row + k * lies.column] * numbers;
+            sums[i] = sums[i] + left[transposed ? k * left_step + i : i * left_step + k] * numbers;
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
@@ -208,22 +275,26 @@ PARASPHERE_INLINE void multiply_rows(const float* left, Layout lies, const float
     }
 }
 
-// The product of two matrices, each entry summed in the order of `inner`. The number of columns is padded.
-template <std::size_t lanes>
-PARASPHERE_INLINE void multiply(const float* left, Layout lies, std::size_t rows, const float* right,
-                                std::size_t right_step, std::size_t inner, float* product, std::size_t columns) {
-    constexpr std::size_t several = 8;
-    for (std::size_t x = 0; x < columns; x += lanes) {
-        std::size_t row = 0;
-        for (; row + several <= rows; row += several) {
-            multiply_rows<lanes, several>(left + row * lies.row, lies, right + x, right_step, inner,
-                                          product + row * columns + x, columns);
+// The product of two matrices, whose rows are some steps apart, each entry summed in the order of `inner`. The left one
+// may be transposed. The number of columns is padded.
+template <bool transposed>
+void multiply(const float* left, std::size_t left_step, std::size_t rows, const float* right, std::size_t right_step,
+              std::size_t inner, float* product, std::size_t columns) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t lanes = bytes / sizeof(float), several = 8;
+        const std::size_t step = transposed ? 1 : left_step;  // to the factors of the next row of the product
+        for (std::size_t x = 0; x < columns; x += lanes) {
+            std::size_t row = 0;
+            for (; row + several <= rows; row += several) {
+                multiply_rows<lanes, several, transposed>(left + row * step, left_step, right + x, right_step, inner,
+                                                          product + row * columns + x, columns);
+            }
+            for (; row < rows; ++row) {
+                multiply_rows<lanes, 1, transposed>(left + row * step, left_step, right + x, right_step, inner,
+                                                    product + row * columns + x, columns);
+            }
         }
-        for (; row < rows; ++row) {
-            multiply_rows<lanes, 1>(left + row * lies.row, lies, right + x, right_step, inner,
-                                    product + row * columns + x, columns);
-        }
-    }
+    });
 }
 
 // exp of a number that is not positive, with a relative error below 2^-22; below -87 it is exp(-87).
@@ -251,66 +322,63 @@ PARASPHERE_INLINE float falling_exp(float x) {
 
 // ---- parameters, prior and batches ---------------------------------------------------------------------------------
 
-nb::tuple fields(nb::handle given, const char* name, std::size_t count) {
-    if (!PyTuple_Check(given.ptr()) || nb::len(given) != count) {
-        refuse(name, " must be a tuple of ", count);
-    }
-    return nb::borrow<nb::tuple>(given);
-}
+// The fields of parasphere.vectors.learning_steps.Parameters and WordPrior, and of the pieces of texts.
+template <typename T>
+using ParameterFields = std::tuple<Array<T, 2>, Array<T>, Array<T>, Array<T>, Array<T>, Array<const double>>;
+using PriorFields = std::tuple<Array<const float, 2>, Array<const float>, Array<const float>, double>;
+using PieceFields = std::tuple<Array<const std::int32_t>, Array<const std::int64_t>, Array<const std::int64_t>>;
 
-// The fields of parasphere.vectors.learning_steps.Parameters.
-template <bool learned>
+// What is learned. `judge` only reads it, from arrays that may be read-only.
 struct Parameters {
     template <typename T>
-    using Changed = std::conditional_t<learned, T, const T>;
-
-    explicit Parameters(const nb::tuple& given)
-        : matrix(given[0], "matrix"),
-          squares(given[1], "squares"),
-          weights(given[2], "weights"),
-          weight_squares(given[3], "weight_squares"),
-          mean(given[4], "mean"),
-          numbers(given[5], "numbers") {
-        const std::size_t n = matrix.size(0);
-        squares.expect_size(0, n, "one per row of matrix");
-        weights.expect_size(0, n, "one per row of matrix");
-        weight_squares.expect_size(0, n, "one per row of matrix");
-        mean.expect_size(0, matrix.size(1), "that of a row of matrix");
-        numbers.expect_size(0, n_numbers, "kappa, kappa0 and what their steps depend on");
-        if (matrix.size(1) == 0) {
+    explicit Parameters(const ParameterFields<T>& given) {
+        const auto& [rows, row_squares, word_weights, squares_of_weights, direction, some_numbers] = given;
+        n_words = rows.size(0);
+        dim = rows.size(1);
+        row_squares.expect_size(0, n_words, "one per row of matrix");
+        word_weights.expect_size(0, n_words, "one per row of matrix");
+        squares_of_weights.expect_size(0, n_words, "one per row of matrix");
+        direction.expect_size(0, dim, "that of a row of matrix");
+        some_numbers.expect_size(0, n_numbers, "kappa, kappa0 and what their steps depend on");
+        if (dim == 0) {
             refuse("matrix must have columns");
         }
+        matrix = const_cast<float*>(rows.data());
+        squares = const_cast<float*>(row_squares.data());
+        weights = const_cast<float*>(word_weights.data());
+        weight_squares = const_cast<float*>(squares_of_weights.data());
+        mean = const_cast<float*>(direction.data());
+        kappa = some_numbers[at_kappa];
+        kappa0 = some_numbers[at_kappa0];
     }
 
-    std::size_t dim() const { return matrix.size(1); }
-    const float* row(std::int32_t word) const { return matrix.data() + static_cast<std::size_t>(word) * dim(); }
+    float* row(std::int32_t word) const { return matrix + static_cast<std::size_t>(word) * dim; }
     float weight(std::int32_t word) const { return weights[static_cast<std::size_t>(word)]; }
 
-    Array<Changed<float>, 2> matrix;
-    Array<Changed<float>> squares;
-    Array<Changed<float>> weights;
-    Array<Changed<float>> weight_squares;
-    Array<Changed<float>> mean;
-    Array<const double> numbers;
+    std::size_t n_words;
+    std::size_t dim;
+    float* matrix;
+    float* squares;
+    float* weights;
+    float* weight_squares;
+    float* mean;
+    double kappa;
+    double kappa0;
 };
 
-// The fields of parasphere.vectors.learning_steps.WordPrior.
 struct Prior {
-    Prior(const nb::tuple& given, std::size_t n, std::size_t dim)
-        : rows(given[0], "prior.rows"), strengths(given[1], "prior.strengths"), weights(given[2], "prior.weights") {
-        rows.expect_size(0, n, "one per row of matrix");
-        rows.expect_size(1, dim, "that of a row of matrix");
-        strengths.expect_size(0, n, "one per row of matrix");
-        weights.expect_size(0, n, "one per row of matrix");
-        if (!nb::try_cast(given[3], pull)) {
-            refuse("prior.pull must be a number");
-        }
+    Prior(const PriorFields& given, const Parameters& model)
+        : rows(std::get<0>(given)), strengths(std::get<1>(given)), weights(std::get<2>(given)), pull(std::get<3>(given)) {
+        rows.expect_size(0, model.n_words, "one per row of matrix");
+        rows.expect_size(1, model.dim, "that of a row of matrix");
+        strengths.expect_size(0, model.n_words, "one per row of matrix");
+        weights.expect_size(0, model.n_words, "one per row of matrix");
     }
 
     Array<const float, 2> rows;
     Array<const float> strengths;
     Array<const float> weights;
-    double pull = 0.0;
+    double pull;
 };
 
 struct Piece {
@@ -345,14 +413,9 @@ struct Batch {
     }
 };
 
-Batch lay_out(nb::handle given_pieces, nb::handle given_some, nb::handle given_drawn, std::size_t n_vocabulary,
-              std::size_t dim, bool learn) {
-    const nb::tuple three = fields(given_pieces, "pieces", 3);
-    const Array<const std::int32_t> words(three[0], "words");
-    const Array<const std::int64_t> begins(three[1], "begins");
-    const Array<const std::int64_t> middles(three[2], "middles");
-    const Array<const std::int64_t> some(given_some, "some");
-    const Array<const std::int32_t, 2> drawn(given_drawn, "drawn");
+Batch lay_out(const PieceFields& pieces, const Array<const std::int64_t>& some,
+              const Array<const std::int32_t, 2>& drawn, const Parameters& model, bool learn) {
+    const auto& [words, begins, middles] = pieces;
     begins.expect_size(0, middles.count() + 1, "one more than middles");
     if (some.count() == 0 || drawn.count() == 0) {
         refuse("some and drawn must not be empty");
@@ -361,23 +424,18 @@ Batch lay_out(nb::handle given_pieces, nb::handle given_some, nb::handle given_d
     Batch batch;
     batch.n_groups = drawn.size(0);
     batch.n_drawn = drawn.size(1);
-    batch.stride = padded(dim);
+    batch.stride = padded(model.dim);
     batch.learn = learn;
-    const auto check = [n_vocabulary](const char* name, std::span<const std::int32_t> ids) {
+    const auto check = [&model](const char* name, std::span<const std::int32_t> ids) {
         for (const std::int32_t id : ids) {
-            if (id < 0 || static_cast<std::size_t>(id) >= n_vocabulary) {
-                refuse(name, " must be from 0 to below the ", n_vocabulary, " rows of matrix, not ", id);
-            }
+            index_below(model.n_words, id, name);
         }
     };
     batch.drawn.assign(drawn.all().begin(), drawn.all().end());
     check("drawn", batch.drawn);
     batch.pieces.reserve(some.count());
     for (const std::int64_t number : some.all()) {
-        if (number < 0 || static_cast<std::size_t>(number) >= middles.count()) {
-            refuse("some must be numbers of the ", middles.count(), " pieces, not ", number);
-        }
-        const auto piece = static_cast<std::size_t>(number);
+        const std::size_t piece = index_below(middles.count(), number, "some");
         const std::int64_t begin = begins[piece];
         const std::int64_t middle = middles[piece];
         const std::int64_t end = begins[piece + 1];
@@ -499,20 +557,19 @@ struct Desk {
     }
 };
 
-template <typename Model>
-PARASPHERE_INLINE void prefetch(const Model& model, std::int32_t word) {
+PARASPHERE_INLINE void prefetch_word(const Parameters& model, std::int32_t word) {
     const float* const row = model.row(word);
-    PARASPHERE_PREFETCH(model.weights.data() + word);
-    for (std::size_t x = 0; x < model.dim(); x += width) {
-        PARASPHERE_PREFETCH(row + x);
+    prefetch(model.weights + word);
+    for (std::size_t x = 0; x < model.dim; x += width) {
+        prefetch(row + x);
     }
 }
 
 // Compute the posterior direction of the context of a piece; return the length of eta.
-template <std::size_t lanes, typename Model>
-PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk, std::size_t p) {
-    const double kappa = model.numbers[at_kappa];
-    const auto kappa0 = static_cast<float>(model.numbers[at_kappa0]);
+template <std::size_t lanes>
+PARASPHERE_INLINE float point(const Batch& batch, const Parameters& model, Desk& desk, std::size_t p) {
+    const double kappa = model.kappa;
+    const auto kappa0 = static_cast<float>(model.kappa0);
     const Piece& piece = batch.pieces[p];
     float* const eta = batch.directions.row(p, batch.stride);
     for (std::size_t x = 0; x < batch.stride; ++x) {
@@ -524,7 +581,7 @@ PARASPHERE_INLINE float point(const Batch& batch, const Model& model, Desk& desk
         desk.rows[i] = model.row(word);
         desk.factors[i] = static_cast<float>(kappa * static_cast<double>(model.weight(word)));
     }
-    add_rows<lanes>(desk.rows.data(), desk.factors.data(), n, model.dim(), eta);
+    add_rows(desk.rows.data(), desk.factors.data(), n, model.dim, eta);
     const float length = std::sqrt(dot<lanes>(eta, eta, batch.stride)) + tiny;
     const float inverse = 1.0F / length;
     for (std::size_t x = 0; x < batch.stride; ++x) {
@@ -539,7 +596,7 @@ PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::in
                                    std::size_t dim, std::size_t columns) {
     const std::size_t m = batch.n_drawn;
     float* const masses = desk.masses.data();
-    multiply<lanes>(desk.noise.data(), {batch.stride, 1}, m, desk.transposed.data(), columns, dim, masses, columns);
+    multiply<false>(desk.noise.data(), batch.stride, m, desk.transposed.data(), columns, dim, masses, columns);
     float* const tops = desk.tops.data();
     float* const others = desk.others.data();
     std::fill_n(tops, columns, -1e30F);
@@ -563,10 +620,10 @@ PARASPHERE_INLINE void weigh_drawn(const Batch& batch, Desk& desk, const std::in
 
 // Compute the loss of the target words of a piece, and the gradients of their logits; return the total factor of the
 // masses of the drawn words.
-template <std::size_t lanes, typename Model>
-PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, const float* log_q, std::size_t p,
+template <std::size_t lanes>
+PARASPHERE_INLINE double predict(Batch& batch, const Parameters& model, Desk& desk, const float* log_q, std::size_t p,
                                  double top, double others) {
-    const double kappa = model.numbers[at_kappa];
+    const double kappa = model.kappa;
     const Piece& piece = batch.pieces[p];
     const float* const direction = batch.directions.row(p, batch.stride);
     double loss = 0.0;
@@ -575,7 +632,7 @@ PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, c
         const std::int32_t word = batch.words[i];
         const float* const row = model.row(word);
         const double scale = kappa * static_cast<double>(model.weight(word));
-        const float along = dot<lanes>(direction, padded_row(row, model.dim(), desk.row.data()), batch.stride);
+        const float along = dot<lanes>(direction, padded_row(row, model.dim, desk.row.data()), batch.stride);
         const double logit = scale * static_cast<double>(along) - static_cast<double>(log_q[word]) - top;
         const double mass = std::exp(std::min(logit, 80.0));
         const double sum = mass + others;
@@ -590,7 +647,7 @@ PARASPHERE_INLINE double predict(Batch& batch, const Model& model, Desk& desk, c
     if (batch.learn) {
         float* const pulled = batch.pulled.row(p, batch.stride);
         std::fill_n(pulled, batch.stride, 0.0F);
-        add_rows<lanes>(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim(), pulled);
+        add_rows(desk.rows.data(), desk.factors.data(), piece.end - piece.middle, model.dim, pulled);
     }
     return total;
 }
@@ -617,12 +674,12 @@ PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_draw
 }
 
 // Predict the pieces of a group with the words drawn for them; if `learn`, write the gradients too.
-template <std::size_t lanes, typename Model>
-PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, const float* log_q,
+template <std::size_t lanes>
+PARASPHERE_INLINE void work_on(Batch& batch, const Parameters& model, Desk& desk, const float* log_q,
                                    std::size_t group) {
     const std::size_t lo = batch.group_begin(group);
     const std::size_t n = batch.group_begin(group + 1) - lo;
-    const std::size_t dim = model.dim();
+    const std::size_t dim = model.dim;
     const std::size_t stride = batch.stride;
     const std::size_t columns = padded(n);
     const std::int32_t* const drawn = batch.drawn.data() + group * batch.n_drawn;
@@ -634,7 +691,7 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, con
     for (std::size_t k = 0; k < n; ++k) {
         if (k + 1 < n) {
             for (std::size_t i = batch.pieces[lo + k + 1].begin; i < batch.pieces[lo + k + 1].middle; ++i) {
-                prefetch(model, batch.words[i]);
+                prefetch_word(model, batch.words[i]);
             }
         }
         lengths[k] = point<lanes>(batch, model, desk, lo + k);
@@ -644,13 +701,13 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, con
         }
     }
     constexpr std::size_t ahead = 8;
-    const double kappa = model.numbers[at_kappa];
+    const double kappa = model.kappa;
     for (std::size_t j = 0; j < std::min(ahead, batch.n_drawn); ++j) {
-        prefetch(model, drawn[j]);
+        prefetch_word(model, drawn[j]);
     }
     for (std::size_t j = 0; j < batch.n_drawn; ++j) {
-        PARASPHERE_PREFETCH(log_q + drawn[j]);
-        prefetch(model, drawn[std::min(j + ahead, batch.n_drawn - 1)]);
+        prefetch(log_q + drawn[j]);
+        prefetch_word(model, drawn[std::min(j + ahead, batch.n_drawn - 1)]);
         const auto scale = static_cast<float>(kappa * static_cast<double>(model.weight(drawn[j])));
         const float* const row = model.row(drawn[j]);
         float* const noise = desk.noise.row(j, stride);
@@ -664,7 +721,7 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, con
     for (std::size_t k = 0; k < n; ++k) {
         if (k + 1 < n) {
             for (std::size_t i = batch.pieces[lo + k + 1].middle; i < batch.pieces[lo + k + 1].end; ++i) {
-                prefetch(model, batch.words[i]);
+                prefetch_word(model, batch.words[i]);
             }
         }
         totals[k] = static_cast<float>(predict<lanes>(batch, model, desk, log_q, lo + k,
@@ -682,11 +739,11 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Model& model, Desk& desk, con
         }
         batch.drawn_squares.data()[group * batch.n_drawn + j] = dot<lanes>(row, row, columns);
     }
-    multiply<lanes>(masses, {columns, 1}, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
-             batch.by_drawn.row(group * batch.n_drawn, stride), stride);
-    multiply<lanes>(masses, {1, columns}, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
+    multiply<false>(masses, columns, batch.n_drawn, batch.directions.row(lo, stride), stride, n,
+                    batch.by_drawn.row(group * batch.n_drawn, stride), stride);
+    multiply<true>(masses, columns, n, desk.noise.data(), stride, batch.n_drawn, desk.mixed.data(), stride);
     for (std::size_t k = 0; k < n; ++k) {
-        turn<lanes>(batch, desk, desk.mixed.row(k, stride), model.numbers[at_kappa0], lengths[k], lo + k);
+        turn<lanes>(batch, desk, desk.mixed.row(k, stride), model.kappa0, lengths[k], lo + k);
     }
 }
 
@@ -772,13 +829,13 @@ struct MovingDesk {
 
 // Move the row and weight of a word, given its positions in the batch and among the drawn words.
 template <std::size_t lanes>
-PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
+PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters& model, const Prior& prior, Step step,
                                  const std::vector<std::uint32_t>& owners, std::span<const std::uint32_t> places,
                                  std::int32_t word, MovingDesk& desk) {
-    const std::size_t dim = model.dim();
+    const std::size_t dim = model.dim;
     const std::size_t stride = batch.stride;
     const auto w = static_cast<std::size_t>(word);
-    const float force = static_cast<float>(model.numbers[at_kappa]) * model.weights[w];
+    const float force = static_cast<float>(model.kappa) * model.weights[w];
     float count = 0.0F;
     float square = 0.0F;
     desk.rows.clear();
@@ -805,9 +862,9 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& mod
     }
     float* const gradient = desk.gradient.data();
     std::fill_n(gradient, stride, 0.0F);
-    add_rows<lanes>(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
+    add_rows(desk.rows.data(), desk.factors.data(), desk.rows.size(), stride, gradient);
 
-    float* const row = model.matrix.data() + w * dim;
+    float* const row = model.matrix + w * dim;
     const float along = dot<lanes>(gradient, padded_row(row, dim, desk.row.data()), stride);
     if (step.weigh) {
         const float slope = along + step.pull * count * std::log(model.weights[w] / prior.weights[w]);
@@ -834,23 +891,23 @@ PARASPHERE_INLINE void move_word(const Batch& batch, const Parameters<true>& mod
 }
 
 template <std::size_t lanes>
-PARASPHERE_INLINE void move_words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,
+PARASPHERE_INLINE void move_words(const Batch& batch, const Parameters& model, const Prior& prior, Step step,
                 const std::vector<std::uint32_t>& owners, const Occurrences& occurrences, std::size_t lo,
                 std::size_t hi, MovingDesk& desk) {
     constexpr std::size_t ahead = 4;
     for (std::size_t t = lo; t < hi; ++t) {
         const std::size_t later = std::min(t + ahead, hi - 1);
         const std::int32_t word = occurrences.words[later];
-        prefetch(model, word);
-        PARASPHERE_PREFETCH(model.squares.data() + word);
-        PARASPHERE_PREFETCH(model.weight_squares.data() + word);
-        PARASPHERE_PREFETCH(prior.weights.data() + word);
-        PARASPHERE_PREFETCH(prior.strengths.data() + word);
+        prefetch_word(model, word);
+        prefetch(model.squares + word);
+        prefetch(model.weight_squares + word);
+        prefetch(prior.weights.data() + word);
+        prefetch(prior.strengths.data() + word);
         for (const std::uint32_t place : occurrences.of(later)) {
             if (place >= batch.words.size()) {
                 const float* const row = batch.by_drawn.row(place - batch.words.size(), batch.stride);
                 for (std::size_t x = 0; x < batch.stride; x += width) {
-                    PARASPHERE_PREFETCH(row + x);
+                    prefetch(row + x);
                 }
             }
         }
@@ -860,12 +917,12 @@ PARASPHERE_INLINE void move_words(const Batch& batch, const Parameters<true>& mo
 
 // Move the mean direction against the sum of the gradients with respect to eta.
 template <std::size_t lanes>
-PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters<true>& model, float rate) {
-    const std::size_t dim = model.dim();
+PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters& model, float rate) {
+    const std::size_t dim = model.dim;
     const std::size_t stride = batch.stride;
     const Floats gradient = Desk::zeros(stride);
     const Floats mean = Desk::zeros(stride);
-    std::ranges::copy(model.mean.all(), mean.data());
+    std::ranges::copy(std::span(model.mean, model.dim), mean.data());
     for (std::size_t p = 0; p < batch.pieces.size(); ++p) {
         const float* const pulled = batch.pulled.row(p, stride);
         for (std::size_t x = 0; x < stride; ++x) {
@@ -873,7 +930,7 @@ PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters<true>& mod
         }
     }
     const float along = dot<lanes>(gradient.data(), mean.data(), stride);
-    const float size = 0.01F * rate * static_cast<float>(model.numbers[at_kappa0]);
+    const float size = 0.01F * rate * static_cast<float>(model.kappa0);
     for (std::size_t x = 0; x < stride; ++x) {
         mean.data()[x] -= size * (gradient.data()[x] - along * mean.data()[x]);
     }
@@ -883,86 +940,19 @@ PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters<true>& mod
     }
 }
 
-// ---- one copy of the loops per kind of processor -------------------------------------------------------------------
+// ---- batches -------------------------------------------------------------------------------------------------------
 
-// All compute the same bits. They are chosen by hand, since each uses vectors of a different width.
-struct Loops {
-    void (*judge)(Batch&, const Parameters<false>&, Desk&, const float*, std::size_t);
-    void (*learn)(Batch&, const Parameters<true>&, Desk&, const float*, std::size_t);
-    void (*move_words)(const Batch&, const Parameters<true>&, const Prior&, Step, const std::vector<std::uint32_t>&,
-                       const Occurrences&, std::size_t, std::size_t, MovingDesk&);
-    void (*move_mean)(const Batch&, const Parameters<true>&, float);
-};
-
-#define PARASPHERE_LEVEL(name, lanes, target)                                                                         \
-    struct name {                                                                                                     \
-        target static void judge(Batch& batch, const Parameters<false>& model, Desk& desk, const float* log_q,        \
-                                 std::size_t group) {                                                                 \
-            work_on<lanes>(batch, model, desk, log_q, group);                                                         \
-        }                                                                                                             \
-        target static void learn(Batch& batch, const Parameters<true>& model, Desk& desk, const float* log_q,         \
-                                 std::size_t group) {                                                                 \
-            work_on<lanes>(batch, model, desk, log_q, group);                                                         \
-        }                                                                                                             \
-        target static void words(const Batch& batch, const Parameters<true>& model, const Prior& prior, Step step,    \
-                                 const std::vector<std::uint32_t>& owners, const Occurrences& occurrences,            \
-                                 std::size_t lo, std::size_t hi, MovingDesk& desk) {                                  \
-            move_words<lanes>(batch, model, prior, step, owners, occurrences, lo, hi, desk);                          \
-        }                                                                                                             \
-        target static void mean(const Batch& batch, const Parameters<true>& model, float rate) {                      \
-            move_mean<lanes>(batch, model, rate);                                                                     \
-        }                                                                                                             \
-        static constexpr Loops loops{judge, learn, words, mean};                                                      \
-    }
-
-PARASPHERE_LEVEL(Any, 4, );
-#if defined(__x86_64__) && defined(__GNUC__)
-PARASPHERE_LEVEL(Avx2, 8, __attribute__((target("avx2"))));
-PARASPHERE_LEVEL(Avx512, 16, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))));
-#endif
-
-const Loops& chosen_loops() {
-#if defined(__x86_64__) && defined(__GNUC__)
-    // In place of __builtin_cpu_supports, which cannot be linked with the clang of zig.
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) {
-        return Any::loops;
-    }
-    unsigned kept = 0;  // the registers that the system saves
-    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-    if ((kept & 0x6) != 0x6 || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) {
-        return Any::loops;
-    }
-    constexpr unsigned avx512 = bit_AVX512F | bit_AVX512VL | bit_AVX512BW | bit_AVX512DQ;
-    if ((kept & 0xE6) == 0xE6 && (b & avx512) == avx512) {
-        return Avx512::loops;
-    }
-    if ((b & bit_AVX2) != 0) {
-        return Avx2::loops;
-    }
-#endif
-    return Any::loops;
-}
-
-const Loops& loops() {
-    static const Loops& chosen = chosen_loops();
-    return chosen;
-}
-
-template <typename Model, typename Work>
-void work(Work&& on_group, Batch& batch, const Model& model, const Array<const float>& log_q, std::size_t threads,
+void work(Batch& batch, const Parameters& model, const Array<const float>& log_q, std::size_t threads,
           Interrupts& interrupts) {
     std::vector<Desk> desks;
     for (std::size_t worker = 0; worker < std::min(threads, batch.n_groups); ++worker) {
-        desks.emplace_back(batch, model.mean.all());
+        desks.emplace_back(batch, std::span(model.mean, model.dim));
     }
     const std::size_t group = batch.pieces.size() / batch.n_groups + 1;
     const std::size_t amount = group * (batch.n_drawn + batch.words.size() / batch.pieces.size()) * batch.stride / 8;
     share(batch.n_groups, threads, amount, interrupts, [&](std::size_t number, std::size_t worker) {
-        on_group(batch, model, desks[worker], log_q.data(), number);
+        vectorised([&batch, &model, &desk = desks[worker], log_q = log_q.data(), number](auto bytes)
+                       PARASPHERE_LOOP { work_on<bytes / sizeof(float)>(batch, model, desk, log_q, number); });
     });
 }
 
@@ -986,19 +976,19 @@ Loss summed(const Batch& batch) {
     return loss;
 }
 
-nb::tuple learn(nb::handle given_pieces, nb::handle given_some, nb::handle given_drawn, nb::handle given_log_q,
-                nb::handle given_parameters, nb::handle given_prior, double rate, bool weigh, std::int64_t n_threads) {
+nb::tuple learn(const PieceFields& pieces, const Array<const std::int64_t>& some,
+                const Array<const std::int32_t, 2>& drawn, const Array<const float>& log_q,
+                const ParameterFields<float>& parameters, const PriorFields& given_prior, double rate, bool weigh,
+                std::int64_t n_threads) {
     const std::size_t threads = checked_threads(n_threads);
-    const Parameters<true> model(fields(given_parameters, "parameters", 6));
-    const std::size_t n = model.matrix.size(0);
-    const Prior prior(fields(given_prior, "prior", 4), n, model.dim());
-    const Array<const float> log_q(given_log_q, "log_q");
-    log_q.expect_size(0, n, "one per row of matrix");
-    Batch batch = lay_out(given_pieces, given_some, given_drawn, n, model.dim(), true);
+    const Parameters model(parameters);
+    const Prior prior(given_prior, model);
+    log_q.expect_size(0, model.n_words, "one per row of matrix");
+    Batch batch = lay_out(pieces, some, drawn, model, true);
     {
         const nb::gil_scoped_release released;
         Interrupts interrupts;
-        work(loops().learn, batch, model, log_q, threads, interrupts);
+        work(batch, model, log_q, threads, interrupts);
         if (rate > 0) {
             const Step step{static_cast<float>(rate), static_cast<float>(prior.pull), weigh};
             const Occurrences occurrences(batch);
@@ -1012,28 +1002,30 @@ nb::tuple learn(nb::handle given_pieces, nb::handle given_some, nb::handle given
             const std::size_t amount = together * batch.stride * (1 + occurrences.places.size() / count);
             const std::size_t parts = (count + together - 1) / together;
             share(parts, threads, amount, interrupts, [&](std::size_t i, std::size_t worker) {
-                loops().move_words(batch, model, prior, step, owners, occurrences, i * together,
-                                   std::min((i + 1) * together, count), desks[worker]);
+                vectorised([&, i, worker](auto bytes) PARASPHERE_LOOP {
+                    move_words<bytes / sizeof(float)>(batch, model, prior, step, owners, occurrences, i * together,
+                                                      std::min((i + 1) * together, count), desks[worker]);
+                });
             });
-            loops().move_mean(batch, model, step.rate);
+            vectorised([&](auto bytes)
+                           PARASPHERE_LOOP { move_mean<bytes / sizeof(float)>(batch, model, step.rate); });
         }
     }
     const Loss loss = summed(batch);
     return nb::make_tuple(loss.sum, loss.count, loss.slopes[0], loss.slopes[1]);
 }
 
-nb::tuple judge(nb::handle given_pieces, nb::handle given_some, nb::handle given_drawn, nb::handle given_log_q,
-                nb::handle given_parameters, std::int64_t n_threads) {
+nb::tuple judge(const PieceFields& pieces, const Array<const std::int64_t>& some,
+                const Array<const std::int32_t, 2>& drawn, const Array<const float>& log_q,
+                const ParameterFields<const float>& parameters, std::int64_t n_threads) {
     const std::size_t threads = checked_threads(n_threads);
-    const Parameters<false> model(fields(given_parameters, "parameters", 6));
-    const std::size_t n = model.matrix.size(0);
-    const Array<const float> log_q(given_log_q, "log_q");
-    log_q.expect_size(0, n, "one per row of matrix");
-    Batch batch = lay_out(given_pieces, given_some, given_drawn, n, model.dim(), false);
+    const Parameters model(parameters);
+    log_q.expect_size(0, model.n_words, "one per row of matrix");
+    Batch batch = lay_out(pieces, some, drawn, model, false);
     {
         const nb::gil_scoped_release released;
         Interrupts interrupts;
-        work(loops().judge, batch, model, log_q, threads, interrupts);
+        work(batch, model, log_q, threads, interrupts);
     }
     const Loss loss = summed(batch);
     return nb::make_tuple(loss.sum, loss.count);
@@ -1042,13 +1034,20 @@ nb::tuple judge(nb::handle given_pieces, nb::handle given_some, nb::handle given
 }  // namespace
 
 void bind_learning(nb::module_& kernels) {
-    kernels.def("learn", learn, argument("pieces"), argument("some"), argument("drawn"), argument("log_q"),
-                argument("parameters"), argument("prior"), argument("rate"), argument("weigh"), argument("threads"),
+    kernels.def("cut", cut, nb::arg("ids"), nb::arg("ends"), nb::arg("order"), nb::arg("keep"), nb::arg("context"),
+                nb::arg("targets"), nb::arg("share"), nb::arg("state"), nb::arg("words"), nb::arg("begins"),
+                nb::arg("middles"),
+                "Leave out words of each document at random, shuffle the others, and cut them into pieces. ``words``, "
+                "``begins`` and ``middles`` have room for all; return the numbers of words and pieces.");
+    kernels.def("draw", draw, nb::arg("table"), nb::arg("state"), nb::arg("drawn"),
+                "Fill ``drawn`` with words drawn from the table.");
+    kernels.def("learn", learn, nb::arg("pieces"), nb::arg("some"), nb::arg("drawn"), nb::arg("log_q"),
+                nb::arg("parameters"), nb::arg("prior"), nb::arg("rate"), nb::arg("weigh"), nb::arg("threads"),
                 "Predict some pieces with the words drawn, (n_groups, n_drawn), and move the parameters; a rate of 0 "
                 "moves none. Return the loss, the number of target words, and the mean gradients with respect to the "
                 "logarithms of kappa and kappa0.");
-    kernels.def("judge", judge, argument("pieces"), argument("some"), argument("drawn"), argument("log_q"),
-                argument("parameters"), argument("threads"),
+    kernels.def("judge", judge, nb::arg("pieces"), nb::arg("some"), nb::arg("drawn"), nb::arg("log_q"),
+                nb::arg("parameters"), nb::arg("threads"),
                 "Predict some pieces with the words drawn, (n_groups, n_drawn); return the loss and the number of "
                 "target words.");
 }

@@ -7,16 +7,14 @@
 
 namespace parasphere {
 
-void bind_directions(nanobind::module_& kernels);
-void bind_duplicates(nanobind::module_& kernels);
-void bind_exact(nanobind::module_& kernels);
+void bind_bessel(nanobind::module_& kernels);
+void bind_equations(nanobind::module_& kernels);
 void bind_layout(nanobind::module_& kernels);
 void bind_learning(nanobind::module_& kernels);
-void bind_pieces(nanobind::module_& kernels);
+void bind_near_duplicates(nanobind::module_& kernels);
 void bind_ranking(nanobind::module_& kernels);
 void bind_rows(nanobind::module_& kernels);
 void bind_scanning(nanobind::module_& kernels);
-void bind_solver(nanobind::module_& kernels);
 void bind_vector_files(nanobind::module_& kernels);
 void bind_words(nanobind::module_& kernels);
 
@@ -41,16 +39,14 @@ NB_MODULE(_kernels, kernels) {
     // What a cache or a thread still holds when Python exits is no leak, and none of a user's business.
     nanobind::set_leak_warnings(false);
     nanobind::register_exception_translator(parasphere::translate_memory);
-    parasphere::bind_directions(kernels);
-    parasphere::bind_duplicates(kernels);
-    parasphere::bind_exact(kernels);
+    parasphere::bind_bessel(kernels);
+    parasphere::bind_equations(kernels);
     parasphere::bind_layout(kernels);
     parasphere::bind_learning(kernels);
-    parasphere::bind_pieces(kernels);
+    parasphere::bind_near_duplicates(kernels);
     parasphere::bind_ranking(kernels);
     parasphere::bind_rows(kernels);
     parasphere::bind_scanning(kernels);
-    parasphere::bind_solver(kernels);
     parasphere::bind_vector_files(kernels);
     parasphere::bind_words(kernels);
 }

@@ -3,42 +3,26 @@
 // The postings of an index come from a file, which may be damaged.
 #include "best.hpp"
 #include "common.hpp"
-#include "indices.hpp"
+
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace parasphere {
 namespace {
 
-PARASPHERE_VECTORISED std::size_t skip_stretches(const float* scores, std::size_t from, std::size_t count, float least) {
-    for (; from + stretch <= count; from += stretch) {
-        int above = 0;
-        for (std::size_t i = from; i < from + stretch; ++i) {
-            above |= scores[i] > least ? 1 : 0;
-        }
-        if (above != 0) {
-            break;
-        }
-    }
-    return from;
-}
-
-// A field of a tuple, which must have this number of fields.
-nb::handle field(const nb::tuple& given, std::size_t place, std::size_t size, const char* names) {
-    if (given.size() != size) {
-        refuse("a tuple of ", size, " arrays is due (", names, "), not of ", given.size());
-    }
-    return given[place];
-}
-
 // The documents of each word, in ascending order, and its number of occurrences in them.
 struct Postings {
-    explicit Postings(const nb::tuple& given)
-        : starts(field(given, 0, 4, names), "starts"),
-          documents(field(given, 1, 4, names), "documents"),
-          counts(field(given, 2, 4, names), "counts"),
-          norms(field(given, 3, 4, names), "norms") {
+    using Fields = std::tuple<Array<const std::int64_t>, Array<const std::int32_t>, Array<const std::uint16_t>,
+                              Array<const float>>;
+
+    explicit Postings(const Fields& given)
+        : starts(std::get<0>(given)),
+          documents(std::get<1>(given)),
+          counts(std::get<2>(given)),
+          norms(std::get<3>(given)) {
         if (starts.count() == 0) {
             refuse("starts must have one number more than there are words, and hence at least one");
         }
@@ -47,10 +31,10 @@ struct Postings {
 
     // The range of the postings of a word.
     Range of(std::int32_t word) const {
-        return range_at(starts, index_below(starts.count() - 1, word, "words"), documents.count());
+        const std::size_t row = index_below(starts.count() - 1, word, "words");
+        return range_within(documents.count(), starts[row], starts[row + 1], "starts");
     }
 
-    static constexpr const char* names = "starts, documents, counts, norms";
     Array<const std::int64_t> starts;
     Array<const std::int32_t> documents;
     Array<const std::uint16_t> counts;
@@ -59,10 +43,10 @@ struct Postings {
 
 // The words of each query, and their weights.
 struct QueryTerms {
-    explicit QueryTerms(const nb::tuple& given)
-        : ends(field(given, 0, 3, names), "ends"),
-          words(field(given, 1, 3, names), "words"),
-          weights(field(given, 2, 3, names), "weights") {
+    using Fields = std::tuple<Array<const std::int64_t>, Array<const std::int32_t>, Array<const double>>;
+
+    explicit QueryTerms(const Fields& given)
+        : ends(std::get<0>(given)), words(std::get<1>(given)), weights(std::get<2>(given)) {
         weights.expect_size(0, words.count(), "one per query term");
     }
 
@@ -71,7 +55,6 @@ struct QueryTerms {
         return range_within(words.count(), query == 0 ? 0 : ends[query - 1], ends[query], "ends");
     }
 
-    static constexpr const char* names = "ends, words, weights";
     Array<const std::int64_t> ends;
     Array<const std::int32_t> words;
     Array<const double> weights;
@@ -87,12 +70,11 @@ Float saturated(Float count, Float norm, Float most) {
     return most * count / denominator;
 }
 
-void add_word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, double most, double scale,
-                     std::int64_t begin, nb::handle given_cursors, nb::handle given_scores, std::int64_t end) {
+void add_word_scores(const QueryTerms::Fields& given_terms, const Postings::Fields& given_postings, double most,
+                     double scale, std::int64_t begin, const Array<std::int64_t>& cursors,
+                     const Array<float, 2>& scores, std::int64_t end) {
     const Postings postings(given_postings);
     const QueryTerms terms(given_terms);
-    const Array<std::int64_t> cursors(given_cursors, "cursors");
-    const Array<float, 2> scores(given_scores, "scores");
     cursors.expect_size(0, terms.words.count(), "one per query term");
     scores.expect_size(0, terms.ends.count(), "one row per query");
     if (begin < 0) {
@@ -138,12 +120,10 @@ void add_word_scores(const nb::tuple& given_terms, const nb::tuple& given_postin
     }
 }
 
-void word_scores(const nb::tuple& given_terms, const nb::tuple& given_postings, double most, nb::handle given_positions,
-                 nb::handle given_scores) {
+void word_scores(const QueryTerms::Fields& given_terms, const Postings::Fields& given_postings, double most,
+                 const Array<const std::int64_t, 2>& positions, const Array<double, 2>& scores) {
     const Postings postings(given_postings);
     const QueryTerms terms(given_terms);
-    const Array<const std::int64_t, 2> positions(given_positions, "positions");
-    const Array<double, 2> scores(given_scores, "scores");
     positions.expect_size(0, terms.ends.count(), "one row per query");
     scores.expect_size(0, positions.size(0), "one row per query");
     scores.expect_size(1, positions.size(1), "one column per position");
@@ -216,11 +196,8 @@ void replace_worst(std::span<float> heap, std::span<std::int64_t> places, const 
     places[at] = entered.position;
 }
 
-void keep_best(nb::handle given_scores, std::int64_t size, std::int64_t begin, nb::handle given_best,
-               nb::handle given_positions) {
-    const Array<const float, 2> scores(given_scores, "scores");
-    const Array<float, 2> best(given_best, "best");
-    const Array<std::int64_t, 2> positions(given_positions, "positions");
+void keep_best(const Array<const float, 2>& scores, std::int64_t size, std::int64_t begin, const Array<float, 2>& best,
+               const Array<std::int64_t, 2>& positions) {
     best.expect_size(0, scores.size(0), "one row per row of scores");
     positions.expect_size(0, best.size(0), "one row per row of scores");
     positions.expect_size(1, best.size(1), "one per score of best");
@@ -252,20 +229,32 @@ void keep_best(nb::handle given_scores, std::int64_t size, std::int64_t begin, n
 }  // namespace
 
 std::size_t first_stretch(std::span<const float> scores, std::size_t from, float least) {
-    return skip_stretches(scores.data(), from, scores.size(), least);
+    return vectorised([=](auto) PARASPHERE_LOOP {
+        std::size_t at = from;
+        for (; at + stretch <= scores.size(); at += stretch) {
+            int above = 0;
+            for (std::size_t i = at; i < at + stretch; ++i) {
+                above |= scores[i] > least ? 1 : 0;
+            }
+            if (above != 0) {
+                break;
+            }
+        }
+        return at;
+    });
 }
 
 void bind_ranking(nb::module_& kernels) {
     kernels.def("add_word_scores", add_word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
-                nb::arg("scale"), nb::arg("begin"), argument("cursors"), argument("scores"), nb::arg("end"),
+                nb::arg("scale"), nb::arg("begin"), nb::arg("cursors"), nb::arg("scores"), nb::arg("end"),
                 "Add the scores of words, times ``scale``, to those of documents from ``begin`` to ``end``.\n\n"
                 "``cursors`` has the first posting of each word that is not before ``begin``, and is advanced past "
                 "these documents.");
     kernels.def("word_scores", word_scores, nb::arg("terms"), nb::arg("postings"), nb::arg("most"),
-                argument("positions"), argument("scores"),
+                nb::arg("positions"), nb::arg("scores"),
                 "Write the scores of the words of some documents per query, in float64, (n_queries, k).");
-    kernels.def("keep_best", keep_best, argument("scores"), nb::arg("size"), nb::arg("begin"), argument("best"),
-                argument("positions"),
+    kernels.def("keep_best", keep_best, nb::arg("scores"), nb::arg("size"), nb::arg("begin"), nb::arg("best"),
+                nb::arg("positions"),
                 "Update the best documents of each query, a heap with the worst of them first, with the first ``size`` "
                 "scores.");
 }

@@ -4,12 +4,13 @@
 // the same bits alone and among a million.
 #include "rows.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <functional>
 #include <vector>
-
-#include "lanes.hpp"
 
 namespace parasphere {
 namespace {
@@ -20,166 +21,81 @@ constexpr std::size_t together = 4;        // rows that are added in one pass ov
 constexpr std::size_t group = 16;          // rows that are multiplied by a matrix while a part of it is cached
 constexpr std::size_t stretch = 4096;      // rows per partial sum
 
-template <std::size_t Width, typename T>
-[[gnu::always_inline]] inline void add_lanes(Lanes<Width>& sum, const T* row, double weight) {
-    Lanes<Width> numbers;
-    read_lanes<Width>(row, numbers);
-    numbers *= weight;
-    sum += numbers;
-}
-
-// Add four rows times weights to the columns from `j` on, `Width` at a time and then half as many.
-template <std::size_t Width, typename T>
-[[gnu::always_inline]] inline void add_four_rows(double* total, const T* const* rows, const double* weights,
-                                                 std::size_t j, std::size_t dim) {
+// Add four rows times weights to the columns from `j` on, `width` at a time and then half as many.
+template <std::size_t width, typename T>
+PARASPHERE_INLINE void add_four_rows(double* total, const T* const* rows, const double* weights, std::size_t j,
+                                     std::size_t dim) {
     const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
     const double wa = weights[0], wb = weights[1], wc = weights[2], wd = weights[3];
-    for (; j + Width <= dim; j += Width) {
-        Lanes<Width> sum;
-        std::memcpy(&sum, total + j, sizeof(sum));
-        add_lanes<Width>(sum, a + j, wa);
-        add_lanes<Width>(sum, b + j, wb);
-        add_lanes<Width>(sum, c + j, wc);
-        add_lanes<Width>(sum, d + j, wd);
-        std::memcpy(total + j, &sum, sizeof(sum));
+    for (; j + width <= dim; j += width) {
+        Lanes<double, width> sum = load<double, width>(total + j);
+        sum = sum + wa * load<double, width>(a + j);
+        sum = sum + wb * load<double, width>(b + j);
+        sum = sum + wc * load<double, width>(c + j);
+        sum = sum + wd * load<double, width>(d + j);
+        store(total + j, sum);
     }
-    if constexpr (Width > 1) {
-        add_four_rows<Width / 2>(total, rows, weights, j, dim);
+    if constexpr (width > 1) {
+        add_four_rows<width / 2>(total, rows, weights, j, dim);
     }
 }
 
-template <std::size_t Width, typename T>
-[[gnu::always_inline]] inline void add_one_row(double* total, const T* row, double weight, std::size_t j,
-                                               std::size_t dim) {
-    for (; j + Width <= dim; j += Width) {
-        Lanes<Width> sum;
-        std::memcpy(&sum, total + j, sizeof(sum));
-        add_lanes<Width>(sum, row + j, weight);
-        std::memcpy(total + j, &sum, sizeof(sum));
+template <std::size_t width, typename T>
+PARASPHERE_INLINE void add_one_row(double* total, const T* row, double weight, std::size_t j, std::size_t dim) {
+    for (; j + width <= dim; j += width) {
+        store(total + j, load<double, width>(total + j) + weight * load<double, width>(row + j));
     }
-    if constexpr (Width > 1) {
-        add_one_row<Width / 2>(total, row, weight, j, dim);
+    if constexpr (width > 1) {
+        add_one_row<width / 2>(total, row, weight, j, dim);
     }
 }
 
 // Sums are read and written once per four rows.
-template <std::size_t Width, typename T>
-[[gnu::always_inline]] inline void add_rows_by(double* total, const T* const* rows, const double* weights,
-                                               std::size_t many, std::size_t dim) {
+template <std::size_t width, typename T>
+PARASPHERE_INLINE void add_rows_by(double* total, const T* const* rows, const double* weights, std::size_t many,
+                                   std::size_t dim) {
     std::size_t i = 0;
     for (; i + 4 <= many; i += 4) {
-        add_four_rows<Width>(total, rows + i, weights + i, 0, dim);
+        add_four_rows<width>(total, rows + i, weights + i, 0, dim);
     }
     for (; i < many; ++i) {
-        add_one_row<Width>(total, rows[i], weights[i], 0, dim);
+        add_one_row<width>(total, rows[i], weights[i], 0, dim);
     }
 }
-
-#ifdef PARASPHERE_TARGET
-
-// The vectors are as wide as the registers of each level: the compiler would spill wider ones.
-template <typename T>
-PARASPHERE_TARGET("arch=x86-64-v4")
-void add_rows_512(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    add_rows_by<8>(total, rows, weights, many, dim);
-}
-
-template <typename T>
-PARASPHERE_TARGET("arch=x86-64-v3")
-void add_rows_256(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    add_rows_by<4>(total, rows, weights, many, dim);
-}
-
-// The level of x86-64 that the processor has.
-int best_level() {
-    static const int level = __builtin_cpu_supports("x86-64-v4") ? 4 : __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
-    return level;
-}
-
-template <typename T>
-void add_rows_at_best(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    const int level = best_level();
-    if (level == 4) {
-        add_rows_512(total, rows, weights, many, dim);
-    } else if (level == 3) {
-        add_rows_256(total, rows, weights, many, dim);
-    } else {
-        add_rows_by<2>(total, rows, weights, many, dim);
-    }
-}
-
-#else
-
-template <typename T>
-void add_rows_at_best(double* total, const T* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    add_rows_by<2>(total, rows, weights, many, dim);
-}
-
-#endif
 
 // The product of a row and a direction, in eight partial sums, followed by the rest of the row.
 template <typename T>
-[[gnu::always_inline]] inline void products_of(const T* rows, std::size_t many, std::size_t dim,
-                                               const double* __restrict direction, double* __restrict along) {
+PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __restrict direction, std::size_t dim) {
     const std::size_t whole = dim & ~std::size_t{7};
-    for (std::size_t i = 0; i < many; ++i) {
-        const T* __restrict row = rows + i * dim;
-        double sums[8] = {};
-        for (std::size_t j = 0; j < whole; j += 8) {
-            for (std::size_t k = 0; k < 8; ++k) {
-                sums[k] += static_cast<double>(row[j + k]) * direction[j + k];
-            }
+    double sums[8] = {};
+    for (std::size_t j = 0; j < whole; j += 8) {
+        for (std::size_t k = 0; k < 8; ++k) {
+            sums[k] += static_cast<double>(row[j + k]) * direction[j + k];
         }
-        double total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-        for (std::size_t j = whole; j < dim; ++j) {
-            total += static_cast<double>(row[j]) * direction[j];
-        }
-        along[i] = total;
     }
-}
-
-PARASPHERE_VECTORISED void products(const float* rows, std::size_t many, std::size_t dim, const double* direction,
-                                    double* along) {
-    products_of(rows, many, dim, direction, along);
-}
-
-PARASPHERE_VECTORISED void products(const double* rows, std::size_t many, std::size_t dim, const double* direction,
-                                    double* along) {
-    products_of(rows, many, dim, direction, along);
+    double total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    for (std::size_t j = whole; j < dim; ++j) {
+        total += static_cast<double>(row[j]) * direction[j];
+    }
+    return total;
 }
 
 template <typename T>
-[[gnu::always_inline]] inline void move_row_by(const T* row, double factor, const double* __restrict shift,
-                                               double* __restrict moved, std::size_t dim) {
-    for (std::size_t j = 0; j < dim; ++j) {
-        moved[j] = shift[j] + factor * static_cast<double>(row[j]);
-    }
+void move_row(const T* row, double factor, const double* shift, std::span<double> moved) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            moved[j] = shift[j] + factor * static_cast<double>(row[j]);
+        }
+    });
 }
 
-PARASPHERE_VECTORISED void move_row(const float* row, double factor, const double* shift, double* moved,
-                                    std::size_t dim) {
-    move_row_by(row, factor, shift, moved, dim);
-}
-
-PARASPHERE_VECTORISED void move_row(const double* row, double factor, const double* shift, double* moved,
-                                    std::size_t dim) {
-    move_row_by(row, factor, shift, moved, dim);
-}
-
-template <typename T>
-[[gnu::always_inline]] inline void divide_row_by(const double* __restrict moved, double length, T* __restrict out,
-                                                 std::size_t dim) {
-    for (std::size_t j = 0; j < dim; ++j) {
-        out[j] = static_cast<T>(moved[j] / length);
-    }
-}
-
-PARASPHERE_VECTORISED void divide_row(const double* moved, double length, float* out, std::size_t dim) {
-    divide_row_by(moved, length, out, dim);
-}
-
-PARASPHERE_VECTORISED void divide_row(const double* moved, double length, double* out, std::size_t dim) {
-    divide_row_by(moved, length, out, dim);
+template <typename Out>
+void divide_row(std::span<const double> moved, double length, Out* out) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            out[j] = static_cast<Out>(moved[j] / length);
+        }
+    });
 }
 
 // Two partial sums, of even and of odd entries.
@@ -213,12 +129,13 @@ private:
 };
 
 // Add a step to each number whose bit is set, and subtract it from the others.
-PARASPHERE_VECTORISED void add_signed(double* __restrict total, std::size_t many, std::uint64_t bits, double step) {
-    const auto positive = std::bit_cast<std::uint64_t>(step);
-    for (std::size_t j = 0; j < many; ++j) {
-        const std::uint64_t sign = (~(bits >> j) & 1) << 63;
-        total[j] += std::bit_cast<double>(positive ^ sign);
-    }
+void add_signed(double* total, std::size_t many, std::uint64_t bits, double step) {
+    vectorised([=, positive = std::bit_cast<std::uint64_t>(step)](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < many; ++j) {
+            const std::uint64_t sign = (~(bits >> j) & 1) << 63;
+            total[j] += std::bit_cast<double>(positive ^ sign);
+        }
+    });
 }
 
 // Add the unit vector of a word without a row, times a weight: plus or minus 1 / sqrt(dim) by random bits seeded by its
@@ -231,8 +148,7 @@ void add_hashed_word(std::int64_t word, double weight, std::span<double> total) 
     }
 }
 
-void add_hashed(std::int64_t word, double weight, nb::handle given_total) {
-    const Array<double> total(given_total, "total");
+void add_hashed(std::int64_t word, double weight, const Array<double>& total) {
     add_hashed_word(word, weight, total.all());
 }
 
@@ -243,8 +159,8 @@ public:
         : matrix_(matrix), weights_(weights), hashed_(hashed), total_(matrix.dim) {}
 
     // Sum the words of a document. Words up to `limit` can be read, so that the rows of the next ones are prefetched.
-    template <std::size_t Width>
-    [[gnu::always_inline]] void add_by(std::span<const std::int32_t> words, const std::int32_t* limit) {
+    template <std::size_t width>
+    PARASPHERE_INLINE void add(std::span<const std::int32_t> words, const std::int32_t* limit) {
         std::fill(total_.begin(), total_.end(), 0.0);
         // Local variables, which the compiler can keep in registers.
         double sum = 0.0, sum_of_squares = 0.0;
@@ -257,7 +173,7 @@ public:
             if (id < 0) {
                 ++lacking;
                 if (id <= hashed_below && hashed_ > 0.0) {
-                    add_waiting<Width>(waiting);
+                    add_waiting<width>(waiting);
                     waiting = 0;
                     sum += hashed_;
                     sum_of_squares += hashed_ * hashed_;
@@ -275,11 +191,11 @@ public:
             rows_[waiting] = matrix_.data + word * matrix_.dim;
             row_weights_[waiting] = weight;
             if (++waiting == together) {
-                add_waiting<Width>(waiting);
+                add_four_rows<width>(total_.data(), rows_.data(), row_weights_.data(), 0, matrix_.dim);
                 waiting = 0;
             }
         }
-        add_waiting<Width>(waiting);
+        add_waiting<width>(waiting);
         length = sum;
         squares = sum_of_squares;
         unknown = lacking;
@@ -293,7 +209,7 @@ public:
 
 private:
     // Prefetch the row of a word that will be added soon. Nothing is read, so any id is valid.
-    [[gnu::always_inline]] void announce(std::int32_t id) const {
+    PARASPHERE_INLINE void announce(std::int32_t id) const {
         if (id >= 0) {
             const auto* row = matrix_.data + static_cast<std::size_t>(id) * matrix_.dim;
             for (std::size_t j = 0; j < matrix_.dim; j += 64 / sizeof(float)) {
@@ -305,9 +221,11 @@ private:
         }
     }
 
-    template <std::size_t Width>
-    [[gnu::always_inline]] void add_waiting(std::size_t waiting) {
-        add_rows_by<Width>(total_.data(), rows_.data(), row_weights_.data(), waiting, matrix_.dim);
+    template <std::size_t width>
+    PARASPHERE_INLINE void add_waiting(std::size_t waiting) {  // fewer than four
+        for (std::size_t i = 0; i < waiting; ++i) {
+            add_one_row<width>(total_.data(), rows_[i], row_weights_[i], 0, matrix_.dim);
+        }
     }
 
     Rows<const float> matrix_;
@@ -318,223 +236,260 @@ private:
     std::array<double, together> row_weights_{};
 };
 
-#ifdef PARASPHERE_TARGET
-
-PARASPHERE_TARGET("arch=x86-64-v4")
-void sum_words_512(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
-    sum.add_by<8>(words, limit);
-}
-
-PARASPHERE_TARGET("arch=x86-64-v3")
-void sum_words_256(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
-    sum.add_by<4>(words, limit);
-}
-
-void sum_words(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
-    const int level = best_level();
-    if (level == 4) {
-        sum_words_512(sum, words, limit);
-    } else if (level == 3) {
-        sum_words_256(sum, words, limit);
-    } else {
-        sum.add_by<2>(words, limit);
-    }
-}
-
-#else
-
-void sum_words(WordSum& sum, std::span<const std::int32_t> words, const std::int32_t* limit) {
-    sum.add_by<2>(words, limit);
-}
-
-#endif
-
-struct WordSumResults {
-    Array<double> lengths;
-    Array<double> squared_norms;
-    Array<std::int64_t> unknown;
-    Array<double> squared_weights;
-};
-
-template <typename T>
-void sum_documents(const Array<const std::int32_t>& ids, const Array<const std::int64_t>& ends, WordSum sum,
-                   const Array<T, 2>& sums, const WordSumResults& results) {
-    const Unlocked unlocked(ids.count() * sums.size(1) + ends.count() * 10);
-    Interrupts interrupts;
-    std::size_t at = 0;
-    for (std::size_t doc = 0; doc < ends.count(); ++doc) {
-        const std::int64_t end = ends[doc];
-        if (end < static_cast<std::int64_t>(at) || end > static_cast<std::int64_t>(ids.count())) {
-            refuse("ends must rise and lie within the ", ids.count(), " ids, but entry ", doc, " is ", end, " after ",
-                   at);
-        }
-        interrupts.worked((static_cast<std::size_t>(end) - at) * 64);
-        const auto many = static_cast<std::size_t>(end) - at;
-        sum_words(sum, ids.all().subspan(at, many), ids.data() + ids.count());
-        at += many;
-        const std::span<const double> total = sum.total();
-        T* out = sums.row(doc).data();
-        double squared = 0.0;
-        for (std::size_t j = 0; j < total.size(); ++j) {
-            out[j] = static_cast<T>(total[j]);
-            squared += static_cast<double>(out[j]) * static_cast<double>(out[j]);
-        }
-        results.lengths[doc] = sum.length;
-        results.squared_weights[doc] = sum.squares;
-        results.squared_norms[doc] = squared;
-        results.unknown[doc] = sum.unknown;
-    }
-}
-
-void sum_rows(nb::handle given_ids, nb::handle given_ends, nb::handle given_matrix, nb::handle given_weights,
-              double hashed, nb::handle given_sums, nb::handle given_lengths, nb::handle given_squared_norms,
-              nb::handle given_unknown, nb::handle given_squared_weights) {
-    const Array<const std::int32_t> ids(given_ids, "ids");
-    const Array<const std::int64_t> ends(given_ends, "ends");
-    const Array<const float, 2> matrix(given_matrix, "matrix");
-    const auto weights = array_or_none<const double>(given_weights, "weights");
-    const WordSumResults results{{given_lengths, "lengths"},
-                                 {given_squared_norms, "squared_norms"},
-                                 {given_unknown, "unknown"},
-                                 {given_squared_weights, "squared_weights"}};
+void sum_rows(const Array<const std::int32_t>& ids, const Array<const std::int64_t>& ends,
+              const Array<const float, 2>& matrix, const std::optional<Array<const double>>& weights, double hashed,
+              const WritableRows& given_sums, const Array<double>& lengths, const Array<double>& squared_norms,
+              const Array<std::int64_t>& unknown, const Array<double>& squared_weights) {
     if (weights) {
         weights->expect_size(0, matrix.size(0), "one per row of the matrix");
     }
-    results.lengths.expect_size(0, ends.count(), "one per document");
-    results.squared_norms.expect_size(0, ends.count(), "one per document");
-    results.unknown.expect_size(0, ends.count(), "one per document");
-    results.squared_weights.expect_size(0, ends.count(), "one per document");
-    with_floats<float, 2>(given_sums, "sums", [&](const auto& sums) {
+    for (const Array<double>* results : {&lengths, &squared_norms, &squared_weights}) {
+        results->expect_size(0, ends.count(), "one per document");
+    }
+    unknown.expect_size(0, ends.count(), "one per document");
+    WordSum sum(rows_of(matrix), weights ? weights->data() : nullptr, hashed);
+    std::visit([&](const auto& sums) {
         sums.expect_size(0, ends.count(), "one row per document");
         sums.expect_size(1, matrix.size(1), "as wide as the matrix");
-        sum_documents(ids, ends, WordSum(rows_of(matrix), weights ? weights->data() : nullptr, hashed), sums, results);
-    });
+        const Unlocked unlocked(ids.count() * matrix.size(1) + ends.count() * 10);
+        Interrupts interrupts;
+        std::size_t at = 0;
+        for (std::size_t doc = 0; doc < ends.count(); ++doc) {
+            const Range own = range_within(ids.count(), static_cast<std::int64_t>(at), ends[doc], "ends");
+            const auto words = ids.all().subspan(at, own.size());
+            vectorised([=, &sum, limit = ids.data() + ids.count()](auto bytes)
+                           PARASPHERE_LOOP { sum.template add<bytes / sizeof(double)>(words, limit); });
+            interrupts.worked(own.size() * 64);
+            at = own.end;
+            double squared = 0.0;
+            auto* out = sums.row(doc).data();
+            for (const double number : sum.total()) {
+                *out = static_cast<std::remove_reference_t<decltype(*out)>>(number);
+                squared += static_cast<double>(*out) * static_cast<double>(*out);
+                ++out;
+            }
+            lengths[doc] = sum.length;
+            squared_weights[doc] = sum.squares;
+            squared_norms[doc] = squared;
+            unknown[doc] = sum.unknown;
+        }
+    }, given_sums);
 }
 
-void count_ids(nb::handle given_ids, nb::handle given_counts) {
-    const Array<const std::int32_t> ids(given_ids, "ids");
-    const Array<double> counts(given_counts, "counts");
-
+void count_ids(const Array<const std::int32_t>& ids, const Array<double>& counts) {
     const Unlocked unlocked(ids.count());
     Interrupts interrupts;
     for (const std::int32_t id : ids.all()) {
         interrupts.worked(1);
-        if (id < 0) {
-            continue;
+        if (id >= 0) {
+            counts[index_below(counts.count(), id, "ids")] += 1.0;
         }
-        if (static_cast<std::size_t>(id) >= counts.count()) {
-            refuse("ids must be below the ", counts.count(), " words that are counted, not ", id);
-        }
-        counts[static_cast<std::size_t>(id)] += 1.0;
     }
 }
 
-void unit_combinations(nb::handle given_rows, nb::handle given_factors, nb::handle given_shift,
-                       nb::handle given_otherwise, nb::handle given_out) {
-    const Array<const double> factors(given_factors, "factors");
-    const Array<const double> shift(given_shift, "shift");
-    const Array<const double> otherwise(given_otherwise, "otherwise");
-    with_floats<const float, 2>(given_rows, "rows", [&](const auto& rows) {
-        with_floats<float, 2>(given_out, "out", [&](const auto& out) {
-            factors.expect_size(0, rows.size(0), "one per row");
-            shift.expect_size(0, rows.size(1), "as wide as the rows");
-            otherwise.expect_size(0, rows.size(1), "as wide as the rows");
-            out.expect_size(0, rows.size(0), "as many as the rows");
-            out.expect_size(1, rows.size(1), "as wide as the rows");
-            const Unlocked unlocked(rows.count());
-            Interrupts interrupts;
-            combine_rows(rows_of(rows), factors.data(), shift.data(), otherwise.data(), out.data(), interrupts);
-        });
+void unit_combinations(const FloatRows& given_rows, const Array<const double>& factors,
+                       const Array<const double>& shift, const Array<const double>& otherwise,
+                       const WritableRows& given_out) {
+    std::visit([&](const auto& rows, const auto& out) {
+        factors.expect_size(0, rows.size(0), "one per row");
+        shift.expect_size(0, rows.size(1), "as wide as the rows");
+        otherwise.expect_size(0, rows.size(1), "as wide as the rows");
+        out.expect_size(0, rows.size(0), "as many as the rows");
+        out.expect_size(1, rows.size(1), "as wide as the rows");
+        const Unlocked unlocked(rows.count());
+        Interrupts interrupts;
+        combine_rows(rows_of(rows), factors.data(), shift.data(), otherwise.data(), out.data(), interrupts);
+    }, given_rows, given_out);
+}
+
+// Multiply some rows by a square matrix. Four rows of the matrix are used for all rows while they are cached; each sum
+// adds them in their order.
+template <std::size_t width>
+PARASPHERE_INLINE void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim,
+                                double* products) {
+    std::fill(products, products + many * dim, 0.0);
+    for (std::size_t j = 0; j < dim; j += together) {
+        const std::size_t wide = std::min(together, dim - j);
+        const double* some[together];
+        for (std::size_t k = 0; k < wide; ++k) {
+            some[k] = matrix + (j + k) * dim;
+        }
+        for (std::size_t i = 0; i < many; ++i) {
+            add_rows_by<width>(products + i * dim, some, rows + i * dim + j, wide, dim);
+        }
+    }
+}
+
+// Write `factor * row - shift`, or zeros if the row is silent.
+template <typename T, typename Out>
+void shift_row(std::span<const T> row, double factor, const double* shift, bool silent, Out* out) {
+    if (silent) {
+        std::fill(out, out + row.size(), Out{0});
+        return;
+    }
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            out[j] = static_cast<Out>(static_cast<double>(row[j]) * factor - shift[j]);
+        }
     });
 }
 
-void map_shifted_rows(nb::handle given_rows, nb::handle given_factors, nb::handle given_shift, nb::handle given_matrix,
-                      nb::handle given_silent, nb::handle given_out) {
-    const Array<const double> factors(given_factors, "factors");
-    const Array<const double> shift(given_shift, "shift");
-    const auto matrix = array_or_none<const double, 2>(given_matrix, "matrix");
-    const Array<const bool> silent(given_silent, "silent");
-    with_floats<const float, 2>(given_rows, "rows", [&](const auto& rows) {
-        with_floats<float, 2>(given_out, "out", [&](const auto& out) {
-            factors.expect_size(0, rows.size(0), "one per row");
-            shift.expect_size(0, rows.size(1), "as wide as the rows");
-            silent.expect_size(0, rows.size(0), "one per row");
-            if (matrix) {
-                matrix->expect_size(0, rows.size(1), "as wide as the rows");
-                matrix->expect_size(1, rows.size(1), "as wide as the rows");
-            }
-            out.expect_size(0, rows.size(0), "as many as the rows");
-            out.expect_size(1, rows.size(1), "as wide as the rows");
-            const Unlocked unlocked(rows.count() * (matrix ? rows.size(1) / 4 : 1));
-            Interrupts interrupts;
-            map_rows(rows_of(rows), factors.data(), shift.data(), matrix ? matrix->data() : nullptr, silent.bytes(),
-                     out.data(), interrupts);
-        });
-    });
+// Write `factor * row - shift` for each row, times a square matrix unless that is null; 0 for those that are silent.
+// `out` may be `rows`.
+template <typename T, typename Out>
+void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
+              const std::uint8_t* silent, Out* out, Interrupts& interrupts) {
+    const std::size_t dim = rows.dim;
+    if (matrix == nullptr) {
+        for (std::size_t i = 0; i < rows.many; ++i) {
+            shift_row(rows.row(i), factors[i], shift, silent[i] != 0, out + i * dim);
+            interrupts.worked(dim);
+        }
+        return;
+    }
+    std::vector<double> moved(group * dim), mapped(group * dim);
+    for (std::size_t begin = 0; begin < rows.many; begin += group) {
+        const std::size_t many = std::min(group, rows.many - begin);
+        for (std::size_t i = 0; i < many; ++i) {
+            shift_row(rows.row(begin + i), factors[begin + i], shift, silent[begin + i] != 0, moved.data() + i * dim);
+        }
+        vectorised([=, from = moved.data(), to = mapped.data()](auto bytes)
+                       PARASPHERE_LOOP { multiply<bytes / sizeof(double)>(from, many, matrix, dim, to); });
+        std::transform(mapped.data(), mapped.data() + many * dim, out + begin * dim,
+                       [](double number) { return static_cast<Out>(number); });
+        interrupts.worked(many * dim * dim / 4);
+    }
 }
 
-void project(nb::handle given_rows, nb::handle given_direction, nb::handle given_along) {
-    const Array<const double> direction(given_direction, "direction");
-    const Array<double> along(given_along, "along");
-    with_floats<const float, 2>(given_rows, "rows", [&](const auto& rows) {
+void map_shifted_rows(const FloatRows& given_rows, const Array<const double>& factors,
+                      const Array<const double>& shift, const std::optional<Array<const double, 2>>& matrix,
+                      const Array<const bool>& silent, const WritableRows& given_out) {
+    std::visit([&](const auto& rows, const auto& out) {
+        factors.expect_size(0, rows.size(0), "one per row");
+        shift.expect_size(0, rows.size(1), "as wide as the rows");
+        silent.expect_size(0, rows.size(0), "one per row");
+        if (matrix) {
+            matrix->expect_size(0, rows.size(1), "as wide as the rows");
+            matrix->expect_size(1, rows.size(1), "as wide as the rows");
+        }
+        out.expect_size(0, rows.size(0), "as many as the rows");
+        out.expect_size(1, rows.size(1), "as wide as the rows");
+        const Unlocked unlocked(rows.count() * (matrix ? rows.size(1) / 4 : 1));
+        Interrupts interrupts;
+        map_rows(rows_of(rows), factors.data(), shift.data(), matrix ? matrix->data() : nullptr, silent.bytes(),
+                 out.data(), interrupts);
+    }, given_rows, given_out);
+}
+
+void project(const FloatRows& given_rows, const Array<const double>& direction, const Array<double>& along) {
+    std::visit([&](const auto& rows) {
         direction.expect_size(0, rows.size(1), "as wide as the rows");
         along.expect_size(0, rows.size(0), "one per row");
         const Unlocked unlocked(rows.count());
         Interrupts interrupts;
         project_rows(rows_of(rows), direction.data(), along.all(), interrupts);
-    });
+    }, given_rows);
 }
 
-template <typename T>
-void sum_weighted(Rows<const T> rows, const double* weights, std::span<double> total, Interrupts& interrupts) {
-    std::fill(total.begin(), total.end(), 0.0);
-    std::vector<double> part(rows.dim);
-    std::array<const T*, together> some{};
-    for (std::size_t begin = 0; begin < rows.many; begin += stretch) {
-        const std::size_t end = std::min(begin + stretch, rows.many);
-        std::fill(part.begin(), part.end(), 0.0);
-        for (std::size_t i = begin; i < end; i += together) {
-            const std::size_t many = std::min(together, end - i);
+void weighted_sum(const FloatRows& given_rows, const Array<const double>& weights, const Array<double>& total) {
+    std::visit([&](const auto& rows) {
+        const std::size_t n = rows.size(0), dim = rows.size(1);
+        weights.expect_size(0, n, "one per row");
+        total.expect_size(0, dim, "as wide as the rows");
+        const Unlocked unlocked(rows.count());
+        Interrupts interrupts;
+        std::fill(total.all().begin(), total.all().end(), 0.0);
+        std::vector<double> part(dim);
+        for (std::size_t begin = 0; begin < n; begin += stretch) {
+            const std::size_t end = std::min(begin + stretch, n);
+            std::fill(part.begin(), part.end(), 0.0);
+            vectorised([=, matrix = rows_of(rows), factors = weights.data(), to = part.data()](auto bytes)
+                           PARASPHERE_LOOP {
+                               decltype(rows.data()) some[together];
+                               for (std::size_t i = begin; i < end; i += together) {
+                                   const std::size_t many = std::min(together, end - i);
+                                   for (std::size_t k = 0; k < many; ++k) {
+                                       some[k] = matrix.data + (i + k) * matrix.dim;
+                                   }
+                                   add_rows_by<bytes / sizeof(double)>(to, some, factors + i, many, matrix.dim);
+                               }
+                           });
+            std::transform(part.begin(), part.end(), total.data(), total.data(), std::plus());
+            interrupts.worked((end - begin) * dim / 4);
+        }
+    }, given_rows);
+}
+
+// Add the products of two columns of numbers, `columns` apart, to each entry of some rows of a sum of outer products:
+// those to the right of its diagonal.
+template <std::size_t width>
+PARASPHERE_INLINE void add_outer(const double* left, const double* right, std::size_t many, std::size_t columns,
+                                 double* total) {
+    constexpr std::size_t down = 4, across = 2;  // the sums of this many rows, times registers, are kept in registers
+    for (std::size_t i = 0; i < columns; i += down) {
+        for (std::size_t j = i / (across * width) * (across * width); j < columns; j += across * width) {
+            Lanes<double, width> sums[down][across] = {};
             for (std::size_t k = 0; k < many; ++k) {
-                some[k] = rows.data + (i + k) * rows.dim;
+                for (std::size_t y = 0; y < down; ++y) {
+                    for (std::size_t x = 0; x < across; ++x) {
+                        sums[y][x] = sums[y][x] + left[k * columns + i + y] *
+                                                      load<double, width>(right + k * columns + j + x * width);
+                    }
+                }
             }
-            add_rows(part.data(), some.data(), weights + i, many, rows.dim);
+            for (std::size_t y = 0; y < down; ++y) {
+                for (std::size_t x = 0; x < across; ++x) {
+                    double* const place = total + (i + y) * columns + j + x * width;
+                    store(place, load<double, width>(place) + sums[y][x]);
+                }
+            }
         }
-        for (std::size_t j = 0; j < rows.dim; ++j) {
-            total[j] += part[j];
-        }
-        interrupts.worked((end - begin) * rows.dim / 4);
     }
 }
 
-void weighted_sum(nb::handle given_rows, nb::handle given_weights, nb::handle given_total) {
-    const Array<const double> weights(given_weights, "weights");
-    const Array<double> total(given_total, "total");
-    with_floats<const float, 2>(given_rows, "rows", [&](const auto& rows) {
-        weights.expect_size(0, rows.size(0), "one per row");
-        total.expect_size(0, rows.size(1), "as wide as the rows");
-        const Unlocked unlocked(rows.count());
+void outer_products(const FloatRows& given_rows, const Array<const double>& weights, const Array<double, 2>& total) {
+    std::visit([&](const auto& rows) {
+        const std::size_t n = rows.size(0), dim = rows.size(1);
+        weights.expect_size(0, n, "one per row");
+        total.expect_size(0, dim, "as wide as the rows");
+        total.expect_size(1, dim, "as wide as the rows");
+        constexpr std::size_t block = 256, widest = 16;
+        const std::size_t columns = (dim + widest - 1) / widest * widest;
+        std::vector<double> left(block * columns), right(block * columns), sums(columns * columns);
+        const Unlocked unlocked(n * dim * dim / 8);
         Interrupts interrupts;
-        sum_weighted(rows_of(rows), weights.data(), total.all(), interrupts);
-    });
+        for (std::size_t begin = 0; begin < n; begin += block) {
+            const std::size_t many = std::min(block, n - begin);
+            for (std::size_t k = 0; k < many; ++k) {
+                for (std::size_t j = 0; j < dim; ++j) {
+                    right[k * columns + j] = static_cast<double>(rows.row(begin + k)[j]);
+                    left[k * columns + j] = weights[begin + k] * right[k * columns + j];
+                }
+            }
+            vectorised([=, a = left.data(), b = right.data(), into = sums.data()](auto bytes)
+                           PARASPHERE_LOOP { add_outer<bytes / sizeof(double)>(a, b, many, columns, into); });
+            interrupts.worked(many * dim * dim / 8);
+        }
+        for (std::size_t i = 0; i < dim; ++i) {
+            for (std::size_t j = i; j < dim; ++j) {
+                total.row(i)[j] = total.row(j)[i] = sums[i * columns + j];
+            }
+        }
+    }, given_rows);
 }
 
 }  // namespace
 
-void add_rows(double* total, const float* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    add_rows_at_best(total, rows, weights, many, dim);
-}
-
-void add_rows(double* total, const double* const* rows, const double* weights, std::size_t many, std::size_t dim) {
-    add_rows_at_best(total, rows, weights, many, dim);
-}
-
 template <typename T>
 void project_rows(Rows<const T> rows, const double* direction, std::span<double> along, Interrupts& interrupts) {
     for (std::size_t begin = 0; begin < rows.many; begin += stretch) {
-        const std::size_t many = std::min(stretch, rows.many - begin);
-        products(rows.data + begin * rows.dim, many, rows.dim, direction, along.data() + begin);
-        interrupts.worked(many * rows.dim / 4);
+        const std::size_t end = std::min(begin + stretch, rows.many);
+        vectorised([=](auto) PARASPHERE_LOOP {
+            for (std::size_t i = begin; i < end; ++i) {
+                along[i] = product_of(rows.data + i * rows.dim, direction, rows.dim);
+            }
+        });
+        interrupts.worked((end - begin) * rows.dim / 4);
     }
 }
 
@@ -543,53 +498,16 @@ void combine_rows(Rows<const T> rows, const double* factors, const double* shift
                   Interrupts& interrupts) {
     std::vector<double> moved(rows.dim);
     for (std::size_t i = 0; i < rows.many; ++i) {
-        move_row(rows.data + i * rows.dim, factors[i], shift, moved.data(), rows.dim);
-        const double length = length_of(moved);
+        const T* row = rows.data + i * rows.dim;
         Out* into = out + i * rows.dim;
+        move_row(row, factors[i], shift, moved);
+        const double length = length_of(moved);
         if (length > 0.0) {
-            divide_row(moved.data(), length, into, rows.dim);
+            divide_row(moved, length, into);
         } else {
             std::transform(otherwise, otherwise + rows.dim, into, [](double entry) { return static_cast<Out>(entry); });
         }
         interrupts.worked(rows.dim);
-    }
-}
-
-template <typename T, typename Out>
-void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
-              const std::uint8_t* silent,
-              Out* out, Interrupts& interrupts) {
-    const std::size_t dim = rows.dim;
-    std::vector<double> moved(group * dim), mapped(matrix == nullptr ? 0 : group * dim);
-    for (std::size_t begin = 0; begin < rows.many; begin += group) {
-        const std::size_t many = std::min(group, rows.many - begin);
-        for (std::size_t i = 0; i < many; ++i) {
-            const T* row = rows.data + (begin + i) * dim;
-            const double factor = factors[begin + i];
-            for (std::size_t j = 0; j < dim; ++j) {
-                moved[i * dim + j] = silent[begin + i] != 0 ? 0.0 : static_cast<double>(row[j]) * factor - shift[j];
-            }
-        }
-        if (matrix != nullptr) {
-            // Some rows of the matrix are used for all rows while they are cached; each sum adds them in their order.
-            std::fill(mapped.begin(), mapped.end(), 0.0);
-            std::array<const double*, together> some{};
-            for (std::size_t j = 0; j < dim; j += together) {
-                const std::size_t wide = std::min(together, dim - j);
-                for (std::size_t k = 0; k < wide; ++k) {
-                    some[k] = matrix + (j + k) * dim;
-                }
-                for (std::size_t i = 0; i < many; ++i) {
-                    add_rows(mapped.data() + i * dim, some.data(), moved.data() + i * dim + j, wide, dim);
-                }
-            }
-        }
-        const std::vector<double>& from = matrix == nullptr ? moved : mapped;
-        Out* into = out + begin * dim;
-        for (std::size_t k = 0; k < many * dim; ++k) {
-            into[k] = static_cast<Out>(from[k]);
-        }
-        interrupts.worked(many * dim * (matrix == nullptr ? 1 : dim / 4));
     }
 }
 
@@ -600,38 +518,34 @@ template void combine_rows(Rows<const float>, const double*, const double*, cons
 template void combine_rows(Rows<const float>, const double*, const double*, const double*, double*, Interrupts&);
 template void combine_rows(Rows<const double>, const double*, const double*, const double*, float*, Interrupts&);
 template void combine_rows(Rows<const double>, const double*, const double*, const double*, double*, Interrupts&);
-template void map_rows(Rows<const float>, const double*, const double*, const double*, const std::uint8_t*, float*,
-                       Interrupts&);
-template void map_rows(Rows<const float>, const double*, const double*, const double*, const std::uint8_t*, double*,
-                       Interrupts&);
-template void map_rows(Rows<const double>, const double*, const double*, const double*, const std::uint8_t*, float*,
-                       Interrupts&);
-template void map_rows(Rows<const double>, const double*, const double*, const double*, const std::uint8_t*, double*,
-                       Interrupts&);
 
 void bind_rows(nb::module_& kernels) {
-    kernels.def("sum_rows", sum_rows, argument("ids"), argument("ends"), argument("matrix"), argument("weights"),
-                nb::arg("hashed"), argument("sums"), argument("lengths"), argument("squared_norms"),
-                argument("unknown"), argument("squared_weights"),
+    kernels.def("sum_rows", sum_rows, nb::arg("ids"), nb::arg("ends"), nb::arg("matrix"), nb::arg("weights").none(),
+                nb::arg("hashed"), nb::arg("sums"), nb::arg("lengths"), nb::arg("squared_norms"), nb::arg("unknown"),
+                nb::arg("squared_weights"),
                 "Sum the rows of the word ids of each document, in order, in float64.\n\n"
                 "``weights`` is None or has one weight per row. ``hashed`` is the weight of words that have only a\n"
                 "hash; if it is 0, they are only counted as unknown. Writes the sums (n_docs, dim), and the lengths,\n"
                 "squared norms, numbers of unknown words, and squared weights, (n_docs,) each.");
-    kernels.def("add_hashed", add_hashed, nb::arg("word"), nb::arg("weight"), argument("total"),
+    kernels.def("add_hashed", add_hashed, nb::arg("word"), nb::arg("weight"), nb::arg("total"),
                 "Add the unit vector of a word that has only a hash, times a weight, to ``total`` (dim,).");
-    kernels.def("count_ids", count_ids, argument("ids"), argument("counts"),
+    kernels.def("count_ids", count_ids, nb::arg("ids"), nb::arg("counts"),
                 "Add the number of occurrences of each word id to ``counts``; negative ids are not counted.");
-    kernels.def("unit_combinations", unit_combinations, argument("rows"), argument("factors"), argument("shift"),
-                argument("otherwise"), argument("out"),
+    kernels.def("unit_combinations", unit_combinations, nb::arg("rows"), nb::arg("factors"), nb::arg("shift"),
+                nb::arg("otherwise"), nb::arg("out"),
                 "Write ``shift + factor * row``, divided by its length, for each row; ``otherwise`` where that is 0.");
-    kernels.def("map_shifted_rows", map_shifted_rows, argument("rows"), argument("factors"), argument("shift"),
-                argument("matrix"), argument("silent"), argument("out"),
+    kernels.def("map_shifted_rows", map_shifted_rows, nb::arg("rows"), nb::arg("factors"), nb::arg("shift"),
+                nb::arg("matrix").none(), nb::arg("silent"), nb::arg("out"),
                 "Write ``factor * row - shift`` for each row, times a matrix unless that is None; 0 for rows that are\n"
                 "silent. BLAS is not used, as its order of additions varies.");
-    kernels.def("project", project, argument("rows"), argument("direction"), argument("along"),
+    kernels.def("project", project, nb::arg("rows"), nb::arg("direction"), nb::arg("along"),
                 "Write the inner product of each row with a direction to ``along``: (n, dim), (dim,) -> (n,).");
-    kernels.def("weighted_sum", weighted_sum, argument("rows"), argument("weights"), argument("total"),
-                "Write the sum of the rows times their weights to ``total``: (n, dim), (n,) -> (dim,).");
+    kernels.def("weighted_sum", weighted_sum, nb::arg("rows"), nb::arg("weights"), nb::arg("total"),
+                "Write the sum of the rows times their weights to ``total``: (n, dim), (n,) -> (dim,).\n\n"
+                "Blocks of 4,096 rows are summed one by one, and their sums added in order.");
+    kernels.def("outer_products", outer_products, nb::arg("rows"), nb::arg("weights"), nb::arg("total"),
+                "Write the sum of the outer products of rows with themselves, times their weights, to ``total``:\n"
+                "(n, dim), (n,) -> (dim, dim). Blocks of 256 rows are summed one by one, and added in order.");
 }
 
 }  // namespace parasphere

@@ -23,10 +23,6 @@ Rows<T> rows_of(const Array<T, 2>& array) {
     return {array.data(), array.size(0), array.size(1)};
 }
 
-// Add the rows times their weights to `total`, in order.
-void add_rows(double* total, const float* const* rows, const double* weights, std::size_t many, std::size_t dim);
-void add_rows(double* total, const double* const* rows, const double* weights, std::size_t many, std::size_t dim);
-
 // Write the inner product of each row with a direction to `along`.
 template <typename T>
 void project_rows(Rows<const T> rows, const double* direction, std::span<double> along, Interrupts& interrupts);
@@ -35,12 +31,5 @@ void project_rows(Rows<const T> rows, const double* direction, std::span<double>
 template <typename T, typename Out>
 void combine_rows(Rows<const T> rows, const double* factors, const double* shift, const double* otherwise, Out* out,
                   Interrupts& interrupts);
-
-// Write `factor * row - shift` for each row, times a square matrix unless that is null; 0 for those that are silent.
-// `out` may be `rows`.
-template <typename T, typename Out>
-void map_rows(Rows<const T> rows, const double* factors, const double* shift, const double* matrix,
-              const std::uint8_t* silent,
-              Out* out, Interrupts& interrupts);
 
 }  // namespace parasphere

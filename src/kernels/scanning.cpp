@@ -2,9 +2,12 @@
 //
 // The bytes that belong to words are found 64 at a time, as the bits of a mask. Runs of ASCII are hashed directly from
 // the text, eight bytes at a time; runs with other characters are decoded one code point at a time.
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <tuple>
 
 #if defined(__SSE2__) || (defined(_MSC_VER) && defined(_M_X64))
 #define PARASPHERE_SSE2 1
@@ -28,7 +31,16 @@ constexpr std::uint64_t top_bits = 0x8080808080808080u;
 // What counts as a word; the flags for ASCII agree with the fold table.
 class Folding {
 public:
-    explicit Folding(nb::handle given) : Folding(fields_of(given)) {}
+    // The fields of parasphere.text.scanning.Folding.
+    using Fields = std::tuple<Array<const std::uint32_t>, bool, bool, std::int64_t>;
+
+    explicit Folding(const Fields& given)
+        : fold_(std::get<0>(given)),
+          case_bits_(std::get<1>(given) ? lower_case : 0),
+          digits_(std::get<2>(given)),
+          min_length_(static_cast<std::size_t>(std::max<std::int64_t>(std::get<3>(given), 0))) {
+        fold_.expect_size(0, code_points, "one per code point");
+    }
 
     std::uint32_t folded(std::uint32_t code) const { return code < code_points ? fold_[code] : 0; }
     std::uint64_t case_bits() const { return case_bits_; }
@@ -36,28 +48,10 @@ public:
     std::size_t min_length() const { return min_length_; }
 
 private:
-    static nb::tuple fields_of(nb::handle given) {
-        if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 4) {
-            refuse("folding must be a tuple of fold, lowercase, digits and min_length");
-        }
-        return nb::borrow<nb::tuple>(given);
-    }
-
-    explicit Folding(const nb::tuple& fields) : fold_(fields[0], "fold") {
-        std::int64_t least = 0;
-        fold_.expect_size(0, code_points, "one per code point");
-        if (!nb::try_cast(fields[3], least)) {
-            refuse("min_length must be a whole number");
-        }
-        case_bits_ = truth_of(fields[1], "lowercase") ? lower_case : 0;
-        digits_ = truth_of(fields[2], "digits");
-        min_length_ = static_cast<std::size_t>(std::max<std::int64_t>(least, 0));
-    }
-
     Array<const std::uint32_t> fold_;  // 0 for a separator, else the folded code point, with `mark` for a mark
-    std::uint64_t case_bits_ = 0;
-    bool digits_ = false;
-    std::size_t min_length_ = 0;  // words of fewer characters are dropped
+    std::uint64_t case_bits_;
+    bool digits_;
+    std::size_t min_length_;  // words of fewer characters are dropped
 };
 
 // One bit for each of 64 bytes.
@@ -187,8 +181,7 @@ struct RunTaker {
 
 // Make words from runs of ASCII up to the first that is longer than 16 bytes; return the position of the next word. The
 // 16 bytes from the beginning of each run must be readable.
-PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs, Waiting* next) {
-    const RunTaker taker = given;
+PARASPHERE_INLINE Waiting* take_short_runs(const RunTaker& taker, Runs& runs, Waiting* next) {
     const std::uint8_t* const at = runs.at;
     std::uint64_t begins = runs.begins, ends = runs.ends;
     for (; ends != 0; begins &= begins - 1, ends &= ends - 1) {
@@ -217,7 +210,8 @@ PARASPHERE_VECTORISED Waiting* take_short_runs(const RunTaker& given, Runs& runs
 // Writes the concatenated word ids of texts, and where each text ends.
 class IdsOfTexts {
 public:
-    IdsOfTexts(const Texts& texts, nb::handle ids, nb::handle ends) : ids_(ids, "ids"), ends_(ends, "ends") {
+    IdsOfTexts(const Texts& texts, const Array<std::int32_t>& ids, const Array<std::int64_t>& ends)
+        : ids_(ids), ends_(ends) {
         ends_.expect_size(0, texts.count(), "one per text");
     }
 
@@ -256,13 +250,12 @@ public:
     Scanner(const Folding& folding, const WordTable& table, Receiver& receiver, IdsOfTexts& ids)
         : folding_(folding), table_(table), key_(table.key()), receiver_(receiver), ids_(ids) {}
 
-    // The memory of the text may be read up to `limit`.
-    void scan(std::span<const std::uint8_t> text, const std::uint8_t* limit, std::size_t number) {
+    void scan(std::span<const std::uint8_t> text, std::size_t number) {
         const std::uint8_t* const end = text.data() + text.size();
         for (const std::uint8_t* at = text.data(); at < end;) {
             const std::size_t left = std::min<std::size_t>(static_cast<std::size_t>(end - at), 64);
             prefetch(at + text_ahead);
-            if (limit - at >= window) {
+            if (end - at >= window) {
                 at += block(at, left, {at, end});
             } else {  // a copy with readable memory after it
                 std::array<std::uint8_t, window> copy{};
@@ -360,7 +353,9 @@ private:
         }
         while (runs.ends != 0) {
             const RunTaker taker{table_.slots(), key_, folding_.case_bits(), folding_.min_length()};
-            n_words_ = static_cast<std::size_t>(take_short_runs(taker, runs, words_.data() + n_words_) - words_.data());
+            Waiting* const next = vectorised([taker, &runs, next = words_.data() + n_words_](auto)
+                                                 PARASPHERE_LOOP { return take_short_runs(taker, runs, next); });
+            n_words_ = static_cast<std::size_t>(next - words_.data());
             if (runs.ends != 0) {
                 const int first = std::countr_zero(runs.begins), last = std::countr_zero(runs.ends);
                 runs.begins &= runs.begins - 1;
@@ -501,13 +496,13 @@ void scan_texts(const Texts& texts, const Folding& folding, const WordTable& tab
                 prefetch(texts[i + 1].data() + at);
             }
         }
-        scanner.scan(texts[i], texts.limit(i), i);
+        scanner.scan(texts[i], i);
     }
     scanner.flush();
 }
 
-std::size_t ids_of_texts(nb::handle given_texts, nb::handle given_folding, const WordTable& table, bool hashing,
-                         nb::handle given_ids, nb::handle given_ends) {
+std::size_t ids_of_texts(nb::handle given_texts, const Folding::Fields& given_folding, const WordTable& table,
+                         bool hashing, const Array<std::int32_t>& given_ids, const Array<std::int64_t>& given_ends) {
     const Texts texts(given_texts);
     const Folding folding(given_folding);
     IdsOfTexts ids(texts, given_ids, given_ends);
@@ -525,7 +520,8 @@ public:
     // The total number of bytes of all words.
     std::size_t bytes() const { return bytes_; }
 
-    std::size_t add(nb::handle given_texts, nb::handle given_folding, nb::handle given_ids, nb::handle given_ends) {
+    std::size_t add(nb::handle given_texts, const Folding::Fields& given_folding, const Array<std::int32_t>& given_ids,
+                    const Array<std::int64_t>& given_ends) {
         const Texts texts(given_texts);
         const Folding folding(given_folding);
         IdsOfTexts ids(texts, given_ids, given_ends);
@@ -536,11 +532,8 @@ public:
         return ids.count();
     }
 
-    void read(nb::handle given_data, nb::handle given_offsets, nb::handle given_counts) {
+    void read(const Array<std::uint8_t>& data, const Array<std::int64_t>& offsets, const Array<std::int64_t>& counts) {
         const Claim claim(*this);
-        const Array<std::uint8_t> data(given_data, "data");
-        const Array<std::int64_t> offsets(given_offsets, "offsets");
-        const Array<std::int64_t> counts(given_counts, "counts");
         data.expect_size(0, bytes_, "the bytes of all words");
         offsets.expect_size(0, size() + 1, "one more than there are words");
         counts.expect_size(0, size(), "one per word");
@@ -633,10 +626,9 @@ bool has_beginning(std::span<const std::uint8_t> text, std::span<const std::uint
     return false;
 }
 
-std::size_t find_beginnings(nb::handle given_texts, nb::handle given_beginnings, nb::handle given_found) {
+std::size_t find_beginnings(nb::handle given_texts, const Array<const std::uint8_t>& beginnings,
+                            const Array<std::uint8_t>& found) {
     const Texts texts(given_texts);
-    const Array<const std::uint8_t> beginnings(given_beginnings, "beginnings");
-    const Array<std::uint8_t> found(given_found, "found");
     beginnings.expect_size(0, 65536, "one per pair of bytes");
     found.expect_size(0, texts.count(), "one per text");
     const Unlocked unlocked(texts.bytes());
@@ -654,14 +646,14 @@ std::size_t find_beginnings(nb::handle given_texts, nb::handle given_beginnings,
 }  // namespace
 
 void bind_scanning(nb::module_& kernels) {
-    kernels.def("find_beginnings", find_beginnings, argument("texts"), argument("beginnings"), argument("found"),
+    kernels.def("find_beginnings", find_beginnings, nb::arg("texts"), nb::arg("beginnings"), nb::arg("found"),
                 "Write 1 to ``found`` for each text with a character that begins with one of some pairs of bytes.\n\n"
                 "``beginnings`` is 1 for such a pair, ``256 first + second``, and above 1 if the third byte must be\n"
                 "that one or the next. First bytes below 0xCC are ignored. Returns the number of texts found.");
-    kernels.def("ids_of_texts", ids_of_texts, argument("texts"), argument("folding"), nb::arg("table"),
-                nb::arg("hashing"), argument("ids"), argument("ends"),
-                "Write the concatenated word ids of texts, a list of str or an Arrow array of strings, to ``ids``,\n"
-                "and the end of each text to ``ends``.\n\n"
+    kernels.def("ids_of_texts", ids_of_texts, nb::arg("texts"), nb::arg("folding"), nb::arg("table"),
+                nb::arg("hashing"), nb::arg("ids"), nb::arg("ends"),
+                "Write the concatenated word ids of texts, a list of str, to ``ids``, and the end of each text to\n"
+                "``ends``.\n\n"
                 "Words whose id is -2 are skipped. Unknown words have the id -1 or, with ``hashing``, a hash of -3 or\n"
                 "less. Returns the number of ids written.");
     nb::class_<WordCounts>(kernels, "WordCounts", "Counts the words of texts in a growing table.")
@@ -670,10 +662,10 @@ void bind_scanning(nb::module_& kernels) {
         .def_prop_ro("n_bytes", &WordCounts::bytes, "The total number of bytes of all words.")
         .def_prop_ro("longest_search", &WordCounts::longest_search,
                      "The number of slots that the longest search for a word of the table visits.")
-        .def("add", &WordCounts::add, argument("texts"), argument("folding"), argument("ids"), argument("ends"),
+        .def("add", &WordCounts::add, nb::arg("texts"), nb::arg("folding"), nb::arg("ids"), nb::arg("ends"),
              "Count the words of texts, and give new words the next free ids; too long words have the id -1.\n\n"
              "Ids and ends are written as by :func:`ids_of_texts`. Returns the number of ids written.")
-        .def("read", &WordCounts::read, argument("data"), argument("offsets"), argument("counts"),
+        .def("read", &WordCounts::read, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"),
              "Write all words in the order of their ids (Arrow's layout), and their numbers of occurrences.");
 }
 

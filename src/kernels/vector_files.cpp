@@ -197,13 +197,8 @@ Numbers numbers(Cursor cursor, std::span<float> row) {
     return {!zero && *cursor.at == newline, cursor};
 }
 
-void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_spans, nb::handle given_slots,
-               nb::handle given_good) {
-    const Array<const std::uint8_t> text(given_text, "text");
-    const Array<float, 2> matrix(given_matrix, "matrix");
-    const Array<std::int64_t, 2> spans(given_spans, "spans");
-    const Array<std::int64_t> slots(given_slots, "slots");
-    const Array<bool> good(given_good, "good");
+void scan_text(const Array<const std::uint8_t>& text, const Array<float, 2>& matrix,
+               const Array<std::int64_t, 2>& spans, const Array<std::int64_t>& slots, const Array<bool>& good) {
     const std::size_t rows = spans.size(0);
     spans.expect_size(1, 3, "where each word begins and ends, and where its row ends");
     slots.expect_size(0, rows, "one per row of spans");
@@ -212,10 +207,10 @@ void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_
     if (rows > 0 && (text.count() == 0 || text[text.count() - 1] != newline)) {
         refuse("the text must end with a newline");
     }
-    expect_apart(matrix, text);
-    expect_apart(spans, text);
-    expect_apart(slots, text);
-    expect_apart(good, text);
+    expect_apart(matrix, "matrix", text, "text");
+    expect_apart(spans, "spans", text, "text");
+    expect_apart(slots, "slots", text, "text");
+    expect_apart(good, "good", text, "text");
 
     const Unlocked unlocked(text.count());
     Interrupts interrupts;
@@ -261,10 +256,8 @@ void scan_text(nb::handle given_text, nb::handle given_matrix, nb::handle given_
     }
 }
 
-nb::tuple scan_binary(nb::handle given_codes, nb::handle given_raw, nb::handle given_spans) {
-    const Array<const std::uint8_t> codes(given_codes, "codes");
-    const Array<std::uint8_t, 2> raw(given_raw, "raw");
-    const Array<std::int64_t, 2> spans(given_spans, "spans");
+nb::tuple scan_binary(const Array<const std::uint8_t>& codes, const Array<std::uint8_t, 2>& raw,
+                      const Array<std::int64_t, 2>& spans) {
     spans.expect_size(0, raw.size(0), "one per row of raw");
     if (spans.size(1) < 2) {
         refuse("spans must have two columns, where each word begins and ends, not ", spans.size(1));
@@ -301,8 +294,7 @@ nb::tuple scan_binary(nb::handle given_codes, nb::handle given_raw, nb::handle g
 }
 
 // The squared length of a row, in sixteen sums of every sixteenth square, so that processors can add several at a time.
-PARASPHERE_VECTORISED
-float squared_length(const float* row, std::size_t dim) {
+PARASPHERE_INLINE float squared_length(const float* row, std::size_t dim) {
     constexpr std::size_t lanes = 16;
     float sums[lanes] = {};
     std::size_t column = 0;
@@ -321,15 +313,17 @@ float squared_length(const float* row, std::size_t dim) {
     return total;
 }
 
-std::int64_t first_not_unit(nb::handle given_matrix) {
+std::int64_t first_not_unit(const Array<const float, 2>& matrix) {
     constexpr float tolerance = 1e-3F;  // how far the squared length of a unit row may be from 1
-    const Array<const float, 2> matrix(given_matrix, "matrix");
     const Unlocked unlocked(matrix.count());
     Interrupts interrupts;
     for (std::size_t row = 0; row < matrix.size(0); ++row) {
         interrupts.worked(matrix.size(1) + 10);
+        const float squared = vectorised([numbers = matrix.row(row)](auto) PARASPHERE_LOOP {
+            return squared_length(numbers.data(), numbers.size());
+        });
         // Negated, so that NaN counts as not unit.
-        if (!(std::abs(squared_length(matrix.row(row).data(), matrix.size(1)) - 1.0F) <= tolerance)) {
+        if (!(std::abs(squared - 1.0F) <= tolerance)) {
             return static_cast<std::int64_t>(row);
         }
     }
@@ -350,16 +344,15 @@ void squared_lengths(const float* first, std::size_t dim, double* squares) {
     std::ranges::copy(sums, squares);
 }
 
-PARASPHERE_VECTORISED
 void divide(float* row, std::size_t dim, double length) {
-    for (std::size_t column = 0; column < dim; ++column) {
-        row[column] = static_cast<float>(static_cast<double>(row[column]) / length);
-    }
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t column = 0; column < dim; ++column) {
+            row[column] = static_cast<float>(static_cast<double>(row[column]) / length);
+        }
+    });
 }
 
-void normalise(nb::handle given_matrix, nb::handle given_norms) {
-    const Array<float, 2> matrix(given_matrix, "matrix");
-    const Array<double> norms(given_norms, "norms");
+void normalise(const Array<float, 2>& matrix, const Array<double>& norms) {
     const std::size_t n = matrix.size(0);
     const std::size_t dim = matrix.size(1);
     norms.expect_size(0, n, "one per row of matrix");
@@ -390,17 +383,17 @@ void normalise(nb::handle given_matrix, nb::handle given_norms) {
 }  // namespace
 
 void bind_vector_files(nb::module_& kernels) {
-    kernels.def("scan_text", scan_text, argument("text"), argument("matrix"), argument("spans"), argument("slots"),
-                argument("good"),
+    kernels.def("scan_text", scan_text, nb::arg("text"), nb::arg("matrix"), nb::arg("spans"), nb::arg("slots"),
+                nb::arg("good"),
                 "Parse a word without spaces and dim plain numbers from each line, and mark the lines with exactly "
                 "these. A line too short for a row has no row in the matrix, (most_rows, dim): the next line "
                 "overwrites it. A blank line has the slot -1. The text must end with a newline.");
-    kernels.def("scan_binary", scan_binary, argument("codes"), argument("raw"), argument("spans"),
+    kernels.def("scan_binary", scan_binary, nb::arg("codes"), nb::arg("raw"), nb::arg("spans"),
                 "Parse all whole rows (word, space, float32 bytes, optional newline); return their number and the "
                 "bytes used.");
-    kernels.def("first_not_unit", first_not_unit, argument("matrix"),
+    kernels.def("first_not_unit", first_not_unit, nb::arg("matrix"),
                 "Return the first row whose length is not about 1, or -1.");
-    kernels.def("normalise", normalise, argument("matrix"), argument("norms"),
+    kernels.def("normalise", normalise, nb::arg("matrix"), nb::arg("norms"),
                 "Scale the rows, (n, dim), to unit length in float64, and write their lengths to ``norms``.");
 }
 

@@ -1,6 +1,8 @@
 // Tables of words, and looking up whole words.
 #include "words.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -98,26 +100,29 @@ std::size_t WordTable::longest_search() const {
 
 namespace {
 
-void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets, nb::handle given_ids,
-                nb::handle given_repeats) {
-    const Texts words(given_data, given_offsets);
-    const auto ids = array_or_none<const std::int32_t>(given_ids, "ids");
-    const auto repeats = array_or_none<std::int64_t>(given_repeats, "repeats");
+void make_table(WordTable* self, const Array<const std::uint8_t>& data, const Array<const std::int64_t>& offsets,
+                const std::optional<Array<const std::int32_t>>& ids,
+                const std::optional<Array<std::int64_t>>& repeats) {
+    if (offsets.count() == 0) {
+        refuse("offsets must have one entry more than there are words, not none");
+    }
+    const std::size_t n_words = offsets.count() - 1;
     if (ids) {
-        ids->expect_size(0, words.count(), "one per word");
+        ids->expect_size(0, n_words, "one per word");
     }
     if (repeats) {
-        repeats->expect_size(0, words.count(), "one per word");
+        repeats->expect_size(0, n_words, "one per word");
     }
     new (self) WordTable();
     try {
-        const Unlocked unlocked(words.count() * 50);
+        const Unlocked unlocked(n_words * 50);
         Interrupts interrupts;
-        self->reserve(words.count(), words.bytes() / 8 + words.count());
+        self->reserve(n_words, data.count() / 8 + n_words);
         std::vector<std::uint64_t> chunks;
         std::vector<std::int64_t> rows;  // of the distinct words among all, if some are repeated
-        for (std::size_t i = 0; i < words.count(); ++i) {
-            const std::span<const std::uint8_t> text = words[i];
+        for (std::size_t i = 0; i < n_words; ++i) {
+            const Range own = range_within(data.count(), offsets[i], offsets[i + 1], "offsets");
+            const std::span<const std::uint8_t> text = data.all().subspan(own.begin, own.size());
             if (text.empty()) {
                 refuse("words must not be empty, but word ", i, " is");
             }
@@ -133,7 +138,7 @@ void make_table(WordTable* self, nb::handle given_data, nb::handle given_offsets
             }
             interrupts.worked(50);
         }
-        if (ids || rows.size() < words.count()) {
+        if (ids || rows.size() < n_words) {
             std::vector<std::int32_t> own(rows.size());
             std::transform(rows.begin(), rows.end(), own.begin(), [&](std::int64_t given) {
                 return ids ? (*ids)[static_cast<std::size_t>(given)] : static_cast<std::int32_t>(given);
@@ -170,9 +175,8 @@ nb::tuple reduced(nb::handle self) {
                           nb::make_tuple(packed(data, "u1"), packed(offsets, "i8"), packed(ids, "i4")));
 }
 
-void ids_of_words(nb::handle given_words, const WordTable& table, bool hashing, nb::handle given_ids) {
+void ids_of_words(nb::handle given_words, const WordTable& table, bool hashing, const Array<std::int32_t>& ids) {
     const Texts words(given_words);
-    const Array<std::int32_t> ids(given_ids, "ids");
     ids.expect_size(0, words.count(), "one per word");
     const Unlocked unlocked(words.count() * 50);
     Interrupts interrupts;
@@ -198,14 +202,14 @@ void bind_words(nb::module_& kernels) {
                           "A hash table of words, passed as UTF-8 bytes and offsets (Arrow's layout).\n\n"
                           "The id of a word is its index, or its entry of ``ids``, (n_words,), unless that is None.\n"
                           "The index of an earlier equal word, or -1, is written to ``repeats``, (n_words,).")
-        .def("__init__", make_table, argument("data"), argument("offsets"), argument("ids") = nb::none(),
-             argument("repeats") = nb::none())
+        .def("__init__", make_table, nb::arg("data"), nb::arg("offsets"), nb::arg("ids") = nb::none(),
+             nb::arg("repeats") = nb::none())
         .def("__len__", &WordTable::size)
         .def("__reduce__", reduced)
         .def_prop_ro("longest_search", &WordTable::longest_search,
                      "The number of slots that the longest search for a word of the table visits.");
-    kernels.def("ids_of_words", ids_of_words, argument("words"), nb::arg("table"), nb::arg("hashing"), argument("ids"),
-                "Look up whole words, a list of str or an Arrow array of strings, one id each.\n\n"
+    kernels.def("ids_of_words", ids_of_words, nb::arg("words"), nb::arg("table"), nb::arg("hashing"), nb::arg("ids"),
+                "Look up whole words, a list of str, one id each.\n\n"
                 "Unknown words have the id -1 or, with ``hashing``, a hash of -3 or less.");
 }
 

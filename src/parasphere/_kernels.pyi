@@ -1,4 +1,8 @@
-"""The compiled loops, src/kernels. They raise a ValueError unless all arrays have the required types and sizes."""
+"""The compiled loops, src/kernels.
+
+They raise a TypeError unless all arguments have the required types, and arrays are contiguous and, if they are written
+to, writable; and a ValueError unless sizes and numbers fit.
+"""
 
 from typing import Any, TypeAlias
 
@@ -14,28 +18,25 @@ _U8: TypeAlias = NDArray[np.uint64]
 _F4: TypeAlias = NDArray[np.float32]
 _F8: TypeAlias = NDArray[np.float64]
 _Floats: TypeAlias = NDArray[Any]  # float32 or float64
-_Ints: TypeAlias = NDArray[Any]  # int32 or int64
-_Texts: TypeAlias = Any  # a list of str, or an Arrow array of strings
+_Texts: TypeAlias = Any  # a list or tuple of str
 
-# directions
-def csr_products(ends: _Ints, columns: _Ints, data: _F8, directions: _F8, out: _F8) -> None: ...
-def csr_sums(ends: _Ints, columns: _Ints, data: _F8, weights: _F8, out: _F8) -> None: ...
+# bessel
+def apply_formula(formula: str, x: _F8, order: _F8, out: _F8) -> None: ...
 
-# duplicates
-def find_rare(starts: _I8, values: _F8, threshold: float, rare: _I8, reach: _F4) -> None: ...
-def find_pairs(
-    starts: _I8, words: _I4, values: _F8, rare: _I8, reach: _F4, postings: tuple[_I8, _I4, _F4], threshold: float,
-    first: int, pairs: _I8, cosines: _F8,
-) -> tuple[int, int]: ...  # fmt: skip
+# equations
+_PriorNumbers: TypeAlias = tuple[float, float, float, bool, _F8, float]
 
-# exact
-def carry_digits(limbs: _I8) -> None: ...
-def add_bits(bits: _I8, limbs: _I8) -> None: ...
-def add_bounded(
-    rows: _Floats, factors: _F8, shares: _F8, common: _F8, within: _Bools, fine: _I8, finer: _I8
+def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _PriorNumbers, kappa: _F8) -> None: ...
+def posteriors(
+    sums: _Floats,
+    squared: _F8,
+    lengths: _F8,
+    mean: _F8,
+    prior: _PriorNumbers,
+    kappa: _F8,
+    concentration: _F8,
+    directions: _Floats,
 ) -> None: ...
-def find_powers(rows: _Floats, factors: _F8, powers: _I8) -> None: ...
-def split_rows(rows: _Floats, factors: _F8, chosen: _I8, scale: float, halves: _F8) -> None: ...
 
 # layout
 def nearest_in_cells(rows: _F4, cells: _I8, order: _I8, ends: _I8, places: _I8) -> None: ...
@@ -60,6 +61,13 @@ def learn(
 def judge(
     pieces: _Pieces, some: _I8, drawn: _I4, log_q: _F4, parameters: _Parameters, threads: int
 ) -> tuple[float, int]: ...
+
+# near_duplicates
+def find_rare(starts: _I8, values: _F8, threshold: float, rare: _I8, reach: _F4) -> None: ...
+def find_pairs(
+    starts: _I8, words: _I4, values: _F8, rare: _I8, reach: _F4, postings: tuple[_I8, _I4, _F4], threshold: float,
+    first: int, pairs: _I8, cosines: _F8,
+) -> tuple[int, int]: ...  # fmt: skip
 
 # pieces
 def cut(
@@ -108,6 +116,7 @@ def map_shifted_rows(
 ) -> None: ...
 def project(rows: _Floats, direction: _F8, along: _F8) -> None: ...
 def weighted_sum(rows: _Floats, weights: _F8, total: _F8) -> None: ...
+def outer_products(rows: _Floats, weights: _F8, total: _F8) -> None: ...
 
 # scanning
 _Folding: TypeAlias = tuple[_U4, bool, bool, int]
@@ -124,22 +133,6 @@ class WordCounts:
 
 def find_beginnings(texts: _Texts, beginnings: _Bytes, found: _Bytes) -> int: ...
 def ids_of_texts(texts: _Texts, folding: _Folding, table: WordTable, hashing: bool, ids: _I4, ends: _I8) -> int: ...
-
-# solver
-_PriorNumbers: TypeAlias = tuple[float, float, float, bool, _F8, float]
-
-def solve_each(along: _F8, squared: _F8, lengths: _F8, prior: _PriorNumbers, kappa: _F8) -> None: ...
-def posteriors(
-    sums: _Floats,
-    squared: _F8,
-    lengths: _F8,
-    mean: _F8,
-    prior: _PriorNumbers,
-    kappa: _F8,
-    concentration: _F8,
-    directions: _Floats,
-) -> None: ...
-def apply_formula(formula: str, x: _F8, order: _F8, out: _F8) -> None: ...
 
 # vector_files
 def scan_text(text: _Bytes, matrix: _F4, spans: _I8, slots: _I8, good: _Bools) -> None: ...

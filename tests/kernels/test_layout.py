@@ -38,19 +38,19 @@ def test_the_nearest_in_cells(n: int, dim: int, many: int, k: int) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("rows", np.ones((5, 2)), "rows must be float32"),
-        ("rows", np.ones((4, 2), F4), "cells must have size 4 along axis 0"),
+        ("rows", np.ones((5, 2)), "incompatible function arguments"),
+        ("rows", np.ones((4, 2), F4), "an array must have size 4 along axis 0"),
         ("cells", np.full((5, 2), 2), "cells must be from 0 to below 2, not 2"),
         ("cells", np.full((5, 2), -1), "cells must be from 0 to below 2, not -1"),
         ("order", np.array([0, 1, 2, 3, 5]), "order must be from 0 to below 5, not 5"),
         ("order", np.array([0, 1, 2, 3, -5]), "order must be from 0 to below 5, not -5"),
-        ("order", np.arange(4), "order must have size 5"),
+        ("order", np.arange(4), "an array must have size 5"),
         ("ends", np.array([0, 3, 6]), "ends must rise from 0 to at most 5, but 6 follows 3"),
         ("ends", np.array([0, 3, 2]), "ends must rise from 0 to at most 5, but 2 follows 3"),
         ("ends", np.array([-1, 3, 5]), "ends must rise"),
         ("ends", np.array([], np.int64), "ends must have one number more"),
-        ("places", np.ones((5, 3), np.int32), "places must be int64"),
-        ("places", np.ones((4, 3), np.int64), "places must have size 5"),
+        ("places", np.ones((5, 3), np.int32), "incompatible function arguments"),
+        ("places", np.ones((4, 3), np.int64), "an array must have size 5"),
     ],
 )
 def test_wrong_cells(name: str, value: Any, message: str) -> None:
@@ -59,7 +59,7 @@ def test_wrong_cells(name: str, value: Any, message: str) -> None:
         "ends": np.array([0, 3, 5]), "places": np.ones((5, 3), np.int64),
     }  # fmt: skip
     _kernels.nearest_in_cells(*a.values())
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _kernels.nearest_in_cells(*(a | {name: value}).values())
 
 
@@ -128,16 +128,16 @@ def test_places_are_those_of_python(n: int, seed: int) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("points", np.ones((4, 3)), "points must have size 2 along axis 1"),
+        ("points", np.ones((4, 3)), "an array must have size 2 along axis 1"),
         ("points", np.ones((0, 2)), "heads must be from 0 to below 0, not 0"),
-        ("points", np.ones((2, 4)).T, "points must be contiguous"),
+        ("points", np.ones((2, 4)).T, "incompatible function arguments"),
         ("heads", np.array([0, 4]), "heads must be from 0 to below 4, not 4"),
         ("heads", np.array([0, -1]), "heads must be from 0 to below 4, not -1"),
-        ("heads", np.zeros(2, np.int32), "heads must be int64"),
+        ("heads", np.zeros(2, np.int32), "incompatible function arguments"),
         ("tails", np.array([0, 4]), "tails must be from 0 to below 4, not 4"),
-        ("tails", np.array([0]), "tails must have size 2"),
-        ("every", np.ones(3), "every must have size 2"),
-        ("every", None, "every must be an array, not None"),
+        ("tails", np.array([0]), "an array must have size 2"),
+        ("every", np.ones(3), "an array must have size 2"),
+        ("every", None, "incompatible function arguments"),
     ],
 )
 def test_wrong_edges(name: str, value: Any, message: str) -> None:
@@ -146,7 +146,7 @@ def test_wrong_edges(name: str, value: Any, message: str) -> None:
         "rounds": 3, "a": 1.0, "seed": 1,
     }  # fmt: skip
     _kernels.attract_and_repel(*a.values())
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _kernels.attract_and_repel(*(a | {name: value}).values())
 
 

@@ -164,44 +164,44 @@ def test_any_numbers_are_taken(name: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"words": np.full(200, N_WORDS, np.int32)}, "words must be from 0 to below the 40 rows of matrix, not 40"),
+        ({"words": np.full(200, N_WORDS, np.int32)}, "words must be from 0 to below 40, not 40"),
         ({"words": np.full(200, -1, np.int32)}, "words must be from 0 .* not -1"),
         ({"words": np.zeros(5, np.int32)}, "begins and middles must rise, to the 5 words at most"),
-        ({"words": np.zeros(200)}, "words must be int32"),
+        ({"words": np.zeros(200)}, "incompatible function arguments"),
         ({"begins": np.arange(N_PIECES + 1)[::-1].copy()}, "begins and middles must rise"),
         ({"begins": np.full(N_PIECES + 1, -(2**63))}, "begins and middles must rise"),
-        ({"begins": np.arange(N_PIECES)}, "begins must have size 22"),
+        ({"begins": np.arange(N_PIECES)}, "an array must have size 22"),
         ({"middles": np.full(N_PIECES, 2**62)}, "begins and middles must rise"),
         ({"middles": np.full(N_PIECES, -1)}, "begins and middles must rise"),
-        ({"some": np.array([N_PIECES])}, "some must be numbers of the 21 pieces, not 21"),
-        ({"some": np.array([-1])}, "some must be numbers of the 21 pieces, not -1"),
+        ({"some": np.array([N_PIECES])}, "some must be from 0 to below 21, not 21"),
+        ({"some": np.array([-1])}, "some must be from 0 to below 21, not -1"),
         ({"some": np.array([], np.int64)}, "some and drawn must not be empty"),
-        ({"some": np.arange(40)[::2]}, "some must be contiguous"),
+        ({"some": np.arange(40)[::2]}, "incompatible function arguments"),
         ({"drawn": np.zeros((0, 3), np.int32)}, "some and drawn must not be empty"),
         ({"drawn": np.zeros((3, 0), np.int32)}, "some and drawn must not be empty"),
-        ({"drawn": np.full((2, 3), N_WORDS, np.int32)}, "drawn must be from 0 to below the 40 rows"),
-        ({"drawn": np.zeros(3, np.int32)}, "drawn must be int32 with 2 axes"),
-        ({"log_q": np.zeros(39, np.float32)}, "log_q must have size 40"),
-        ({"matrix": np.ones((40, 20))}, "matrix must be float32"),
-        ({"matrix": np.ones((40, 0), np.float32)}, "mean must have size 0|matrix must have columns"),
-        ({"matrix": np.ones((40, 19), np.float32)}, "mean must have size 19"),
-        ({"matrix": np.asfortranarray(np.ones((40, 20), np.float32))}, "matrix must be contiguous"),
-        ({"squares": np.ones(39, np.float32)}, "squares must have size 40"),
-        ({"weights": np.ones(41, np.float32)}, "weights must have size 40"),
-        ({"weight_squares": None}, "weight_squares must be an array, not None"),
-        ({"numbers": np.ones(5)}, "numbers must have size 6"),
-        ({"start": np.ones((39, 20), np.float32)}, "prior.rows must have size 40"),
-        ({"start": np.ones((40, 21), np.float32)}, "prior.rows must have size 20"),
-        ({"strengths": np.ones(39, np.float32)}, "prior.strengths must have size 40"),
-        ({"start_weights": np.ones(39, np.float32)}, "prior.weights must have size 40"),
-        ({"pull": "much"}, "prior.pull must be a number"),
-        ({"mean": np.frombuffer(bytes(80), np.float32)}, "mean is written to, and must not be read-only"),
+        ({"drawn": np.full((2, 3), N_WORDS, np.int32)}, "drawn must be from 0 to below 40"),
+        ({"drawn": np.zeros(3, np.int32)}, "incompatible function arguments"),
+        ({"log_q": np.zeros(39, np.float32)}, "an array must have size 40"),
+        ({"matrix": np.ones((40, 20))}, "incompatible function arguments"),
+        ({"matrix": np.ones((40, 0), np.float32)}, "an array must have size 0|matrix must have columns"),
+        ({"matrix": np.ones((40, 19), np.float32)}, "an array must have size 19"),
+        ({"matrix": np.asfortranarray(np.ones((40, 20), np.float32))}, "incompatible function arguments"),
+        ({"squares": np.ones(39, np.float32)}, "an array must have size 40"),
+        ({"weights": np.ones(41, np.float32)}, "an array must have size 40"),
+        ({"weight_squares": None}, "incompatible function arguments"),
+        ({"numbers": np.ones(5)}, "an array must have size 6"),
+        ({"start": np.ones((39, 20), np.float32)}, "an array must have size 40"),
+        ({"start": np.ones((40, 21), np.float32)}, "an array must have size 20"),
+        ({"strengths": np.ones(39, np.float32)}, "an array must have size 40"),
+        ({"start_weights": np.ones(39, np.float32)}, "an array must have size 40"),
+        ({"pull": "much"}, "incompatible function arguments"),
+        ({"mean": np.frombuffer(bytes(80), np.float32)}, "incompatible function arguments"),
     ],
 )
 def test_a_wrong_call_is_refused(changed: dict[str, Any], message: str) -> None:
     given = arguments() | changed
     before = copied(given)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call(given)
     for name in CHANGING:
         np.testing.assert_array_equal(given[name], before[name])
@@ -211,9 +211,9 @@ def test_wrong_tuples_and_threads_are_refused() -> None:
     given = arguments()
     pieces = given["words"], given["begins"], given["middles"]
     rest = given["some"], given["drawn"], given["log_q"]
-    with pytest.raises(ValueError, match="pieces must be a tuple of 3"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.judge(pieces[:2], *rest, parameters_of(given), 1)
-    with pytest.raises(ValueError, match="parameters must be a tuple of 6"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.judge(pieces, *rest, None, 1)
     for threads in (0, -1, 2**40):
         with pytest.raises(ValueError, match="threads must be from 1 to 1024"):

@@ -12,11 +12,8 @@ from parasphere import WordVectors, _kernels
 
 def test_bools_of_any_byte() -> None:
     """Python's bools may be views of any bytes: all but 0 are True."""
-    rows, ones, halves = np.full((2, 3), 5.0), np.ones(2), np.zeros((2, 3), np.int64)
+    rows, ones, out = np.full((2, 3), 5.0), np.ones(2), np.ones((2, 3))
     odd = np.array([2, 255], np.uint8).view(bool)
-    _kernels.add_bounded(rows, ones, ones, np.zeros(3), odd, *halves)
-    assert halves[0].tolist() == [10 * 2**38] * 3
-    out = np.ones((2, 3))
     _kernels.map_shifted_rows(rows, ones, np.zeros(3), None, odd, out)
     assert not out.any()
 
@@ -36,14 +33,24 @@ def test_a_text_that_is_written_over_while_it_is_read_is_refused(name: str) -> N
 
 
 def test_ever_so_many_rows_of_nothing_take_no_time() -> None:
-    _kernels.carry_digits(np.empty((2**59, 0), np.int64))
+    assert _kernels.first_not_unit(np.empty((2**59, 0), np.float32)) == 0
+    assert _kernels.first_not_unit(np.empty((0, 2**59), np.float32)) == -1
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((4, 3)), np.zeros((3, 4), np.float32).T, np.zeros(12, np.float32), None])
+def test_nothing_is_converted(wrong: Any) -> None:
+    """A converted copy would be written to in place of the array."""
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _kernels.normalise(wrong, np.zeros(4))
 
 
 @pytest.mark.skipif(bool(os.environ.get("PARASPHERE_TEST_KERNELS")), reason="sanitizers end the process instead")
 def test_a_lack_of_memory_is_told_in_a_sentence() -> None:
-    wide = np.empty((0, 2**59), np.float64)
+    wide, none = np.empty((0, 2**59), np.float32), np.zeros(0)
     with pytest.raises(MemoryError, match="there is not enough memory for the arrays that this call needs"):
-        _kernels.csr_sums(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), wide, wide)
+        _kernels.sum_rows(
+            none.astype("i4"), none.astype("i8"), wide, None, 0.0, wide, none, none, none.astype("i8"), none
+        )
 
 
 @pytest.mark.parametrize("given", [None, 3, "words", _kernels.WordTable])

@@ -107,20 +107,20 @@ class TestWrong:
             (0, np.array([-5, 3, 4, 4, 4, 4, 4, 4, 4, 4]), "starts must rise from 0 to at most"),
             (0, np.array([0, 2**62, 2**62, 4, 4, 4, 4, 4, 4, 4]), "starts must rise from 0 to at most"),
             (0, np.empty(0, np.int64), "starts must have one number more"),
-            (0, np.zeros(2, np.int32), "starts must be int64 with 1 axis, not int32 of shape"),
-            (1, np.zeros(3, np.int64), "documents must be int32"),
-            (2, np.zeros(3, np.uint16), "counts must have size .*one per posting"),
-            (2, None, "counts must be an array, not None"),
-            (3, np.ones((5, 1), F4), "norms must be float32 with 1 axis"),
+            (0, np.zeros(2, np.int32), "incompatible function arguments"),
+            (1, np.zeros(3, np.int64), "incompatible function arguments"),
+            (2, np.zeros(3, np.uint16), "an array must have size .*one per posting"),
+            (2, None, "incompatible function arguments"),
+            (3, np.ones((5, 1), F4), "incompatible function arguments"),
         ],
     )
     def test_postings(self, field: int, value: Any, message: str) -> None:
         mine = [np.array([3]), np.array([0, 1, 2], np.int32), np.ones(3)]
         own = postings()
         own[field] = value
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             self.both(mine, own)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             _kernels.word_scores(tuple(mine), tuple(own), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
 
     @pytest.mark.parametrize(
@@ -128,18 +128,18 @@ class TestWrong:
         [
             (0, np.array([4]), "ends must rise from 0 to at most 3, but 4 follows 0"),
             (0, np.array([-1]), "ends must rise from 0 to at most 3, but -1 follows 0"),
-            (0, np.array([1], np.int32), "ends must be int64"),
+            (0, np.array([1], np.int32), "incompatible function arguments"),
             (1, np.array([0, 1, 9], np.int32), "words must be from 0 to below 9, not 9"),
             (1, np.array([0, 1, -1], np.int32), "words must be from 0 to below 9, not -1"),
-            (2, np.ones(4), "weights must have size 3"),
+            (2, np.ones(4), "an array must have size 3"),
         ],
     )
     def test_query_terms(self, field: int, value: Any, message: str) -> None:
         mine: list[Any] = [np.array([3]), np.array([0, 1, 2], np.int32), np.ones(3)]
         mine[field] = value
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             self.both(mine, postings())
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             _kernels.word_scores(tuple(mine), tuple(postings()), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
 
     def test_documents_that_do_not_exist_or_do_not_rise(self) -> None:
@@ -162,9 +162,9 @@ class TestWrong:
                 self.both(query_terms(), postings(), cursors=np.full(query_terms()[0][-1], cursor))
         cursors = np.zeros(query_terms()[0][-1], np.int64)
         cursors.flags.writeable = False
-        with pytest.raises(ValueError, match="cursors is written to"):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             self.both(query_terms(), postings(), cursors=cursors)
-        with pytest.raises(ValueError, match="scores must be contiguous"):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             self.both(query_terms(), postings(), scores=np.zeros((4, 9), F4)[:, ::2])
         with pytest.raises(TypeError):
             self.both(query_terms(), postings(), begin=2**63)
@@ -175,9 +175,9 @@ class TestWrong:
             self.both([np.array([9]), np.arange(9, dtype=np.int32), np.ones(9)], own)
 
     def test_tuples(self) -> None:
-        with pytest.raises(ValueError, match=r"a tuple of 4 arrays is due \(starts, documents, counts, norms\)"):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             self.both(query_terms(), postings()[:3])
-        with pytest.raises(ValueError, match="a tuple of 3 arrays is due"):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             self.both([*query_terms(), 3], postings())
         with pytest.raises(TypeError):
             _kernels.word_scores(None, tuple(postings()), 2.2, np.zeros((1, 3), np.int64), np.zeros((1, 3)))
@@ -203,9 +203,9 @@ class TestWrong:
         for begin in (-1, 2**63 - 1):
             with pytest.raises(ValueError, match="begin must be the position of a document"):
                 _kernels.keep_best(scores, 5, begin, best, positions)
-        with pytest.raises(ValueError, match="best must have size 2 along axis 0"):
+        with pytest.raises(ValueError, match="an array must have size 2 along axis 0"):
             _kernels.keep_best(scores, 5, 0, best[:1], positions)
-        with pytest.raises(ValueError, match="positions must have size 3 along axis 1"):
+        with pytest.raises(ValueError, match="an array must have size 3 along axis 1"):
             _kernels.keep_best(scores, 5, 0, best, np.ones((2, 2), np.int64))
-        with pytest.raises(ValueError, match="scores must be float32 with 2 axes, not float64"):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             _kernels.keep_best(scores.astype(float), 5, 0, best, positions)

@@ -93,6 +93,23 @@ def test_weighted_sums(rng: np.random.Generator, n: int, kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "dim"), [(0, 3), (1, 1), (5, 2), (300, 7), (256, 16), (513, 17), (700, 50)])
+def test_sums_of_outer_products(rng: np.random.Generator, n: int, dim: int, kind: type) -> None:
+    rows, weights, total = rng.normal(size=(n, dim)).astype(kind), rng.normal(size=n), np.empty((dim, dim))
+    _kernels.outer_products(rows, weights, total)
+    due = np.zeros((dim, dim))
+    for begin in range(0, n, 256):
+        part = np.zeros((dim, dim))
+        for i in range(begin, min(begin + 256, n)):
+            row = rows[i].astype(np.float64)
+            part += np.outer(weights[i] * row, row)
+        due += part
+    upper = np.triu_indices(dim)
+    assert np.array_equal(total[upper], due[upper])
+    assert np.array_equal(total, total.T)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dim", DIMS)
 def test_rows_of_unit_length(rng: np.random.Generator, dim: int, kind: type) -> None:
     rows, factors, out = rng.normal(size=(4, dim)).astype(kind), rng.normal(size=4), np.empty((4, dim), kind)
@@ -143,11 +160,11 @@ def test_wrong_ids_and_ends_are_named() -> None:
 
     with pytest.raises(ValueError, match="ids must be below the 3 rows of the matrix, not 3"):
         sums([0, 3], [1, 2])
-    with pytest.raises(ValueError, match="ends must rise and lie within the 2 ids, but entry 1 is 0 after 1"):
+    with pytest.raises(ValueError, match="ends must rise from 0 to at most 2, but 0 follows 1"):
         sums([0, 1], [1, 0])
-    with pytest.raises(ValueError, match="entry 0 is 3 after 0"):
+    with pytest.raises(ValueError, match="at most 2, but 3 follows 0"):
         sums([0, 1], [3, 3])
-    with pytest.raises(ValueError, match="entry 0 is -1 after 0"):
+    with pytest.raises(ValueError, match="at most 2, but -1 follows 0"):
         sums([0, 1], [-1, 2])
-    with pytest.raises(ValueError, match="ids must be below the 3 words that are counted, not 9"):
+    with pytest.raises(ValueError, match="ids must be from 0 to below 3, not 9"):
         _kernels.count_ids(np.array([9], np.int32), np.zeros(3))

@@ -92,20 +92,20 @@ def text_arguments(**changed: Any) -> dict[str, Any]:
         ({"text": np.frombuffer(b"a 1 2\nb 3 4", np.uint8)}, "the text must end with a newline"),
         ({"text": np.empty(0, np.uint8)}, "the text must end with a newline"),
         ({"text": np.frombuffer(b"a 1 2\n", np.uint8)}, "fewer lines"),
-        ({"text": "a 1 2\n"}, "text must be an array, not a str"),
-        ({"text": np.zeros(12, np.int8)}, "text must be uint8 with 1 axis"),
+        ({"text": "a 1 2\n"}, "incompatible function arguments"),
+        ({"text": np.zeros(12, np.int8)}, "incompatible function arguments"),
         ({"matrix": np.empty((1, 2), np.float32)}, "the matrix fewer rows"),
-        ({"matrix": np.empty((2, 2))}, "matrix must be float32 with 2 axes, not float64"),
-        ({"matrix": np.empty((2, 4), np.float32)[:, ::2]}, "matrix must be contiguous"),
-        ({"spans": np.empty((2, 2), np.int64)}, "spans must have size 3 along axis 1"),
-        ({"spans": np.empty((3, 3), np.int64)}, "slots must have size 3"),
-        ({"slots": np.empty(1, np.int64)}, "slots must have size 2"),
-        ({"good": np.empty(3, np.bool_)}, "good must have size 2"),
-        ({"good": np.frombuffer(bytes(2), np.bool_)}, "good is written to, and must not be read-only"),
+        ({"matrix": np.empty((2, 2))}, "incompatible function arguments"),
+        ({"matrix": np.empty((2, 4), np.float32)[:, ::2]}, "incompatible function arguments"),
+        ({"spans": np.empty((2, 2), np.int64)}, "an array must have size 3 along axis 1"),
+        ({"spans": np.empty((3, 3), np.int64)}, "an array must have size 3"),
+        ({"slots": np.empty(1, np.int64)}, "an array must have size 2"),
+        ({"good": np.empty(3, np.bool_)}, "an array must have size 2"),
+        ({"good": np.frombuffer(bytes(2), np.bool_)}, "incompatible function arguments"),
     ],
 )
 def test_a_wrong_call_for_text_is_refused(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _kernels.scan_text(**text_arguments(**changed))
 
 
@@ -135,15 +135,15 @@ def test_binary_rows_are_framed_as_in_python(codes: bytes, width: int, most: int
 
 def test_wrong_calls_for_binary_rows_are_refused() -> None:
     codes, raw, spans = np.zeros(20, np.uint8), np.empty((3, 4), np.uint8), np.empty((3, 2), np.int64)
-    with pytest.raises(ValueError, match="spans must have size 3"):
+    with pytest.raises(ValueError, match="an array must have size 3"):
         _kernels.scan_binary(codes, raw, spans[:2])
     with pytest.raises(ValueError, match="spans must have two columns"):
         _kernels.scan_binary(codes, raw, np.empty((3, 1), np.int64))
-    with pytest.raises(ValueError, match="codes must be contiguous"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.scan_binary(codes[::2], raw, spans)
-    with pytest.raises(ValueError, match="raw must be uint8 with 2 axes"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.scan_binary(codes, codes, spans)
-    with pytest.raises(ValueError, match="raw must be an array, not None"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.scan_binary(codes, None, spans)
 
 
@@ -172,20 +172,20 @@ def test_wrong_matrices_are_refused() -> None:
     matrix, norms = np.ones((3, 2), np.float32), np.empty(3)
     with pytest.raises(ValueError, match="row 1 is all zeros"):
         _kernels.normalise(np.array([[1, 0], [0, 0]], np.float32), np.empty(2))
-    with pytest.raises(ValueError, match="norms must have size 3"):
+    with pytest.raises(ValueError, match="an array must have size 3"):
         _kernels.normalise(matrix, norms[:2])
-    with pytest.raises(ValueError, match="norms must be float64"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.normalise(matrix, norms.astype(np.float32))
-    with pytest.raises(ValueError, match="matrix must be contiguous"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.normalise(np.asfortranarray(matrix), norms)
     unaligned = np.frombuffer(bytearray(9), np.uint8)[1:].view(np.float32).reshape(1, 2)
     assert _kernels.first_not_unit(unaligned) == 0  # read from a copy
-    with pytest.raises(ValueError, match="matrix must be aligned"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.normalise(unaligned, np.empty(1))
-    with pytest.raises(ValueError, match="matrix must be float32 with 2 axes"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.first_not_unit(norms)
     fixed = matrix.copy()
     fixed.flags.writeable = False
     assert _kernels.first_not_unit(fixed) == 0
-    with pytest.raises(ValueError, match="matrix is written to"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.normalise(fixed, norms)

@@ -206,7 +206,7 @@ def test_the_papers_start_and_its_single_steps() -> None:
         step = equations.e_step(documents, kappa, prior, 5)
         objective = equations.objective(documents, kappa, step.concentration, prior, 5).sum()
         objectives.append(objective / bags.lengths.sum())
-        mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
+        mean = equations.sum_of_posteriors(bags.sums, kappa, step, prior) / len(bags)
         kappa, prior = equations.update(documents, step, prior, 5), equations.m_step(mean, prior)
     options = {"method": "banerjee", "start": "paper", "tol": 0.0}
     np.testing.assert_allclose(learn(bags, 0.0, max_iter=3, random_state=3, **options).trace, objectives, rtol=1e-12)

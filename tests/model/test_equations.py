@@ -82,7 +82,7 @@ def test_evidence_and_posterior_on_the_circle(kappa0: float, kappa: float, n_wor
     direction = directions(total[None], concentrations, prior)[0]
     length = vmf.mean_length(step.concentration[0], 2)
     np.testing.assert_allclose(length * direction, mean, atol=1e-9)
-    np.testing.assert_allclose(equations.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-9)
+    np.testing.assert_allclose(equations.sum_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-9)
 
 
 @pytest.mark.parametrize(("kappa0", "kappa"), [(0.5, 0.3), (3.0, 8.0), (20.0, 2.0), (5.0, 15.0)])
@@ -108,7 +108,7 @@ def test_evidence_and_posterior_on_the_sphere(kappa0: float, kappa: float) -> No
     assert equations.evidence(documents.lengths, concentrations, step.concentration, prior, 3)[0] == pytest.approx(
         math.log(whole), rel=1e-10, abs=1e-10
     )
-    np.testing.assert_allclose(equations.mean_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-11)
+    np.testing.assert_allclose(equations.sum_of_posteriors(total[None], concentrations, step, prior), mean, atol=1e-11)
 
 
 @pytest.mark.parametrize(("kappa0", "kappa", "n_words"), [(6.0, 3.0, 4), (25.0, 6.0, 3), (1.0, 1.0, 10)])

@@ -1,8 +1,7 @@
-"""EM in parts: any split, any order, the bits of one fit."""
+"""EM in parts: any split, in any order, learns what one fit learns, to about 1e-9."""
 
 import math
 import pickle
-from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -14,9 +13,7 @@ from hypothesis import strategies as st
 
 from parasphere import Bags, SphericalParagraphModel, WordVectors, datasets, storage
 from parasphere.model import CorpusStatistics, Partition, equations
-from parasphere.model.exact import exact_mean_sum, exact_products, exact_sum
 
-NUMBERS = st.floats(-(2.0**980), 2.0**980, allow_subnormal=True)
 RNG = np.random.default_rng(5)
 VECTORS = WordVectors.from_arrays(
     [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(80)], RNG.normal(size=(80, 6))
@@ -37,6 +34,14 @@ def learned(model: SphericalParagraphModel, pieces: list[object], order: list[in
     return model
 
 
+def close(one: SphericalParagraphModel, other: SphericalParagraphModel) -> None:
+    np.testing.assert_allclose(one.mean_direction_, other.mean_direction_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.evidence_, other.evidence_, rtol=1e-9)
+    np.testing.assert_allclose(one.concentration_, other.concentration_, rtol=1e-9)
+    np.testing.assert_allclose(one.word_cosine_, other.word_cosine_, rtol=1e-9)
+    assert one.n_iter_ == other.n_iter_
+
+
 def same(one: SphericalParagraphModel, other: SphericalParagraphModel) -> None:
     assert np.array_equal(one.mean_direction_, other.mean_direction_)
     assert np.array_equal(one.evidence_, other.evidence_)
@@ -47,64 +52,6 @@ def same(one: SphericalParagraphModel, other: SphericalParagraphModel) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------------
-# Exact sums
-
-
-@given(st.lists(NUMBERS, max_size=40), st.randoms(use_true_random=False))
-def test_sums_of_numbers_are_exact(numbers: list[float], random) -> None:
-    total = exact_sum(np.array(numbers, float))
-    true = sum(map(Fraction, numbers), Fraction(0))
-    assert abs(Fraction(float(total.value)) - true) <= abs(true) * Fraction(2) ** -51
-    shuffled = random.sample(numbers, len(numbers))
-    cut = random.randint(0, len(numbers))
-    assert exact_sum(np.array(shuffled[:cut], float)) + exact_sum(np.array(shuffled[cut:], float)) == total
-
-
-@settings(max_examples=50)
-@given(st.integers(1, 5000), st.integers(1, 20), st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]))
-def test_sums_of_bounded_rows_depend_on_no_order(n: int, dim: int, seed: int, dtype: type) -> None:
-    rng = np.random.default_rng(seed)
-    rows = (rng.normal(size=(n, dim)) * 10.0 ** rng.integers(-12, 1, (n, 1))).astype(dtype)
-    factors, shares, common = rng.random(n), rng.random(n), rng.normal(size=dim) / 4
-    total = exact_mean_sum(rows, factors, shares, common)
-    entries = np.clip(shares[:, None] * common + factors[:, None] * rows, -1, 1)
-    true = [math.fsum(column) for column in entries.T]
-    np.testing.assert_allclose(total.value, true, rtol=1e-15, atol=n * 2.0**-76)
-    lengths = np.linalg.norm(rows.astype(float), axis=1)  # some rows can be proved to be within the bounds, some not
-    assert exact_mean_sum(rows, factors, shares, common, lengths) == total
-    order = rng.permutation(n)
-    groups = [group for group in np.array_split(order, rng.integers(1, 6)) if len(group)]
-    again = [exact_mean_sum(rows[group], factors[group], shares[group], common) for group in groups]
-    assert reduce(add, again) == total
-
-
-@settings(max_examples=50)
-@given(st.integers(1, 3000), st.integers(1, 12), st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]))
-def test_sums_of_products_depend_on_no_order(n: int, dim: int, seed: int, dtype: type) -> None:
-    rng = np.random.default_rng(seed)
-    rows = (rng.normal(size=(n, dim)) * 10.0 ** rng.integers(-3, 4, (n, 1))).astype(dtype)
-    factors = rng.random(n) * (rng.random(n) < 0.9)
-    total = exact_products(rows, factors)
-    wide = rows.astype(float)
-    true = (wide * factors[:, None]).T @ wide
-    np.testing.assert_allclose(total.value, true, rtol=0, atol=1e-11 * max(np.abs(true).max(), 1e-30))
-    groups = [group for group in np.array_split(rng.permutation(n), rng.integers(1, 6)) if len(group)]
-    assert reduce(add, [exact_products(rows[group], factors[group]) for group in groups]) == total
-
-
-def test_sums_that_cannot_be_added_say_why() -> None:
-    with pytest.raises(ValueError, match="same kind"):
-        exact_sum(np.ones(3)) + exact_sum(np.ones((3, 2)))
-    for number in (math.inf, math.nan, -1e306):
-        with pytest.raises(ValueError, match="finite"):
-            exact_sum(np.array([number]))
-
-
-# ---------------------------------------------------------------------------------------------------
-# EM
-
-
 @settings(max_examples=25)
 @given(
     st.lists(st.integers(0, 100), max_size=5),
@@ -112,14 +59,23 @@ def test_sums_that_cannot_be_added_say_why() -> None:
     st.sampled_from([0.0, 10.0, math.inf]),
     st.sampled_from(["newton", "banerjee"]),
 )
-def test_any_split_in_any_order_gives_the_bits_of_one_fit(cuts, random, strength, method) -> None:
+def test_any_split_in_any_order_learns_what_one_fit_learns(cuts, random, strength, method) -> None:
     make = lambda: SphericalParagraphModel(VECTORS, prior_strength=strength, kappa_method=method, tol=1e-4)  # noqa: E731
     model, whole = make(), make().fit(TEXTS)
     pieces = [model.partition(part) for part in parts(TEXTS, cuts)]
     learned(model, pieces, random.sample(range(len(pieces)), len(pieces)))
-    same(model, whole)
-    assert np.array_equal(model.encoder_.scatter.within, whole.encoder_.scatter.within)
-    assert np.array_equal(model.transform(TEXTS), whole.transform(TEXTS))
+    close(model, whole)
+    np.testing.assert_allclose(model.encoder_.scatter.within, whole.encoder_.scatter.within, atol=1e-9)
+    np.testing.assert_allclose(model.transform(TEXTS), whole.transform(TEXTS), atol=1e-6)  # of float32
+
+
+def test_the_same_fit_has_the_same_bits_with_any_number_of_threads() -> None:
+    texts = TEXTS * 200  # more than a block of documents, and than a thread reads at once
+    models = [SphericalParagraphModel(VECTORS, tol=1e-4, n_jobs=n).fit(texts) for n in (1, 1, 2, 5)]
+    for model in models[1:]:
+        same(model, models[0])
+        assert np.array_equal(model.encoder_.scatter.within, models[0].encoder_.scatter.within)
+        assert np.array_equal(model.transform(TEXTS), models[0].transform(TEXTS))
 
 
 def test_the_start_of_the_paper_is_for_fit_alone() -> None:
@@ -131,10 +87,10 @@ def test_the_start_of_the_paper_is_for_fit_alone() -> None:
 
 def test_texts_and_bags_are_read_in_each_step() -> None:
     whole = SphericalParagraphModel(VECTORS, tol=1e-3).fit(TEXTS)
-    same(learned(SphericalParagraphModel(VECTORS, tol=1e-3), [TEXTS[:9], TEXTS[9:]], [1, 0]), whole)
+    close(learned(SphericalParagraphModel(VECTORS, tol=1e-3), [TEXTS[:9], TEXTS[9:]], [1, 0]), whole)
     bags = whole.read(TEXTS)
     model = learned(SphericalParagraphModel(VECTORS, tol=1e-3), [bags[:9], bags[9:]], [1, 0])
-    same(model, whole)
+    close(model, whole)
     assert model.encoder_.scatter is None  # selected bags keep the scatter of all, which must not be counted twice
 
 
@@ -145,7 +101,7 @@ def test_the_prior_is_the_state() -> None:
     while not finished:
         part = pickle.loads(pickle.dumps(part))
         statistics = model.accumulate(part)
-        assert model.accumulate(part).sums == statistics.sums
+        np.testing.assert_equal(model.accumulate(part).sums, statistics.sums)
         finished = model.update(statistics)
     same(model, whole)
 
@@ -161,7 +117,8 @@ def test_statistics_are_saved_and_small(tmp_path) -> None:
     again = storage.unpacked(facts["it"], arrays, "it")
     assert isinstance(again, CorpusStatistics)
     assert equations.same_prior(again.prior, statistics.prior)
-    assert (again.counts, again.sums) == (statistics.counts, statistics.sums)
+    assert again.counts == statistics.counts
+    np.testing.assert_equal(again.sums, statistics.sums)
 
 
 def test_steps_that_do_not_fit_say_why() -> None:

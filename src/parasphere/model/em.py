@@ -3,8 +3,10 @@
 The state of EM is the prior. An iteration has two steps:
 
 * :meth:`Partition.statistics` is the E-step, a function of the bags and the prior alone: it solves for the word
-  concentration of each document, and sums the posterior means and the objectives. These sums are exact: those of the
-  parts of a corpus can be added in any order and grouping, by any map-reduce engine, and the total has the same bits.
+  concentration of each document, and sums the posterior means and the objectives. The sums of the parts of a corpus
+  can be added by any map-reduce engine. They are float64 and are rounded: other parts, or another order, change the
+  total by a relative 1e-15 or so, and what EM learns by about 1e-9. The sums of one part always have the same bits:
+  documents are added in blocks of fixed size, in order.
 * :meth:`EMState.after` is the M-step: mu0 and kappa0 from the sums over the whole corpus.
 """
 
@@ -22,7 +24,6 @@ from ..storage import check_layouts, check_types, storable
 from . import equations
 from .bags import Bags, Scatter
 from .equations import Method, Prior
-from .exact import Exact, exact_mean_sum, exact_sum
 from .reader import Reader, as_texts
 
 Floats = NDArray[np.float64]
@@ -34,7 +35,7 @@ BLOCK = 1024  # documents per step of online EM
 @storable("corpus-statistics")
 @dataclass(frozen=True, eq=False)
 class CorpusStatistics:
-    """Sums over the documents of a part of a corpus; ``+`` adds those of two parts, in any order.
+    """Sums over the documents of a part of a corpus; ``+`` adds those of two parts.
 
     Attributes
     ----------
@@ -42,16 +43,16 @@ class CorpusStatistics:
         The prior of the E-step. None for sums of the bags alone, from which EM computes its initial prior.
     counts : dict of str to int
         Numbers of ``documents`` with known words, of ``empty`` ones without, and of ``unknown`` words.
-    sums : dict of str to Exact
+    sums : dict of str to float64 arrays
         The sums over documents: without a prior ``words``, ``agreement``, ``pairs`` and ``directions`` (and ``means``
-        for texts), and for an E-step ``objective`` and ``mean``.
+        for texts), and for an E-step ``objective`` and ``mean``. Sums of numbers have no axes.
     word_counts : (n_words,) int64, or None
         Occurrences of each word of the vectors, if texts were read.
     """
 
     prior: Prior | None
     counts: dict[str, int]
-    sums: dict[str, Exact]
+    sums: dict[str, Floats]
     word_counts: NDArray[np.int64] | None = None
 
     def __add__(self, other: "CorpusStatistics") -> "CorpusStatistics":
@@ -66,13 +67,13 @@ class CorpusStatistics:
         return CorpusStatistics(
             self.prior,
             {name: count + other.counts[name] for name, count in self.counts.items()},
-            {name: part + other.sums[name] for name, part in self.sums.items()},
+            {name: np.asarray(part + other.sums[name]) for name, part in self.sums.items()},
             both,
         )
 
     def number(self, name: str) -> float:
         """Return the value of a sum of numbers."""
-        return float(self.sums[name].value)
+        return float(self.sums[name])
 
     def scatter(self, reader: Reader | None) -> Scatter | None:
         """Return the scatter of words within texts; None if these are not sums over texts."""
@@ -85,23 +86,21 @@ class CorpusStatistics:
 
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the facts and arrays of saved statistics."""
-        units = {f"unit_{name}": part.unit for name, part in self.sums.items()}
-        arrays = {f"sum_{name}": part.limbs for name, part in self.sums.items()}
+        arrays = {f"sum_{name}": part for name, part in self.sums.items()}
         words = {} if self.word_counts is None else {"word_counts": self.word_counts}
-        return {"prior": self.prior, **self.counts, **units}, {**arrays, **words}
+        return {"prior": self.prior, **self.counts}, {**arrays, **words}
 
     @classmethod
     def from_saved(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]], _overrides: Any) -> Self:
         """Make statistics from saved facts and arrays, and check them."""
         names = [name.removeprefix("sum_") for name in arrays if name != "word_counts"]
-        kinds = dict.fromkeys(("documents", "empty", "unknown", *(f"unit_{name}" for name in names)), int)
-        check_types({"prior": Prior | None, **kinds}, facts)
+        check_types({"prior": Prior | None, **dict.fromkeys(("documents", "empty", "unknown"), int)}, facts)
         for name in names:
-            if arrays[f"sum_{name}"].dtype != np.int64:
-                raise ParasphereError(f"the sum {name!r} must be of int64")
+            if arrays[f"sum_{name}"].dtype != np.float64:
+                raise ParasphereError(f"the sum {name!r} must be of float64")
         check_layouts(arrays, {"word_counts": "i8[words]"} if "word_counts" in arrays else {})
         counts = {name: facts[name] for name in ("documents", "empty", "unknown")}
-        sums = {name: Exact(np.array(arrays[f"sum_{name}"]), facts[f"unit_{name}"]) for name in names}
+        sums = {name: np.array(arrays[f"sum_{name}"]) for name in names}
         return cls(facts["prior"], counts, sums, arrays.get("word_counts"))
 
 
@@ -157,26 +156,24 @@ class Partition:
         """Return the sums of an E-step that was computed with word concentrations ``kappa``, (n_docs,)."""
         bags = self.bags
         objective = equations.objective(documents, kappa, step.concentration, prior, bags.dim)
-        # The sum of all E[d] = ratio * (kappa0 mu0 + kappa s)
-        common, lengths = prior.concentration * prior.mean_direction, np.sqrt(bags.squared_norms)
-        mean = exact_mean_sum(bags.sums, step.ratio * kappa, step.ratio, common, lengths)
-        return self._statistics(prior, {"objective": exact_sum(objective), "mean": mean})
+        mean = equations.sum_of_posteriors(bags.sums, kappa, step, prior)
+        return self._statistics(prior, {"objective": np.asarray(objective.sum()), "mean": mean})
 
     def _first_statistics(self) -> CorpusStatistics:
         bags = self.bags
         norms = np.sqrt(bags.squared_norms)
-        scales = 1.0 / np.where(norms > 0, norms, 1.0)
+        agreement, pairs = equations.pairs_of_words(bags.squared_norms, bags.lengths, bags.squared_weights)
         sums = {
-            "words": exact_sum(bags.lengths),
-            "agreement": exact_sum(bags.squared_norms - bags.squared_weights),
-            "pairs": exact_sum(bags.lengths * bags.lengths - bags.squared_weights),
-            "directions": exact_mean_sum(bags.sums, scales, np.zeros(len(bags)), np.zeros(bags.dim)),
+            "words": np.asarray(bags.lengths.sum()),
+            "agreement": np.asarray(agreement),
+            "pairs": np.asarray(pairs),
+            "directions": equations.combination(bags.sums, 1.0 / np.where(norms > 0, norms, 1.0)),
         }
         if self.word_counts is not None:
             sums["means"] = Scatter.means(bags.sums, bags.lengths)
         return self._statistics(None, sums)
 
-    def _statistics(self, prior: Prior | None, sums: dict[str, Exact]) -> CorpusStatistics:
+    def _statistics(self, prior: Prior | None, sums: dict[str, Floats]) -> CorpusStatistics:
         counts = {"documents": len(self.bags), "empty": self.empty, "unknown": self.unknown}
         return CorpusStatistics(prior, counts, sums, self.word_counts if prior is None else None)
 
@@ -219,7 +216,7 @@ class EMState:
                 raise CorpusError("there are no documents to fit to; there must be at least one")
             raise CorpusError(f"none of the {empty:,} documents has a word with a vector; at least one must")
         words, agreement, pairs = (statistics.number(name) for name in ("words", "agreement", "pairs"))
-        directions = statistics.sums["directions"].value
+        directions = statistics.sums["directions"]
         # If the directions cancel out, the concentration is 0 and any direction will do.
         any_direction = np.eye(len(directions))[0]
         prior = Prior(any_direction, 1.0, equations.cosine_of_pairs(agreement, pairs), strength, method)
@@ -242,7 +239,7 @@ class EMState:
         state = replace(self, trace=(*self.trace, statistics.number("objective") / self.words))
         if state.finished(max_iter, tol):
             return state
-        return replace(state, prior=equations.m_step(statistics.sums["mean"].value / self.documents, self.prior))
+        return replace(state, prior=equations.m_step(statistics.sums["mean"] / self.documents, self.prior))
 
     @property
     def gain(self) -> float:
@@ -311,7 +308,7 @@ def run_paper_em(
     EM starts from the direction of the sum of all words, kappa0 = 1500 and kappa_n uniform in [1000, 1500].
     """
     bags, state = part.bags, EMState.start(part.statistics(None), strength, method)
-    total = exact_sum(bags.sums).value
+    total = equations.combination(bags.sums, np.ones(len(bags)))
     norm = float(np.linalg.norm(total))
     direction = total / norm if norm > 0 else np.eye(len(total))[0]
     state = replace(state, prior=state.prior._replace(mean_direction=direction, concentration=1500.0))
@@ -337,7 +334,7 @@ def e_step(bags: Bags, prior: Prior) -> tuple[equations.Statistics, Floats, equa
 def moments(bags: Bags, prior: Prior) -> tuple[Floats, float]:
     """Return the mean of E[d] over documents, (dim,), and the objective per word, at the solved word concentrations."""
     documents, kappa, step = e_step(bags, prior)
-    mean = equations.mean_of_posteriors(bags.sums, kappa, step, prior)
+    mean = equations.sum_of_posteriors(bags.sums, kappa, step, prior) / len(bags)
     total = float(equations.objective(documents, kappa, step.concentration, prior, bags.dim).sum())
     return mean, total / max(1.0, float(bags.lengths.sum()))
 

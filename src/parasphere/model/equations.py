@@ -169,10 +169,10 @@ def objective(documents: Statistics, kappa: Array, concentration: Array, prior: 
     return evidence(pseudo, kappa, concentration, prior, dim) + prior.strength * prior.cosine * kappa
 
 
-def mean_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
-    """Return the mean of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
+def sum_of_posteriors(sums: Array, kappa: Array, step: Step, prior: Prior) -> Array:
+    """Return the sum of all E[d], (dim,): E[d] = ratio * (kappa0 mu0 + kappa s)."""
     words = combination(sums, step.ratio * kappa)
-    return (words + float(step.ratio.sum()) * prior.concentration * prior.mean_direction) / kappa.shape[0]
+    return words + float(step.ratio.sum()) * prior.concentration * prior.mean_direction
 
 
 def m_step(mean: Array, prior: Prior) -> Prior:
@@ -203,7 +203,10 @@ def products(sums: Array, direction: Array) -> Array:
 
 
 def combination(sums: Array, weights: Array) -> Array:
-    """Return the sum of the rows times their weights, in float64: (n_docs, dim), (n_docs,) -> (dim,)."""
+    """Return the sum of the rows times their weights, in float64: (n_docs, dim), (n_docs,) -> (dim,).
+
+    Blocks of 4,096 rows are summed one by one, and their sums added in order.
+    """
     total = np.empty(sums.shape[1])
     weighted_sum(np.ascontiguousarray(sums), np.ascontiguousarray(weights), total)
     return total

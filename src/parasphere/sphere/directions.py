@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from .._kernels import csr_products, csr_sums
 from .rows import unit_rows
 
 Floats = NDArray[np.float64]
@@ -37,22 +36,14 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, NDArray
 
 def cosines(rows: Any, directions: Floats) -> Floats:
     """Return the cosine of each row with each direction, (n, dim), (dim, k) -> (n, k)."""
-    if not sparse.issparse(rows):
-        return np.asarray(rows @ directions)
     if rows.shape[1] != len(directions):
         raise ValueError(f"rows of {rows.shape[1]} numbers have no cosine with directions of {len(directions)}")
-    products = np.empty((rows.shape[0], directions.shape[1]))
-    csr_products(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(directions), products)
-    return products
+    return np.asarray(rows @ directions)
 
 
 def weighted_sums(rows: Any, weights: Floats) -> Floats:
     """Return the sums of the rows weighted by each column, (n, dim), (n, k) -> (dim, k), C-contiguous."""
-    if not sparse.issparse(rows):
-        return np.ascontiguousarray(rows.T @ weights)
-    sums = np.zeros((rows.shape[1], weights.shape[1]))
-    csr_sums(rows.indptr, rows.indices, rows.data, np.ascontiguousarray(weights), sums)
-    return sums
+    return np.ascontiguousarray(rows.T @ weights)
 
 
 def unit_columns(columns: Floats) -> tuple[Floats, Floats]:

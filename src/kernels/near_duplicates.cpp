@@ -1,12 +1,13 @@
 // Near-duplicates: pairs of documents that share most of their words. near_duplicates.py describes the algorithm.
 #include "common.hpp"
-#include "indices.hpp"
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 namespace parasphere {
@@ -21,12 +22,8 @@ void expect_threshold(double threshold) {
     }
 }
 
-void find_rare(nb::handle given_starts, nb::handle given_values, double threshold, nb::handle given_rare,
-               nb::handle given_reach) {
-    const Array<const std::int64_t> starts(given_starts, "starts");
-    const Array<const double> values(given_values, "values");
-    const Array<std::int64_t> rare(given_rare, "rare");
-    const Array<float> reach(given_reach, "reach");
+void find_rare(const Array<const std::int64_t>& starts, const Array<const double>& values, double threshold,
+               const Array<std::int64_t>& rare, const Array<float>& reach) {
     starts.expect_size(0, rare.count() + 1, "one more than rare");
     reach.expect_size(0, values.count(), "one per value");
     expect_threshold(threshold);
@@ -35,7 +32,7 @@ void find_rare(nb::handle given_starts, nb::handle given_values, double threshol
     Interrupts interrupts;
     const double least = threshold * slack;
     for (std::size_t doc = 0; doc < rare.count(); ++doc) {
-        const Range own = range_at(starts, doc, values.count());
+        const Range own = range_within(values.count(), starts[doc], starts[doc + 1], "starts");
         double squares = 0.0;
         std::size_t first = own.end;
         for (std::size_t at = own.begin; at < own.end; ++at) {
@@ -52,11 +49,11 @@ void find_rare(nb::handle given_starts, nb::handle given_values, double threshol
 
 // The vectors of documents: compressed rows, frequent words first.
 struct Rows {
-    Array<const std::int64_t> starts;
-    Array<const std::int32_t> words;
-    Array<const double> values;
+    const Array<const std::int64_t>& starts;
+    const Array<const std::int32_t>& words;
+    const Array<const double>& values;
 
-    Range of(std::size_t doc) const { return range_at(starts, doc, words.count()); }
+    Range of(std::size_t doc) const { return range_within(words.count(), starts[doc], starts[doc + 1], "starts"); }
 
     // Which of two words is smaller is unpredictable, so there is no branch for it.
     double cosine(const Range& one, const Range& other) const {
@@ -74,21 +71,14 @@ struct Rows {
     }
 };
 
-std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::handle given_words, nb::handle given_values,
-                                               nb::handle given_rare, nb::handle given_reach,
-                                               const nb::tuple& given_postings, double threshold, std::int64_t first,
-                                               nb::handle given_pairs, nb::handle given_cosines) {
-    const Rows rows{{given_starts, "starts"}, {given_words, "words"}, {given_values, "values"}};
-    const Array<const std::int64_t> rare(given_rare, "rare");
-    const Array<const float> reach(given_reach, "reach");
-    if (given_postings.size() != 3) {
-        refuse("postings must be 3 arrays (starts, documents, reach), not ", given_postings.size());
-    }
-    const Array<const std::int64_t> firsts(given_postings[0], "postings.starts");
-    const Array<const std::int32_t> documents(given_postings[1], "postings.documents");
-    const Array<const float> reaches(given_postings[2], "postings.reach");
-    const Array<std::int64_t, 2> pairs(given_pairs, "pairs");
-    const Array<double> cosines(given_cosines, "cosines");
+using Postings = std::tuple<Array<const std::int64_t>, Array<const std::int32_t>, Array<const float>>;
+
+std::pair<std::size_t, std::size_t> find_pairs(
+    const Array<const std::int64_t>& starts, const Array<const std::int32_t>& words, const Array<const double>& values,
+    const Array<const std::int64_t>& rare, const Array<const float>& reach, const Postings& postings, double threshold,
+    std::int64_t first, const Array<std::int64_t, 2>& pairs, const Array<double>& cosines) {
+    const Rows rows{starts, words, values};
+    const auto& [firsts, documents, reaches] = postings;
     const std::size_t n = rare.count();
     rows.starts.expect_size(0, n + 1, "one more than rare");
     rows.values.expect_size(0, rows.words.count(), "one per word of a document");
@@ -124,7 +114,8 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
         }
         for (std::size_t i = own.end; i-- > static_cast<std::size_t>(common);) {  // the rarest word first
             const std::size_t word = index_below(firsts.count() - 1, rows.words[i], "words");
-            const Range own_postings = range_at(firsts, word, documents.count());
+            const Range own_postings =
+                range_within(documents.count(), firsts[word], firsts[word + 1], "postings.starts");
             std::size_t at = own_postings.begin;
             for (; at < own_postings.end; ++at) {
                 const float bound = reach[i] * reaches[at];
@@ -135,7 +126,7 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
                 if (candidate >= marked) {
                     continue;
                 }
-                const std::size_t other = index_below(n, candidate, documents.name());
+                const std::size_t other = index_below(n, candidate, "postings.documents");
                 if (seen[other] == marked) {
                     continue;
                 }
@@ -158,14 +149,14 @@ std::pair<std::size_t, std::size_t> find_pairs(nb::handle given_starts, nb::hand
 
 }  // namespace
 
-void bind_duplicates(nb::module_& kernels) {
-    kernels.def("find_rare", find_rare, argument("starts"), argument("values"), nb::arg("threshold"),
-                argument("rare"), argument("reach"),
+void bind_near_duplicates(nb::module_& kernels) {
+    kernels.def("find_rare", find_rare, nb::arg("starts"), nb::arg("values"), nb::arg("threshold"),
+                nb::arg("rare"), nb::arg("reach"),
                 "Write the index of the first rare word of each document, and the length of its vector up to each\n"
                 "word.");
-    kernels.def("find_pairs", find_pairs, argument("starts"), argument("words"), argument("values"), argument("rare"),
-                argument("reach"), nb::arg("postings"), nb::arg("threshold"), nb::arg("first"), argument("pairs"),
-                argument("cosines"),
+    kernels.def("find_pairs", find_pairs, nb::arg("starts"), nb::arg("words"), nb::arg("values"), nb::arg("rare"),
+                nb::arg("reach"), nb::arg("postings"), nb::arg("threshold"), nb::arg("first"), nb::arg("pairs"),
+                nb::arg("cosines"),
                 "Find the pairs of documents from ``first`` on with earlier ones; return the first document whose\n"
                 "pairs may not fit, and the number of pairs.\n\n"
                 "The first five arrays are compressed rows, frequent words first, and the output of\n"

@@ -97,32 +97,32 @@ def test_a_good_call() -> None:
     [
         ("starts", np.array([0, 2, 5]), "starts must rise from 0 to at most 4, but 5 follows 2"),
         ("starts", np.array([-1, 2, 4]), "starts must rise from 0 to at most 4"),
-        ("starts", np.array([0, 2]), "starts must have size 3"),
+        ("starts", np.array([0, 2]), "an array must have size 3"),
         ("starts", np.array([0, 2**62, 4]), "starts must rise"),
         ("words", np.array([0, 2, 0, 2], np.int32), "words must be from 0 to below 2, not 2"),
         ("words", np.array([0, -1, 0, -1], np.int32), "words must be from 0 to below 2, not -1"),
-        ("words", np.zeros(4, np.int64), "words must be int32"),
-        ("values", np.zeros(3), "values must have size 4"),
+        ("words", np.zeros(4, np.int64), "incompatible function arguments"),
+        ("values", np.zeros(3), "an array must have size 4"),
         ("rare", np.array([0, -2]), "rare must be within the words of a document, which begin at 2, not -2"),
         ("rare", np.array([0, 1]), "rare must be within the words of a document"),
-        ("reach", np.zeros(5, F4), "reach must have size 4"),
+        ("reach", np.zeros(5, F4), "an array must have size 4"),
         ("begins", np.array([0, 2, 9]), "postings.starts must rise from 0 to at most 4, but 9 follows 2"),
         ("begins", np.array([0, 2, -4]), "postings.starts must rise"),
         ("begins", np.array([], np.int64), "postings.starts must have one number more"),
         ("documents", np.array([-1, 1, -1, 1], np.int32), "postings.documents must be from 0 to below 2, not -1"),
-        ("documents", None, "postings.documents must be an array, not None"),
-        ("reaches", np.zeros(3, F4), "postings.reach must have size 4"),
+        ("documents", None, "incompatible function arguments"),
+        ("reaches", np.zeros(3, F4), "an array must have size 4"),
         ("threshold", np.nan, "threshold must be above 0 and at most 1, not nan"),
         ("threshold", 0.0, "threshold must be above 0"),
         ("first", -1, "first must be from 0 to the 2 documents, not -1"),
         ("first", 3, "first must be from 0 to the 2 documents, not 3"),
-        ("pairs", np.zeros((9, 3), np.int64), "pairs must have size 2 along axis 1"),
-        ("pairs", np.zeros((8, 2), np.int64), "pairs must have size 9 along axis 0"),
-        ("pairs", np.zeros((18, 2), np.int64)[::2], "pairs must be contiguous"),
+        ("pairs", np.zeros((9, 3), np.int64), "an array must have size 2 along axis 1"),
+        ("pairs", np.zeros((8, 2), np.int64), "an array must have size 9 along axis 0"),
+        ("pairs", np.zeros((18, 2), np.int64)[::2], "incompatible function arguments"),
     ],
 )
 def test_wrong_arguments(name: str, value: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         find(**{name: value})
 
 
@@ -146,15 +146,15 @@ def test_pairs_that_are_written_over_what_is_read() -> None:
     [
         ("starts", np.array([0, 2, 5]), "starts must rise from 0 to at most 4"),
         ("starts", np.array([0, 3, 2]), "starts must rise from 0 to at most 4, but 2 follows 3"),
-        ("starts", np.array([0.0, 2, 4]), "starts must be int64 with 1 axis, not float64"),
-        ("values", np.ones(5), "reach must have size 5"),
-        ("values", np.ones(4, F4), "values must be float64"),
+        ("starts", np.array([0.0, 2, 4]), "incompatible function arguments"),
+        ("values", np.ones(5), "an array must have size 5"),
+        ("values", np.ones(4, F4), "incompatible function arguments"),
         ("threshold", np.nan, "threshold must be"),
-        ("rare", np.zeros(3, np.int64), "starts must have size 4"),
-        ("reach", np.zeros(4, F4)[::-1], "reach must be contiguous"),
+        ("rare", np.zeros(3, np.int64), "an array must have size 4"),
+        ("reach", np.zeros(4, F4)[::-1], "incompatible function arguments"),
     ],
 )
 def test_wrong_arguments_of_rare_words(name: str, value: Any, message: str) -> None:
     a = good() | {name: value}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _kernels.find_rare(a["starts"], a["values"], a["threshold"], a["rare"], a["reach"])

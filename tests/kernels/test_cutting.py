@@ -94,23 +94,23 @@ def test_texts_are_cut_as_in_python(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"ids": np.arange(14)}, "ids must be int32"),
-        ({"ids": np.full(14, 10, np.int32)}, "ids must be from 0 to below the 10 words of keep, not 10"),
+        ({"ids": np.arange(14)}, "incompatible function arguments"),
+        ({"ids": np.full(14, 10, np.int32)}, "ids must be from 0 to below 10, not 10"),
         ({"ids": np.full(14, -1, np.int32)}, "ids must be from 0 .* not -1"),
-        ({"ids": np.zeros(28, np.int32)[::2]}, "ids must be contiguous"),
-        ({"ends": np.array([0, 10, 9, 11, 14])}, "ends must rise from 0 to at most the 14 ids, but document 1"),
+        ({"ids": np.zeros(28, np.int32)[::2]}, "incompatible function arguments"),
+        ({"ends": np.array([0, 10, 9, 11, 14])}, "ends must rise from 0 to at most 14, but"),
         ({"ends": np.array([0, 10, 11, 11, 15])}, "ends must rise"),
         ({"ends": np.array([-1, 10, 11, 11, 14])}, "ends must rise"),
         ({"ends": np.array([], np.int64)}, "ends must hold"),
-        ({"ends": None}, "ends must be an array, not None"),
-        ({"order": np.array([4])}, "order must hold numbers of the 4 documents, not 4"),
-        ({"order": np.array([-1])}, "order must hold numbers of the 4 documents, not -1"),
+        ({"ends": None}, "incompatible function arguments"),
+        ({"order": np.array([4])}, "order must be from 0 to below 4, not 4"),
+        ({"order": np.array([-1])}, "order must be from 0 to below 4, not -1"),
         ({"order": np.zeros(2, np.int64)}, "words has room for 14 words, and the documents have more"),
         ({"words": np.empty(13, np.int32)}, "words has room for 13 words"),
         ({"middles": np.empty(6, np.int64)}, "middles must have size 7 at least"),
         ({"begins": np.empty(7, np.int64)}, "middles must have size 7 at least, .* and begins one more"),
-        ({"state": np.array([1, 2], np.uint64)}, "state must have size 1"),
-        ({"state": np.frombuffer(bytes(8), np.uint64)}, "state is written to, and must not be read-only"),
+        ({"state": np.array([1, 2], np.uint64)}, "an array must have size 1"),
+        ({"state": np.frombuffer(bytes(8), np.uint64)}, "incompatible function arguments"),
         ({"context": 0}, "pieces need at least one word of context"),
         ({"context": 1, "targets": 1}, "three words in all"),
         ({"context": 2**62, "targets": 2**62}, "pieces need"),
@@ -121,7 +121,7 @@ def test_texts_are_cut_as_in_python(
 def test_a_wrong_call_is_refused(changed: dict[str, Any], message: str) -> None:
     given = arguments(TEXTS, **changed)
     before = given["state"].copy()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _kernels.cut(**given)
     np.testing.assert_array_equal(given["state"], before)
 
@@ -145,10 +145,10 @@ def test_drawing_is_checked() -> None:
     table, state, drawn = np.zeros(4, np.int32), np.array([5], np.uint64), np.empty(3, np.int32)
     with pytest.raises(ValueError, match="table must hold words to draw"):
         _kernels.draw(table[:0], state, drawn)
-    with pytest.raises(ValueError, match="drawn must be int32"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.draw(table, state, drawn.astype(np.int64))
-    with pytest.raises(ValueError, match="drawn must be contiguous"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.draw(table, state, np.empty(6, np.int32)[::2])
-    with pytest.raises(ValueError, match="state must be uint64"):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         _kernels.draw(table, np.array([5]), drawn)
     _kernels.draw(table, state, drawn[:0])
