@@ -39,7 +39,7 @@ demo: .venv/installed-plots ## fit, explain and map the embedded corpus, in seco
 	$(BIN)/parasphere demo
 
 # The modules of extras, whose docstring examples need these.
-EXTRAS := $(foreach package,dask explorer service,src/parasphere/$(package))
+EXTRAS := src/parasphere/dask.py $(foreach package,explorer service,src/parasphere/$(package))
 
 test: .venv/installed-test ## the library's own tests and docstring examples, in minutes
 	$(ALONE) $(BIN)/pytest -n auto --ignore=tests/integration $(foreach package,$(EXTRAS),--ignore=$(package))
