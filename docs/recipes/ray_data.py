@@ -1,7 +1,7 @@
 """Fit and transform on Ray: ``python ray_data.py 'texts/*.txt' vectors-path model.safetensors``.
 
 Fit maps tasks over partitions in Ray's object store and adds up their statistics in a tree; transform is
-``map_batches`` of Ray Data. The sums are exact, so that the model is that of one machine to the last bit.
+``map_batches`` of Ray Data. The model is that of one machine with ``adapt=False``, to about 1e-9.
 """
 
 import sys

@@ -70,7 +70,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         without weights stay without. The vectors are not adapted if there are fewer than 200 texts, or if the words of
         held-out texts are predicted no better. Texts are read twice; a stream is held in memory for that. The vectors
         of a learner are not adapted, as they are learned from the texts, and neither are those of a model that begins
-        with :meth:`partial_fit` or is fitted to bags, in steps, or on a cluster.
+        with :meth:`partial_fit` or is fitted to bags or in steps.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the learner, if there is one. Otherwise words are lower-cased
         runs of Unicode letters and digits if they are weighted, as with the default vectors (stop words then have
