@@ -242,7 +242,6 @@ def _written(
     import bz2
     import gzip
     import lzma
-    import zipfile
 
     rows = [{"text": text, "name": name} for text, name in zip(some, names, strict=True)]
     plain = folder / "lines.txt"
@@ -252,9 +251,6 @@ def _written(
         path = folder / f"lines.txt{ending}"
         path.write_bytes(module.compress(plain.read_bytes()))
         yield path, {}
-    with zipfile.ZipFile(folder / "lines.txt.zip", "w") as archive:
-        archive.write(plain, "lines.txt")
-    yield folder / "lines.txt.zip", {}
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "rows.json").write_text(json.dumps(rows))
     for ending, delimiter in ((".csv", ","), (".tsv", "\t")):
