@@ -163,7 +163,9 @@ def _block(
 ) -> Block:
     """Join the columns of some rows: documents, labels, ids, others."""
     texts, *others = (list(chain.from_iterable(parts)) for parts in zip(*held, strict=True))
-    named = {name: others.pop(0) for name, column in (("labels", request.label), ("ids", request.id)) if column}
+    named = {
+        name: others.pop(0) for name, column in (("labels", request.label), ("ids", request.id)) if column is not None
+    }
     for name, values in given.items():
         if len(values) < start + len(texts):
             raise CorpusError(f"there are {len(values)} {name}, but more documents; give one per document")
@@ -282,6 +284,6 @@ def _warn_of_spaces(documents: list[Any]) -> None:
         )
 
 
-def too_long(where: str, hint: str = "") -> CorpusError:
+def too_long(where: str) -> CorpusError:
     """Return the error for a document that is too long."""
-    return CorpusError(f"{where}: longer than {LONGEST:,} characters, the limit for one document{hint}")
+    return CorpusError(f"{where}: longer than {LONGEST:,} characters, the limit for one document")

@@ -136,14 +136,7 @@ def whole_lines(reader: ByteReader, encoding: str) -> Iterator[str]:
 
 def whole_text(reader: ByteReader, encoding: str) -> str:
     """Return a whole file as one text."""
-    pieces: list[bytes] = []
-    size = 0
-    while size <= block.LONGEST and (piece := reader.read()):
-        pieces.append(piece)
-        size += len(piece)
-    if size > block.LONGEST:
-        raise too_long(reader.where)
-    return _decoded(b"".join(pieces), encoding, reader.where, 1)
+    return _decoded(b"".join(iter(reader.read, b"")), encoding, reader.where, 1)
 
 
 def _decoded(data: bytes, encoding: str, where: str, line: int) -> str:
@@ -193,13 +186,10 @@ def csv_rows(reader: ByteReader, encoding: str, delimiter: str) -> Iterator[tupl
         try:
             row = next(rows, None)
         except csv.Error as error:
-            where = f"{reader.where}, line {line}"
-            if "field limit" in str(error):
-                raise too_long(where, "; perhaps a quotation mark is never closed") from None
             what = "text follows where it is closed" if "expected after" in str(error) else "it is never closed"
             raise CorpusError(
-                f"{where}: a text begins with a quotation mark, but {what}; marks within a text that is in quotation "
-                f"marks must be doubled ({error})"
+                f"{reader.where}, line {line}: a text begins with a quotation mark, but {what}; marks within a text "
+                f"that is in quotation marks must be doubled ({error})"
             ) from None
         if row is None:
             return

@@ -181,7 +181,11 @@ def _csv(request: Request, delimiter: str = ",") -> Iterator[Rows]:
         _, names = next(rows, (0, None))
         if names is None:
             return
-        _check_only_column(names, request)
+        if len(names) == 1 and request.text == ("text",) != (names[0],) and not names[0].isidentifier():
+            raise CorpusError(
+                f'{request.where} has no column "text": the first row must name the columns, and names one, '
+                f'"{names[0]}"; if that is a name, pass it as the column of texts; several are divided by {delimiter!r}'
+            )
         at = [names.index(name) for name in request.among(names).columns]
         some: list[list[str]] = []
         size = 0
@@ -197,22 +201,6 @@ def _csv(request: Request, delimiter: str = ",") -> Iterator[Rows]:
                 yield Rows([[row[i] for row in some] for i in at], reader.consumed)
                 some, size = [], 0
         yield Rows([[row[i] for row in some] for i in at], reader.consumed)
-
-
-def _check_only_column(names: list[str], request: Request) -> None:
-    """Raise if the name of the only column looks like a text, or like the names of several columns."""
-    if len(names) == 1 and request.text[0] != names[0] and not names[0].isidentifier():
-        (name,) = names
-        signs = [sign for sign in ";|\t," if sign in name]
-        hint = (
-            f"its columns seem to be separated by {signs[0]!r}"
-            if signs
-            else "if that is a name, pass it as the column of texts"
-        )
-        raise CorpusError(
-            f'{request.where} has no column "{request.text[0]}": the first row must name the columns, and names one, '
-            f'"{name}"; {hint}'
-        )
 
 
 def _parquet(request: Request) -> Iterator[Rows]:
