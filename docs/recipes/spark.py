@@ -1,7 +1,7 @@
 """Fit and transform on Spark: ``spark-submit spark.py 'texts/*.txt' vectors-path model.safetensors``.
 
-Fit is a ``treeReduce`` per iteration over partitions that were read once; transform is ``mapInArrow``. The model is that
-of one machine with ``adapt=False``, to about 1e-9.
+Fit is a ``treeReduce`` per iteration over partitions that were read once; transform is ``mapInArrow``. The model is
+that of one machine with ``adapt=False``, to about 1e-9.
 """
 
 import sys

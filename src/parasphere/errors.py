@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = [
     "CorpusError", "CoverageWarning", "FewDocumentsWarning", "InvalidParameterError", "MissingExtraError",
-    "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning", "SkippedFilesWarning", "StoreError",
+    "ParasphereError", "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError",
     "VectorsError",
 ]  # fmt: skip
 _FOLDER = str(Path(__file__).parent)
@@ -58,10 +58,6 @@ class ScoreWarning(ParasphereWarning):
 
 class ScriptWarning(ParasphereWarning):
     """Texts are in a script without spaces between words, and a tokenizer was chosen for it."""
-
-
-class SkippedFilesWarning(ParasphereWarning):
-    """Entries of a folder of documents that are not files were skipped."""
 
 
 class MissingExtraError(ImportError):
