@@ -86,7 +86,7 @@ def run() -> dict[str, Any]:
     """Measure everything; CPU seconds and megabytes by name."""
     with tempfile.TemporaryDirectory() as folder:
         made = f"MODEL, WORDS = {str(Path(folder, 'model'))!r}, {WORDS!r}\n"
-        alone = dict(os.environ)
+        alone = {**os.environ, "PARASPHERE_CACHE": str(Path(os.devnull, "cache"))}
         result: dict[str, Any] = {line: measure(line + "\n", alone) for line in (NEEDED, IMPORT)}
         result["load the default vectors, then one word"] = measure(VECTORS, alone)
         result["fit, then one text"] = measure(made + FIT, alone)
