@@ -159,8 +159,19 @@ public:
         : matrix_(matrix), weights_(weights), hashed_(hashed), total_(matrix.dim) {}
 
     // Sum the words of a document. Words up to `limit` can be read, so that the rows of the next ones are prefetched.
+    void add(std::span<const std::int32_t> words, const std::int32_t* limit) {
+        vectorised([=, this](auto bytes) PARASPHERE_LOOP { add_by<bytes / sizeof(double)>(words, limit); });
+    }
+
+    std::span<const double> total() const { return total_; }
+
+    double length = 0.0;
+    double squares = 0.0;
+    std::int64_t unknown = 0;
+
+private:
     template <std::size_t width>
-    PARASPHERE_INLINE void add(std::span<const std::int32_t> words, const std::int32_t* limit) {
+    PARASPHERE_INLINE void add_by(std::span<const std::int32_t> words, const std::int32_t* limit) {
         std::fill(total_.begin(), total_.end(), 0.0);
         // Local variables, which the compiler can keep in registers.
         double sum = 0.0, sum_of_squares = 0.0;
@@ -201,13 +212,6 @@ public:
         unknown = lacking;
     }
 
-    std::span<const double> total() const { return total_; }
-
-    double length = 0.0;
-    double squares = 0.0;
-    std::int64_t unknown = 0;
-
-private:
     // Prefetch the row of a word that will be added soon. Nothing is read, so any id is valid.
     PARASPHERE_INLINE void announce(std::int32_t id) const {
         if (id >= 0) {
@@ -257,8 +261,7 @@ void sum_rows(const Array<const std::int32_t>& ids, const Array<const std::int64
         for (std::size_t doc = 0; doc < ends.count(); ++doc) {
             const Range own = range_within(ids.count(), static_cast<std::int64_t>(at), ends[doc], "ends");
             const auto words = ids.all().subspan(at, own.size());
-            vectorised([=, &sum, limit = ids.data() + ids.count()](auto bytes)
-                           PARASPHERE_LOOP { sum.template add<bytes / sizeof(double)>(words, limit); });
+            sum.add(words, ids.data() + ids.count());
             interrupts.worked(own.size() * 64);
             at = own.end;
             double squared = 0.0;
@@ -304,20 +307,20 @@ void unit_combinations(const FloatRows& given_rows, const Array<const double>& f
 
 // Multiply some rows by a square matrix. Four rows of the matrix are used for all rows while they are cached; each sum
 // adds them in their order.
-template <std::size_t width>
-PARASPHERE_INLINE void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim,
-                                double* products) {
+void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim, double* products) {
     std::fill(products, products + many * dim, 0.0);
-    for (std::size_t j = 0; j < dim; j += together) {
-        const std::size_t wide = std::min(together, dim - j);
-        const double* some[together];
-        for (std::size_t k = 0; k < wide; ++k) {
-            some[k] = matrix + (j + k) * dim;
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < dim; j += together) {
+            const std::size_t wide = std::min(together, dim - j);
+            const double* some[together];
+            for (std::size_t k = 0; k < wide; ++k) {
+                some[k] = matrix + (j + k) * dim;
+            }
+            for (std::size_t i = 0; i < many; ++i) {
+                add_rows_by<bytes / sizeof(double)>(products + i * dim, some, rows + i * dim + j, wide, dim);
+            }
         }
-        for (std::size_t i = 0; i < many; ++i) {
-            add_rows_by<width>(products + i * dim, some, rows + i * dim + j, wide, dim);
-        }
-    }
+    });
 }
 
 // Write `factor * row - shift`, or zeros if the row is silent.
@@ -353,8 +356,7 @@ void map_rows(Rows<const T> rows, const double* factors, const double* shift, co
         for (std::size_t i = 0; i < many; ++i) {
             shift_row(rows.row(begin + i), factors[begin + i], shift, silent[begin + i] != 0, moved.data() + i * dim);
         }
-        vectorised([=, from = moved.data(), to = mapped.data()](auto bytes)
-                       PARASPHERE_LOOP { multiply<bytes / sizeof(double)>(from, many, matrix, dim, to); });
+        multiply(moved.data(), many, matrix, dim, mapped.data());
         std::transform(mapped.data(), mapped.data() + many * dim, out + begin * dim,
                        [](double number) { return static_cast<Out>(number); });
         interrupts.worked(many * dim * dim / 4);
@@ -420,31 +422,31 @@ void weighted_sum(const FloatRows& given_rows, const Array<const double>& weight
     }, given_rows);
 }
 
-// Add the products of two columns of numbers, `columns` apart, to each entry of some rows of a sum of outer products:
-// those to the right of its diagonal.
-template <std::size_t width>
-PARASPHERE_INLINE void add_outer(const double* left, const double* right, std::size_t many, std::size_t columns,
-                                 double* total) {
-    constexpr std::size_t down = 4, across = 2;  // the sums of this many rows, times registers, are kept in registers
-    for (std::size_t i = 0; i < columns; i += down) {
-        for (std::size_t j = i / (across * width) * (across * width); j < columns; j += across * width) {
-            Lanes<double, width> sums[down][across] = {};
-            for (std::size_t k = 0; k < many; ++k) {
+// Add the outer products of two rows each, `many` in all, to a sum of them; only to the right of its diagonal.
+void add_outer(const double* left, const double* right, std::size_t many, std::size_t columns, double* total) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t width = bytes / sizeof(double);
+        constexpr std::size_t down = 4, across = 2;  // sums of this many rows times registers are kept in registers
+        for (std::size_t i = 0; i < columns; i += down) {
+            for (std::size_t j = i / (across * width) * (across * width); j < columns; j += across * width) {
+                Lanes<double, width> sums[down][across] = {};
+                for (std::size_t k = 0; k < many; ++k) {
+                    for (std::size_t y = 0; y < down; ++y) {
+                        for (std::size_t x = 0; x < across; ++x) {
+                            sums[y][x] = sums[y][x] + left[k * columns + i + y] *
+                                                          load<double, width>(right + k * columns + j + x * width);
+                        }
+                    }
+                }
                 for (std::size_t y = 0; y < down; ++y) {
                     for (std::size_t x = 0; x < across; ++x) {
-                        sums[y][x] = sums[y][x] + left[k * columns + i + y] *
-                                                      load<double, width>(right + k * columns + j + x * width);
+                        double* const place = total + (i + y) * columns + j + x * width;
+                        store(place, load<double, width>(place) + sums[y][x]);
                     }
                 }
             }
-            for (std::size_t y = 0; y < down; ++y) {
-                for (std::size_t x = 0; x < across; ++x) {
-                    double* const place = total + (i + y) * columns + j + x * width;
-                    store(place, load<double, width>(place) + sums[y][x]);
-                }
-            }
         }
-    }
+    });
 }
 
 void outer_products(const FloatRows& given_rows, const Array<const double>& weights, const Array<double, 2>& total) {
@@ -466,8 +468,7 @@ void outer_products(const FloatRows& given_rows, const Array<const double>& weig
                     left[k * columns + j] = weights[begin + k] * right[k * columns + j];
                 }
             }
-            vectorised([=, a = left.data(), b = right.data(), into = sums.data()](auto bytes)
-                           PARASPHERE_LOOP { add_outer<bytes / sizeof(double)>(a, b, many, columns, into); });
+            add_outer(left.data(), right.data(), many, columns, sums.data());
             interrupts.worked(many * dim * dim / 8);
         }
         for (std::size_t i = 0; i < dim; ++i) {
