@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -65,17 +64,15 @@ PARASPHERE_INLINE void add_rows_by(double* total, const T* const* rows, const do
 }
 
 // The product of a row and a direction, in eight partial sums, followed by the rest of the row.
-template <std::size_t width, typename T>
-PARASPHERE_INLINE double product_of(const T* row, const double* direction, std::size_t dim) {
+template <typename T>
+PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __restrict direction, std::size_t dim) {
     const std::size_t whole = dim & ~std::size_t{7};
-    Lanes<double, width> parts[8 / width] = {};
+    double sums[8] = {};
     for (std::size_t j = 0; j < whole; j += 8) {
-        for (std::size_t k = 0; k < 8; k += width) {
-            parts[k / width] = parts[k / width] + load<double, width>(row + j + k) * load<double, width>(direction + j + k);
+        for (std::size_t k = 0; k < 8; ++k) {
+            sums[k] += static_cast<double>(row[j + k]) * direction[j + k];
         }
     }
-    double sums[8];
-    std::memcpy(sums, parts, sizeof sums);
     double total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     for (std::size_t j = whole; j < dim; ++j) {
         total += static_cast<double>(row[j]) * direction[j];
@@ -83,8 +80,26 @@ PARASPHERE_INLINE double product_of(const T* row, const double* direction, std::
     return total;
 }
 
+template <typename T>
+void move_row(const T* row, double factor, const double* shift, std::span<double> moved) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            moved[j] = shift[j] + factor * static_cast<double>(row[j]);
+        }
+    });
+}
+
+template <typename Out>
+void divide_row(std::span<const double> moved, double length, Out* out) {
+    vectorised([=](auto) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < moved.size(); ++j) {
+            out[j] = static_cast<Out>(moved[j] / length);
+        }
+    });
+}
+
 // Two partial sums, of even and of odd entries.
-PARASPHERE_INLINE double length_of(std::span<const double> row) {
+double length_of(std::span<const double> row) {
     double even = 0.0, odd = 0.0;
     std::size_t j = 0;
     for (; j + 1 < row.size(); j += 2) {
@@ -470,9 +485,9 @@ template <typename T>
 void project_rows(Rows<const T> rows, const double* direction, std::span<double> along, Interrupts& interrupts) {
     for (std::size_t begin = 0; begin < rows.many; begin += stretch) {
         const std::size_t end = std::min(begin + stretch, rows.many);
-        vectorised([=](auto bytes) PARASPHERE_LOOP {
+        vectorised([=](auto) PARASPHERE_LOOP {
             for (std::size_t i = begin; i < end; ++i) {
-                along[i] = product_of<bytes / sizeof(double)>(rows.data + i * rows.dim, direction, rows.dim);
+                along[i] = product_of(rows.data + i * rows.dim, direction, rows.dim);
             }
         });
         interrupts.worked((end - begin) * rows.dim / 4);
@@ -482,23 +497,18 @@ void project_rows(Rows<const T> rows, const double* direction, std::span<double>
 template <typename T, typename Out>
 void combine_rows(Rows<const T> rows, const double* factors, const double* shift, const double* otherwise, Out* out,
                   Interrupts& interrupts) {
-    std::vector<double> space(rows.dim);
-    for (std::size_t begin = 0; begin < rows.many; begin += group) {
-        const std::size_t end = std::min(begin + group, rows.many);
-        vectorised([=, moved = std::span(space)](auto) PARASPHERE_LOOP {
-            for (std::size_t i = begin; i < end; ++i) {
-                const T* const row = rows.data + i * rows.dim;
-                const double factor = factors[i];
-                for (std::size_t j = 0; j < moved.size(); ++j) {
-                    moved[j] = shift[j] + factor * static_cast<double>(row[j]);
-                }
-                const double length = length_of(moved);
-                for (std::size_t j = 0; j < moved.size(); ++j) {
-                    out[i * rows.dim + j] = static_cast<Out>(length > 0.0 ? moved[j] / length : otherwise[j]);
-                }
-            }
-        });
-        interrupts.worked((end - begin) * rows.dim);
+    std::vector<double> moved(rows.dim);
+    for (std::size_t i = 0; i < rows.many; ++i) {
+        const T* row = rows.data + i * rows.dim;
+        Out* into = out + i * rows.dim;
+        move_row(row, factors[i], shift, moved);
+        const double length = length_of(moved);
+        if (length > 0.0) {
+            divide_row(moved, length, into);
+        } else {
+            std::transform(otherwise, otherwise + rows.dim, into, [](double entry) { return static_cast<Out>(entry); });
+        }
+        interrupts.worked(rows.dim);
     }
 }
 
