@@ -55,7 +55,7 @@ for line in sys.argv[1:]:
 
 def test_help_and_mistakes_import_nothing_heavy() -> None:
     lines = ["--version", "--help", "fit --help", "vectors --help", "fti",
-             "fit corpus.txt --frob", "fit --null"]  # fmt: skip
+             "fit corpus.txt --frob", "fit --out"]  # fmt: skip
     command = [sys.executable, "-c", ASKED, *lines]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert shown.count(": []") == len(lines)
@@ -362,7 +362,7 @@ def test_topics(tmp_path: Path) -> None:
     lines = [json.dumps({"text": text, "area": corpus.label_names[label], "name": name}) for text, label, name in
              zip(corpus.texts[::4], corpus.labels[::4], corpus.ids[::4], strict=True)]  # fmt: skip
     (tmp_path / "texts.jsonl").write_text("\n".join([*lines, '{"text": null, "area": "", "name": ""}']))
-    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6", "--null", "skip"]
+    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6"]
     shown = run(*asked, "--map", tmp_path / "map.svg", "--out", tmp_path / "topics")
     assert "501 texts" in shown
     told = json.loads(run(*asked, "--json"))

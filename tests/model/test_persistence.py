@@ -160,7 +160,7 @@ def test_a_file_without_a_key_is_damaged(tmp_path: Path) -> None:
 def test_embedded_vectors_that_do_not_fit_are_named(model: SphericalParagraphModel, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     arrays, info = storage.read(tmp_path / "m")
-    name = next(name for name in arrays if name.endswith("vocabulary.offsets"))
+    name = next(name for name in arrays if name.endswith("vocabulary.strings.offsets"))
     lie = np.array(arrays[name])
     lie[1] = 10**9  # compiled code would read far beyond the words
     storage.write(tmp_path / "m", KIND, arrays | {name: lie}, info.facts)
@@ -228,7 +228,7 @@ def test_parameters_that_cannot_be_are_told(model: SphericalParagraphModel, tmp_
         ("online_.held.sums", lambda array: array * np.nan),
         ("encoder_.reader.vectors.matrix", lambda array: array[:, :3].copy()),
         ("encoder_.reader.vectors.norms", lambda array: -array),
-        ("encoder_.reader.vectors.vocabulary.data", lambda array: array | 0x80),
+        ("encoder_.reader.vectors.vocabulary.strings.data", lambda array: array | 0x80),
     ],
 )
 def test_arrays_that_lie_are_told(name: str, lie, model: SphericalParagraphModel, tmp_path: Path) -> None:

@@ -231,8 +231,8 @@ TOKENIZER, INNER, VOCABULARY = part("Tokenizer"), part("Scaler"), part("Vocabula
         (lambda facts: first(facts)["learned"].update(_x_=1), "'_x_' is not the name of a learned attribute"),
         (lambda facts: first(facts)["learned"].update(vocabulary_=3), "vocabulary_ is '3'"),
         (lambda facts: first(facts)["learned"].pop("vocabulary_"), "vocabulary_"),
-        (lambda facts: VOCABULARY(facts)["fields"].pop("offsets"), "a Vocabulary has the fields data, offsets"),
-        (lambda facts: VOCABULARY(facts)["fields"].update(offsets={"array": "nothing"}), "nothing"),
+        (lambda facts: VOCABULARY(facts)["fields"].pop("strings"), "a Vocabulary has the fields strings"),
+        (lambda facts: VOCABULARY(facts)["fields"].update(strings={"array": "nothing"}), "nothing"),
         (lambda facts: first(facts)["learned"].update(scale_={"array": "nothing"}), "nothing"),
         (lambda facts: first(facts)["learned"].update(scale_={"set": []}), "set"),
         (lambda facts: first(facts)["learned"].update(scale_=None), "scale_"),
@@ -255,8 +255,8 @@ def test_facts_that_lie_are_told(change: Callable[[Facts], Any], message: str, t
         ("scale_", lambda scale: scale.astype(np.float32), "scale_ must be float64 of shape"),
         ("scale_", lambda scale: scale * np.nan, "scale_ holds numbers that are not finite"),
         ("scale_", lambda scale: -scale, "scale_ must hold numbers above 0"),
-        ("vocabulary_.offsets", lambda _: np.array([0, 9999]), "offsets"),
-        ("vocabulary_.data", lambda data: data[::-1] | 0x80, "not UTF-8"),
+        ("vocabulary_.strings.offsets", lambda _: np.array([0, 9999]), "offsets"),
+        ("vocabulary_.strings.data", lambda data: data[::-1] | 0x80, "not UTF-8"),
     ],
 )
 def test_arrays_that_lie_are_told(name: str, lie: Any, message: str, tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ BINARY = as_binary(["sea", "lake", "fire"], EXPECTED)
         (b"\x28\xb5\x2f\xfd and nothing more", "is compressed by zstd. Decompress it first"),
         (b"a 0 0\nb 0 0\n", "line 1: the row of 'a' is all zeros"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_a_file_at_fault(write: Callable[..., Path], content: bytes, sentence: str) -> None:
     with pytest.raises(VectorsError, match=sentence) as raised:

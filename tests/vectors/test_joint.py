@@ -20,7 +20,7 @@ from parasphere.errors import VectorsError
 from parasphere.vectors import default_tokenizer, is_learner, resolve
 from parasphere.vectors.learning import Learning, LearningSettings
 from parasphere.vectors.learning_steps import KAPPA, KAPPA0, Cutting, Parameters, Stepper, TextPieces, WordPrior, cut
-from parasphere.vectors.learning_texts import known_words, read_texts
+from parasphere.vectors.learning_texts import read_texts
 
 TOKENS = Tokenizer(digits=True)
 
@@ -43,7 +43,7 @@ SMALL = TEXTS[:60]
 def learned(texts: list[str], dim: int = 16, start: Any = None, **changed: Any) -> Learning:
     """Learn with settings that the learner does not offer: by default every word is looked at."""
     how = LearningSettings(**{"sample": 0.0, "held_out": 0.1, **changed})
-    state = Learning(known_words(read_texts(texts, TOKENS, how.min_count)), start, dim, how)
+    state = Learning(read_texts(texts, TOKENS, how.min_count, known=True), start, dim, how)
     state.run(None, False)
     return state
 

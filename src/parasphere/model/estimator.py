@@ -371,6 +371,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         --------
         >>> from functools import reduce
         >>> from operator import add
+        >>> import numpy as np
         >>> from parasphere import SphericalParagraphModel, WordVectors
         >>> compass = WordVectors.from_arrays(["north", "east", "west"], [[0, 1], [1, 0], [-1, 0]])
         >>> texts = ["north", "north east", "north west", "north north east"]
@@ -378,7 +379,8 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         >>> parts = [model.partition(texts[:1]), model.partition(texts[1:])]
         >>> while not model.update(reduce(add, map(model.accumulate, parts))):
         ...     pass
-        >>> bool((model.mean_direction_ == SphericalParagraphModel(compass, tol=1e-3).fit(texts).mean_direction_).all())
+        >>> whole = SphericalParagraphModel(compass, tol=1e-3).fit(texts)
+        >>> bool(np.allclose(model.mean_direction_, whole.mean_direction_, atol=1e-9))
         True
         """
         self._check_steps()
