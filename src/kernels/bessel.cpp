@@ -84,14 +84,17 @@ PARASPHERE_INLINE void write_log_excess(const double* __restrict kappa, std::siz
         half[i] = 0.5 + 0.5 * h / v;
         series[i] = polynomial(order.series, p);
         rest[i] = v * (growth + kappa[i]) / (h + kappa[i]);
-        quotient[i] = leading - polynomial(order.slope, p) * inverse * inverse;
         product[i] = 1.0;
     }
-    for (int j = 0; order.raised && j < raised_by; ++j) {
-        const double twice = 2.0 * (v - j);
-        for (std::size_t i = 0; i < n; ++i) {
-            quotient[i] = 1.0 / (twice + kappa[i] * kappa[i] * quotient[i]);
-            product[i] = product[i] * (twice * quotient[i] * ratio[i]);
+    if (order.raised) {
+        double lower_rest[block];
+        add_series<false>(kappa, n, order, quotient, lower_rest, nullptr);
+        for (int j = 0; j < raised_by; ++j) {
+            const double twice = 2.0 * (v - j);
+            for (std::size_t i = 0; i < n; ++i) {
+                quotient[i] = 1.0 / (twice + kappa[i] * kappa[i] * quotient[i]);
+                product[i] = product[i] * (twice * quotient[i] * ratio[i]);
+            }
         }
     }
     for (std::size_t i = 0; i < n; ++i) {  // a loop that calls a function cannot use SIMD

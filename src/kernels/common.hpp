@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -28,13 +28,60 @@ namespace parasphere {
 
 namespace nb = nanobind;
 
+// A part of a message: text or a number.
+using MessagePart = std::variant<std::string_view, std::int64_t, std::uint64_t, double>;
+
+[[noreturn]] void refuse(std::initializer_list<MessagePart> parts);
+
 // Raise a ValueError whose message is the concatenated parts.
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
-    std::ostringstream message;
-    (message << ... << parts);
-    throw nb::value_error(message.str().c_str());
+    const auto part = [](const auto& value) -> MessagePart {
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
+            return static_cast<double>(value);
+        } else if constexpr (std::is_signed_v<std::remove_cvref_t<decltype(value)>>) {
+            return std::int64_t{value};
+        } else if constexpr (std::is_unsigned_v<std::remove_cvref_t<decltype(value)>>) {
+            return std::uint64_t{value};
+        } else {
+            return std::string_view(value);
+        }
+    };
+    refuse({part(parts)...});
 }
+
+// The contiguous memory of an array that is passed to a kernel; it is held until this is destroyed, which requires
+// Python's lock.
+class Memory {
+public:
+    // What the memory must hold: numbers of one of some kinds (of the buffer protocol) and a size, along some axes.
+    struct Due {
+        std::string_view kinds;
+        std::size_t item_size;
+        std::size_t n_axes;
+        bool writable;
+    };
+
+    Memory() = default;
+    Memory(Memory&& other) noexcept
+        : buffer_(std::exchange(other.buffer_, nullptr)), copy_(std::move(other.copy_)), data_(other.data_) {}
+    Memory& operator=(Memory&& other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        std::swap(copy_, other.copy_);
+        std::swap(data_, other.data_);
+        return *this;
+    }
+    ~Memory();
+
+    // Take the memory of an object, and write the sizes of its axes; return whether it is what is due.
+    bool take(nb::handle given, const Due& due, std::size_t* shape);
+    void* data() const { return data_; }
+
+private:
+    Py_buffer* buffer_ = nullptr;
+    std::unique_ptr<std::byte[]> copy_;  // if the numbers are not aligned
+    void* data_ = nullptr;
+};
 
 // A contiguous array of N axes that is an argument of a kernel. It must have the type T and, unless T is const, be
 // writable: nothing is converted. The kernel must check the sizes: see expect_size.
@@ -48,22 +95,13 @@ public:
 
     // Take the memory of an object, and return whether it is such an array.
     bool take(nb::handle given) {
-        held_ = std::shared_ptr<Py_buffer>(new Py_buffer{}, [](Py_buffer* buffer) {
-            PyBuffer_Release(buffer);
-            delete buffer;
-        });
-        // Without strides in the request, only contiguous memory is given.
-        const int flags = PyBUF_ND | PyBUF_FORMAT | (std::is_const_v<T> ? 0 : PyBUF_WRITABLE);
-        if (PyObject_GetBuffer(given.ptr(), held_.get(), flags) != 0) {
-            PyErr_Clear();
-            return false;
-        }
-        if (held_->ndim != int{N} || held_->itemsize != Py_ssize_t{sizeof(T)} || !is_format(held_->format)) {
-            return false;
-        }
-        std::copy_n(held_->shape, N, shape_.begin());
-        data_ = static_cast<T*>(held_->buf);
-        return is_aligned();
+        constexpr std::string_view kinds = std::is_same_v<Number, bool>        ? "?"
+                                           : std::is_floating_point_v<Number> ? "fd"
+                                           : std::is_signed_v<Number>         ? "bhilq"
+                                                                              : "BHILQ";
+        const bool taken = memory_.take(given, {kinds, sizeof(T), N, !std::is_const_v<T>}, shape_.data());
+        data_ = static_cast<T*>(memory_.data());
+        return taken;
     }
 
     T* data() const { return data_; }
@@ -102,33 +140,7 @@ public:
     }
 
 private:
-    static bool is_format(const char* format) {
-        constexpr std::string_view kinds = std::is_same_v<Number, bool>        ? "?"
-                                           : std::is_floating_point_v<Number> ? "fd"
-                                           : std::is_signed_v<Number>         ? "bhilq"
-                                                                              : "BHILQ";
-        std::string_view given = format == nullptr ? "B" : format;
-        given.remove_prefix(given.starts_with('=') || given.starts_with('@') || given.starts_with('<') ? 1 : 0);
-        return given.size() == 1 && kinds.find(given[0]) != std::string_view::npos;
-    }
-
-    // Numbers must lie at multiples of their size, as C++ requires. If they do not, as in an array sent by another
-    // process, they are copied, unless the kernel writes to them.
-    bool is_aligned() {
-        if (reinterpret_cast<std::uintptr_t>(data_) % alignof(T) == 0) {
-            return true;
-        }
-        if constexpr (std::is_const_v<T>) {
-            copy_ = std::shared_ptr<Number[]>(new Number[count()]);
-            std::memcpy(copy_.get(), data_, count() * sizeof(T));
-            data_ = copy_.get();
-            return true;
-        }
-        return false;
-    }
-
-    std::shared_ptr<Py_buffer> held_;
-    std::shared_ptr<Number[]> copy_;
+    Memory memory_;
     T* data_ = nullptr;
     std::array<std::size_t, N> shape_{};
 };
@@ -238,10 +250,6 @@ struct nanobind::detail::type_caster<parasphere::Array<T, N>> {
     NB_TYPE_CASTER(Given, (make_caster<ndarray<T, ndim<N>, c_contig, device::cpu>>::Name))
 
     bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
-        try {
-            return value.take(source);
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
+        return value.take(source);
     }
 };

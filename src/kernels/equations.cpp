@@ -20,7 +20,7 @@ using bessel::block;
 using bessel::Order;
 
 constexpr double solved = 1e-13;  // a search ends when its relative error is estimated to be at most this
-constexpr int most_steps = 100;
+constexpr double most_steps = 100;
 constexpr double most_kappa = 1e8;
 
 // The fields of parasphere.model.equations.KernelPrior.
@@ -61,12 +61,16 @@ struct Unsolved {
     double now[block];
     double low[block];
     double high[block];
-    double done[block];  // 1 if the search has ended
+    double done[block];   // 1 if the search has ended
+    double steps[block];  // number of steps so far
     std::size_t document[block];
     // The length of eta at the current point, and the formulas of bessel.hpp there.
     double norm[block];
     Values at_norm, at_now;
     std::size_t many;
+
+    // The number of columns that are computed: with those of copies, or of documents solved before, as fill registers.
+    std::size_t filled() const { return many < 8 ? many : (many + 7) / 8 * 8; }
 };
 
 // Write the word concentrations at which the words alone would have these mean lengths, which are changed.
@@ -81,20 +85,25 @@ void invert(double* length, std::size_t n, const Prior& prior, double* kappa) {
     }
 }
 
-// Searches begin above the largest fixed point, where the direction of a document is that of its words alone.
-void start(Unsolved& some, const Prior& prior) {
+// Start the searches of the documents from one on: above the largest fixed point, where the direction of a document is
+// that of its words alone.
+void start(Unsolved& some, std::size_t first, const Prior& prior) {
     const double k0 = prior.concentration, strength = prior.strength, rho = prior.cosine;
     double mean[block];
-    for (std::size_t i = 0; i < some.many; ++i) {
-        const double length = std::sqrt(some.q[i]);
-        const double total = some.words[i] + strength;
-        const double cosine0 = some.m[i] / std::max(length, 1e-300);
-        mean[i] = (length + strength * rho) / (total + (total == 0.0 ? 1.0 : 0.0));
-        some.length[i] = length;
-        some.sine2[i] = k0 * k0 * std::max(1.0 - cosine0 * cosine0, 0.0);
-    }
-    invert(mean, some.many, prior, some.now);
-    for (std::size_t i = 0; i < some.many; ++i) {
+    const std::size_t last = some.filled();
+    vectorised([=, &some, &mean](auto) PARASPHERE_LOOP {
+        for (std::size_t i = first; i < last; ++i) {
+            const double length = std::sqrt(some.q[i]);
+            const double total = some.words[i] + strength;
+            const double cosine0 = some.m[i] / std::max(length, 1e-300);
+            mean[i] = (length + strength * rho) / (total + (total == 0.0 ? 1.0 : 0.0));
+            some.length[i] = length;
+            some.sine2[i] = k0 * k0 * std::max(1.0 - cosine0 * cosine0, 0.0);
+        }
+    });
+    invert(mean + first, last - first, prior, some.now + first);
+    for (std::size_t i = first; i < last; ++i) {
+        some.steps[i] = 0.0;
         some.now[i] = some.words[i] > 0.0 ? some.now[i] : 0.0;
         some.low[i] = 0.0;
         some.high[i] = some.now[i];
@@ -107,7 +116,8 @@ template <bool newton>
 PARASPHERE_INLINE void step_searches(Unsolved& some, const Prior& prior) {
     const double k0 = prior.concentration, strength = prior.strength, rho = prior.cosine, dim = prior.order.dim;
     const Values &at_norm = some.at_norm, &at_now = some.at_now;
-    for (std::size_t i = 0; i < some.many; ++i) {
+    const std::size_t n = some.filled();
+    for (std::size_t i = 0; i < n; ++i) {
         const double m = some.m[i], q = some.q[i], length = some.length[i], now = some.now[i], norm = some.norm[i];
         const double total = some.words[i] + strength;
         const double cosine =
@@ -143,7 +153,9 @@ PARASPHERE_INLINE void step_searches(Unsolved& some, const Prior& prior) {
         const bool close = (sound ? left * left : left) <= solved;
         // A search ends at 0 if the words point away, and at the current point if that is an exact solution.
         const double next = r <= 0.0 ? 0.0 : (gap == 0.0 ? now : after);
-        some.done[i] = (r <= 0.0) | (gap == 0.0) | close | !(next > 0.0) ? 1.0 : 0.0;
+        some.steps[i] += 1.0;
+        some.done[i] =
+            (r <= 0.0) | (gap == 0.0) | close | !(next > 0.0) | (some.steps[i] == most_steps) ? 1.0 : 0.0;
         some.now[i] = next;
         some.low[i] = low;
         some.high[i] = high;
@@ -151,16 +163,17 @@ PARASPHERE_INLINE void step_searches(Unsolved& some, const Prior& prior) {
 }
 
 void step(Unsolved& some, const Prior& prior) {
-    vectorised([&some, k0 = prior.concentration](auto) PARASPHERE_LOOP {
-        for (std::size_t i = 0; i < some.many; ++i) {
+    const std::size_t n = some.filled();
+    vectorised([&some, n, k0 = prior.concentration](auto) PARASPHERE_LOOP {
+        for (std::size_t i = 0; i < n; ++i) {
             const double square = k0 * k0 + 2.0 * k0 * some.now[i] * some.m[i] + some.now[i] * some.now[i] * some.q[i];
             some.norm[i] = std::sqrt(std::max(square, 1e-300));
         }
     });
     Values &at_norm = some.at_norm, &at_now = some.at_now;
-    bessel::lengths_and_slopes(some.norm, some.many, prior.order, at_norm.quotient, at_norm.rest, at_norm.slope);
+    bessel::lengths_and_slopes(some.norm, n, prior.order, at_norm.quotient, at_norm.rest, at_norm.slope);
     if (prior.newton) {
-        bessel::lengths_and_slopes(some.now, some.many, prior.order, at_now.quotient, at_now.rest, at_now.slope);
+        bessel::lengths_and_slopes(some.now, n, prior.order, at_now.quotient, at_now.rest, at_now.slope);
     }
     vectorised([&some, &prior](auto) PARASPHERE_LOOP {
         prior.newton ? step_searches<true>(some, prior) : step_searches<false>(some, prior);
@@ -168,15 +181,16 @@ void step(Unsolved& some, const Prior& prior) {
 }
 
 // Write the results of searches that have ended, and remove them from the columns.
-void retire(Unsolved& some, double* kappa, bool all) {
+void retire(Unsolved& some, double* kappa) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < some.many; ++i) {
-        if (all || some.done[i] != 0.0) {
+        if (some.done[i] != 0.0) {
             kappa[some.document[i]] = some.now[i];
             continue;
         }
         if (kept != i) {
-            for (double* column : {some.m, some.q, some.words, some.length, some.sine2, some.now, some.low, some.high}) {
+            for (double* column : {some.m, some.q, some.words, some.length, some.sine2, some.now, some.low, some.high,
+                                   some.steps}) {
                 column[kept] = column[i];
             }
             some.document[kept] = some.document[i];
@@ -195,22 +209,25 @@ void solve(const double* along, const double* squared, const double* lengths, st
         return;
     }
     Unsolved some;
-    for (std::size_t begin = 0; begin < n; begin += block) {
-        some.many = std::min(block, n - begin);
-        for (std::size_t i = 0; i < some.many; ++i) {
-            some.m[i] = along[begin + i];
-            some.q[i] = squared[begin + i];
-            some.words[i] = lengths[begin + i];
-            some.document[i] = begin + i;
-        }
-        start(some, prior);
-        retire(some, kappa, false);
-        for (int steps = 0; steps < most_steps && some.many > 0; ++steps) {
+    some.many = 0;
+    for (std::size_t next = 0; next < n || some.many > 0;) {
+        if (next < n && some.many <= block / 2) {  // the steps of few searches take nearly as long as those of many
+            const std::size_t first = some.many;
+            for (; next < n && some.many < block; ++next, ++some.many) {
+                some.m[some.many] = along[next];
+                some.q[some.many] = squared[next];
+                some.words[some.many] = lengths[next];
+                some.document[some.many] = next;
+            }
+            for (std::size_t i = some.many; i < some.filled(); ++i) {
+                some.m[i] = some.m[first], some.q[i] = some.q[first], some.words[i] = some.words[first];
+            }
+            start(some, first, prior);
+        } else {
             step(some, prior);
             interrupts.worked(some.many * 50);
-            retire(some, kappa, false);
         }
-        retire(some, kappa, true);
+        retire(some, kappa);
     }
 }
 

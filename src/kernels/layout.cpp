@@ -12,38 +12,34 @@ namespace {
 constexpr std::size_t piece = 256;  // members of a cell that are compared at a time
 constexpr int repelled = 5;  // random documents that each attraction is balanced by
 
-// Add the rows of a block (dim, width), multiplied by the numbers of `row`, to `count` sums, in order. Eight rows are
-// added in one pass over the sums.
-PARASPHERE_INLINE void add_products(float* __restrict sums, std::size_t count, const float* __restrict block,
-                                    std::size_t width, const float* __restrict row, std::size_t dim) {
-    std::size_t d = 0;
-    for (; d + 8 <= dim; d += 8) {
-        const float* __restrict a = block + d * width;
-        const float* __restrict b = a + width;
-        const float* __restrict c = b + width;
-        const float* __restrict e = c + width;
-        const float* __restrict f = e + width;
-        const float* __restrict g = f + width;
-        const float* __restrict h = g + width;
-        const float* __restrict i = h + width;
-        const float* r = row + d;
-        const float ra = r[0], rb = r[1], rc = r[2], re = r[3], rf = r[4], rg = r[5], rh = r[6], ri = r[7];
-        for (std::size_t at = 0; at < count; ++at) {
-            float sum = sums[at] + ra * a[at];
-            sum += rb * b[at];
-            sum += rc * c[at];
-            sum += re * e[at];
-            sum += rf * f[at];
-            sum += rg * g[at];
-            sum += rh * h[at];
-            sums[at] = sum + ri * i[at];
+// The products of a row with some columns of a block (dim, width), each summed in the order of the rows of the block.
+template <std::size_t lanes, std::size_t registers>
+PARASPHERE_INLINE void multiply_columns(std::span<const float> row, const float* block, std::size_t width,
+                                        float* products) {
+    Lanes<float, lanes> sums[registers] = {};
+    for (std::size_t d = 0; d < row.size(); ++d) {
+        for (std::size_t k = 0; k < registers; ++k) {
+            sums[k] = sums[k] + row[d] * load<float, lanes>(block + d * width + k * lanes);
         }
     }
-    for (; d < dim; ++d) {
-        const float* __restrict a = block + d * width;
-        for (std::size_t at = 0; at < count; ++at) {
-            sums[at] += row[d] * a[at];
-        }
+    for (std::size_t k = 0; k < registers; ++k) {
+        store(products + k * lanes, sums[k]);
+    }
+}
+
+// The same for any number of columns: four registers at a time, then one, and then half as many lanes.
+template <std::size_t lanes>
+PARASPHERE_INLINE void multiply(std::span<const float> row, const float* block, std::size_t width,
+                                std::span<float> products) {
+    std::size_t at = 0;
+    for (; at + 4 * lanes <= products.size(); at += 4 * lanes) {
+        multiply_columns<lanes, 4>(row, block + at, width, products.data() + at);
+    }
+    for (; at + lanes <= products.size(); at += lanes) {
+        multiply_columns<lanes, 1>(row, block + at, width, products.data() + at);
+    }
+    if constexpr (lanes > 1) {
+        multiply<lanes / 2>(row, block + at, width, products.subspan(at));
     }
 }
 
@@ -79,12 +75,10 @@ public:
         const Range range = ranges_[cell];
         for (std::size_t at = 0; at < range.size(); at += piece) {
             const std::size_t count = std::min(piece, range.size() - at);
-            std::fill_n(products.begin(), count, 0.0F);
-            vectorised([to = products.data(), from = numbers_.data() + range.begin * dim_ + at, count,
-                        width = range.size(), row, dim = dim_](auto) PARASPHERE_LOOP {
-                add_products(to, count, from, width, row.data(), dim);
-            });
-            compared(members_.data() + range.begin + at, std::span<const float>(products.data(), count));
+            const std::span<float> some(products.data(), count);
+            vectorised([=, block = numbers_.data() + range.begin * dim_ + at](auto bytes)
+                           PARASPHERE_LOOP { multiply<bytes / sizeof(float)>(row, block, range.size(), some); });
+            compared(members_.data() + range.begin + at, std::span<const float>(some));
         }
     }
 

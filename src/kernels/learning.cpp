@@ -375,9 +375,9 @@ struct Prior {
         weights.expect_size(0, model.n_words, "one per row of matrix");
     }
 
-    Array<const float, 2> rows;
-    Array<const float> strengths;
-    Array<const float> weights;
+    const Array<const float, 2>& rows;
+    const Array<const float>& strengths;
+    const Array<const float>& weights;
     double pull;
 };
 
@@ -572,8 +572,8 @@ PARASPHERE_INLINE float point(const Batch& batch, const Parameters& model, Desk&
     const auto kappa0 = static_cast<float>(model.kappa0);
     const Piece& piece = batch.pieces[p];
     float* const eta = batch.directions.row(p, batch.stride);
-    for (std::size_t x = 0; x < batch.stride; ++x) {
-        eta[x] = kappa0 * desk.mean.data()[x];
+    for (std::size_t x = 0; x < batch.stride; x += lanes) {
+        store(eta + x, kappa0 * load<float, lanes>(desk.mean.data() + x));
     }
     const std::size_t n = piece.middle - piece.begin;
     for (std::size_t i = 0; i < n; ++i) {
@@ -584,8 +584,8 @@ PARASPHERE_INLINE float point(const Batch& batch, const Parameters& model, Desk&
     add_rows(desk.rows.data(), desk.factors.data(), n, model.dim, eta);
     const float length = std::sqrt(dot<lanes>(eta, eta, batch.stride)) + tiny;
     const float inverse = 1.0F / length;
-    for (std::size_t x = 0; x < batch.stride; ++x) {
-        eta[x] *= inverse;
+    for (std::size_t x = 0; x < batch.stride; x += lanes) {
+        store(eta + x, inverse * load<float, lanes>(eta + x));
     }
     return length;
 }
@@ -659,13 +659,13 @@ PARASPHERE_INLINE void turn(Batch& batch, const Desk& desk, const float* by_draw
     const std::size_t stride = batch.stride;
     float* const pulled = batch.pulled.row(p, stride);
     const float* const direction = batch.directions.row(p, stride);
-    for (std::size_t x = 0; x < stride; ++x) {
-        pulled[x] += by_drawn[x];
+    for (std::size_t x = 0; x < stride; x += lanes) {
+        store(pulled + x, load<float, lanes>(pulled + x) + load<float, lanes>(by_drawn + x));
     }
     const float along = dot<lanes>(pulled, direction, stride);
     const float inverse = 1.0F / length;
-    for (std::size_t x = 0; x < stride; ++x) {
-        pulled[x] = (pulled[x] - along * direction[x]) * inverse;
+    for (std::size_t x = 0; x < stride; x += lanes) {
+        store(pulled + x, inverse * (load<float, lanes>(pulled + x) + -along * load<float, lanes>(direction + x)));
     }
     batch.squares.data()[p] = dot<lanes>(pulled, pulled, stride);
     const double by_prior = kappa0 * static_cast<double>(dot<lanes>(desk.mean.data(), pulled, stride));
@@ -734,8 +734,8 @@ PARASPHERE_INLINE void work_on(Batch& batch, const Parameters& model, Desk& desk
     float* const masses = desk.masses.data();
     for (std::size_t j = 0; j < batch.n_drawn; ++j) {
         float* const row = masses + j * columns;
-        for (std::size_t c = 0; c < columns; ++c) {
-            row[c] *= totals[c];
+        for (std::size_t c = 0; c < columns; c += lanes) {
+            store(row + c, load<float, lanes>(row + c) * load<float, lanes>(totals + c));
         }
         batch.drawn_squares.data()[group * batch.n_drawn + j] = dot<lanes>(row, row, columns);
     }
@@ -925,8 +925,8 @@ PARASPHERE_INLINE void move_mean(const Batch& batch, const Parameters& model, fl
     std::ranges::copy(std::span(model.mean, model.dim), mean.data());
     for (std::size_t p = 0; p < batch.pieces.size(); ++p) {
         const float* const pulled = batch.pulled.row(p, stride);
-        for (std::size_t x = 0; x < stride; ++x) {
-            gradient.data()[x] += pulled[x];
+        for (std::size_t x = 0; x < stride; x += lanes) {
+            store(gradient.data() + x, load<float, lanes>(gradient.data() + x) + load<float, lanes>(pulled + x));
         }
     }
     const float along = dot<lanes>(gradient.data(), mean.data(), stride);

@@ -35,10 +35,10 @@ struct Postings {
         return range_within(documents.count(), starts[row], starts[row + 1], "starts");
     }
 
-    Array<const std::int64_t> starts;
-    Array<const std::int32_t> documents;
-    Array<const std::uint16_t> counts;
-    Array<const float> norms;
+    const Array<const std::int64_t>& starts;
+    const Array<const std::int32_t>& documents;
+    const Array<const std::uint16_t>& counts;
+    const Array<const float>& norms;
 };
 
 // The words of each query, and their weights.
@@ -55,9 +55,9 @@ struct QueryTerms {
         return range_within(words.count(), query == 0 ? 0 : ends[query - 1], ends[query], "ends");
     }
 
-    Array<const std::int64_t> ends;
-    Array<const std::int32_t> words;
-    Array<const double> weights;
+    const Array<const std::int64_t>& ends;
+    const Array<const std::int32_t>& words;
+    const Array<const double>& weights;
 };
 
 // The score of a word in a document before its weight: less than `most`, however often it occurs.

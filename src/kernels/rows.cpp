@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -64,15 +65,17 @@ PARASPHERE_INLINE void add_rows_by(double* total, const T* const* rows, const do
 }
 
 // The product of a row and a direction, in eight partial sums, followed by the rest of the row.
-template <typename T>
-PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __restrict direction, std::size_t dim) {
+template <std::size_t width, typename T>
+PARASPHERE_INLINE double product_of(const T* row, const double* direction, std::size_t dim) {
     const std::size_t whole = dim & ~std::size_t{7};
-    double sums[8] = {};
+    Lanes<double, width> parts[8 / width] = {};
     for (std::size_t j = 0; j < whole; j += 8) {
-        for (std::size_t k = 0; k < 8; ++k) {
-            sums[k] += static_cast<double>(row[j + k]) * direction[j + k];
+        for (std::size_t k = 0; k < 8; k += width) {
+            parts[k / width] = parts[k / width] + load<double, width>(row + j + k) * load<double, width>(direction + j + k);
         }
     }
+    double sums[8];
+    std::memcpy(sums, parts, sizeof sums);
     double total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     for (std::size_t j = whole; j < dim; ++j) {
         total += static_cast<double>(row[j]) * direction[j];
@@ -80,26 +83,8 @@ PARASPHERE_INLINE double product_of(const T* __restrict row, const double* __res
     return total;
 }
 
-template <typename T>
-void move_row(const T* row, double factor, const double* shift, std::span<double> moved) {
-    vectorised([=](auto) PARASPHERE_LOOP {
-        for (std::size_t j = 0; j < moved.size(); ++j) {
-            moved[j] = shift[j] + factor * static_cast<double>(row[j]);
-        }
-    });
-}
-
-template <typename Out>
-void divide_row(std::span<const double> moved, double length, Out* out) {
-    vectorised([=](auto) PARASPHERE_LOOP {
-        for (std::size_t j = 0; j < moved.size(); ++j) {
-            out[j] = static_cast<Out>(moved[j] / length);
-        }
-    });
-}
-
 // Two partial sums, of even and of odd entries.
-double length_of(std::span<const double> row) {
+PARASPHERE_INLINE double length_of(std::span<const double> row) {
     double even = 0.0, odd = 0.0;
     std::size_t j = 0;
     for (; j + 1 < row.size(); j += 2) {
@@ -159,8 +144,19 @@ public:
         : matrix_(matrix), weights_(weights), hashed_(hashed), total_(matrix.dim) {}
 
     // Sum the words of a document. Words up to `limit` can be read, so that the rows of the next ones are prefetched.
+    void add(std::span<const std::int32_t> words, const std::int32_t* limit) {
+        vectorised([=, this](auto bytes) PARASPHERE_LOOP { add_by<bytes / sizeof(double)>(words, limit); });
+    }
+
+    std::span<const double> total() const { return total_; }
+
+    double length = 0.0;
+    double squares = 0.0;
+    std::int64_t unknown = 0;
+
+private:
     template <std::size_t width>
-    PARASPHERE_INLINE void add(std::span<const std::int32_t> words, const std::int32_t* limit) {
+    PARASPHERE_INLINE void add_by(std::span<const std::int32_t> words, const std::int32_t* limit) {
         std::fill(total_.begin(), total_.end(), 0.0);
         // Local variables, which the compiler can keep in registers.
         double sum = 0.0, sum_of_squares = 0.0;
@@ -201,13 +197,6 @@ public:
         unknown = lacking;
     }
 
-    std::span<const double> total() const { return total_; }
-
-    double length = 0.0;
-    double squares = 0.0;
-    std::int64_t unknown = 0;
-
-private:
     // Prefetch the row of a word that will be added soon. Nothing is read, so any id is valid.
     PARASPHERE_INLINE void announce(std::int32_t id) const {
         if (id >= 0) {
@@ -257,8 +246,7 @@ void sum_rows(const Array<const std::int32_t>& ids, const Array<const std::int64
         for (std::size_t doc = 0; doc < ends.count(); ++doc) {
             const Range own = range_within(ids.count(), static_cast<std::int64_t>(at), ends[doc], "ends");
             const auto words = ids.all().subspan(at, own.size());
-            vectorised([=, &sum, limit = ids.data() + ids.count()](auto bytes)
-                           PARASPHERE_LOOP { sum.template add<bytes / sizeof(double)>(words, limit); });
+            sum.add(words, ids.data() + ids.count());
             interrupts.worked(own.size() * 64);
             at = own.end;
             double squared = 0.0;
@@ -304,20 +292,20 @@ void unit_combinations(const FloatRows& given_rows, const Array<const double>& f
 
 // Multiply some rows by a square matrix. Four rows of the matrix are used for all rows while they are cached; each sum
 // adds them in their order.
-template <std::size_t width>
-PARASPHERE_INLINE void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim,
-                                double* products) {
+void multiply(const double* rows, std::size_t many, const double* matrix, std::size_t dim, double* products) {
     std::fill(products, products + many * dim, 0.0);
-    for (std::size_t j = 0; j < dim; j += together) {
-        const std::size_t wide = std::min(together, dim - j);
-        const double* some[together];
-        for (std::size_t k = 0; k < wide; ++k) {
-            some[k] = matrix + (j + k) * dim;
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        for (std::size_t j = 0; j < dim; j += together) {
+            const std::size_t wide = std::min(together, dim - j);
+            const double* some[together];
+            for (std::size_t k = 0; k < wide; ++k) {
+                some[k] = matrix + (j + k) * dim;
+            }
+            for (std::size_t i = 0; i < many; ++i) {
+                add_rows_by<bytes / sizeof(double)>(products + i * dim, some, rows + i * dim + j, wide, dim);
+            }
         }
-        for (std::size_t i = 0; i < many; ++i) {
-            add_rows_by<width>(products + i * dim, some, rows + i * dim + j, wide, dim);
-        }
-    }
+    });
 }
 
 // Write `factor * row - shift`, or zeros if the row is silent.
@@ -353,8 +341,7 @@ void map_rows(Rows<const T> rows, const double* factors, const double* shift, co
         for (std::size_t i = 0; i < many; ++i) {
             shift_row(rows.row(begin + i), factors[begin + i], shift, silent[begin + i] != 0, moved.data() + i * dim);
         }
-        vectorised([=, from = moved.data(), to = mapped.data()](auto bytes)
-                       PARASPHERE_LOOP { multiply<bytes / sizeof(double)>(from, many, matrix, dim, to); });
+        multiply(moved.data(), many, matrix, dim, mapped.data());
         std::transform(mapped.data(), mapped.data() + many * dim, out + begin * dim,
                        [](double number) { return static_cast<Out>(number); });
         interrupts.worked(many * dim * dim / 4);
@@ -420,31 +407,31 @@ void weighted_sum(const FloatRows& given_rows, const Array<const double>& weight
     }, given_rows);
 }
 
-// Add the products of two columns of numbers, `columns` apart, to each entry of some rows of a sum of outer products:
-// those to the right of its diagonal.
-template <std::size_t width>
-PARASPHERE_INLINE void add_outer(const double* left, const double* right, std::size_t many, std::size_t columns,
-                                 double* total) {
-    constexpr std::size_t down = 4, across = 2;  // the sums of this many rows, times registers, are kept in registers
-    for (std::size_t i = 0; i < columns; i += down) {
-        for (std::size_t j = i / (across * width) * (across * width); j < columns; j += across * width) {
-            Lanes<double, width> sums[down][across] = {};
-            for (std::size_t k = 0; k < many; ++k) {
+// Add the outer products of two rows each, `many` in all, to a sum of them; only to the right of its diagonal.
+void add_outer(const double* left, const double* right, std::size_t many, std::size_t columns, double* total) {
+    vectorised([=](auto bytes) PARASPHERE_LOOP {
+        constexpr std::size_t width = bytes / sizeof(double);
+        constexpr std::size_t down = 4, across = 2;  // sums of this many rows times registers are kept in registers
+        for (std::size_t i = 0; i < columns; i += down) {
+            for (std::size_t j = i / (across * width) * (across * width); j < columns; j += across * width) {
+                Lanes<double, width> sums[down][across] = {};
+                for (std::size_t k = 0; k < many; ++k) {
+                    for (std::size_t y = 0; y < down; ++y) {
+                        for (std::size_t x = 0; x < across; ++x) {
+                            sums[y][x] = sums[y][x] + left[k * columns + i + y] *
+                                                          load<double, width>(right + k * columns + j + x * width);
+                        }
+                    }
+                }
                 for (std::size_t y = 0; y < down; ++y) {
                     for (std::size_t x = 0; x < across; ++x) {
-                        sums[y][x] = sums[y][x] + left[k * columns + i + y] *
-                                                      load<double, width>(right + k * columns + j + x * width);
+                        double* const place = total + (i + y) * columns + j + x * width;
+                        store(place, load<double, width>(place) + sums[y][x]);
                     }
                 }
             }
-            for (std::size_t y = 0; y < down; ++y) {
-                for (std::size_t x = 0; x < across; ++x) {
-                    double* const place = total + (i + y) * columns + j + x * width;
-                    store(place, load<double, width>(place) + sums[y][x]);
-                }
-            }
         }
-    }
+    });
 }
 
 void outer_products(const FloatRows& given_rows, const Array<const double>& weights, const Array<double, 2>& total) {
@@ -466,8 +453,7 @@ void outer_products(const FloatRows& given_rows, const Array<const double>& weig
                     left[k * columns + j] = weights[begin + k] * right[k * columns + j];
                 }
             }
-            vectorised([=, a = left.data(), b = right.data(), into = sums.data()](auto bytes)
-                           PARASPHERE_LOOP { add_outer<bytes / sizeof(double)>(a, b, many, columns, into); });
+            add_outer(left.data(), right.data(), many, columns, sums.data());
             interrupts.worked(many * dim * dim / 8);
         }
         for (std::size_t i = 0; i < dim; ++i) {
@@ -484,9 +470,9 @@ template <typename T>
 void project_rows(Rows<const T> rows, const double* direction, std::span<double> along, Interrupts& interrupts) {
     for (std::size_t begin = 0; begin < rows.many; begin += stretch) {
         const std::size_t end = std::min(begin + stretch, rows.many);
-        vectorised([=](auto) PARASPHERE_LOOP {
+        vectorised([=](auto bytes) PARASPHERE_LOOP {
             for (std::size_t i = begin; i < end; ++i) {
-                along[i] = product_of(rows.data + i * rows.dim, direction, rows.dim);
+                along[i] = product_of<bytes / sizeof(double)>(rows.data + i * rows.dim, direction, rows.dim);
             }
         });
         interrupts.worked((end - begin) * rows.dim / 4);
@@ -496,18 +482,23 @@ void project_rows(Rows<const T> rows, const double* direction, std::span<double>
 template <typename T, typename Out>
 void combine_rows(Rows<const T> rows, const double* factors, const double* shift, const double* otherwise, Out* out,
                   Interrupts& interrupts) {
-    std::vector<double> moved(rows.dim);
-    for (std::size_t i = 0; i < rows.many; ++i) {
-        const T* row = rows.data + i * rows.dim;
-        Out* into = out + i * rows.dim;
-        move_row(row, factors[i], shift, moved);
-        const double length = length_of(moved);
-        if (length > 0.0) {
-            divide_row(moved, length, into);
-        } else {
-            std::transform(otherwise, otherwise + rows.dim, into, [](double entry) { return static_cast<Out>(entry); });
-        }
-        interrupts.worked(rows.dim);
+    std::vector<double> space(rows.dim);
+    for (std::size_t begin = 0; begin < rows.many; begin += group) {
+        const std::size_t end = std::min(begin + group, rows.many);
+        vectorised([=, moved = std::span(space)](auto) PARASPHERE_LOOP {
+            for (std::size_t i = begin; i < end; ++i) {
+                const T* const row = rows.data + i * rows.dim;
+                const double factor = factors[i];
+                for (std::size_t j = 0; j < moved.size(); ++j) {
+                    moved[j] = shift[j] + factor * static_cast<double>(row[j]);
+                }
+                const double length = length_of(moved);
+                for (std::size_t j = 0; j < moved.size(); ++j) {
+                    out[i * rows.dim + j] = static_cast<Out>(length > 0.0 ? moved[j] / length : otherwise[j]);
+                }
+            }
+        });
+        interrupts.worked((end - begin) * rows.dim);
     }
 }
 

@@ -35,11 +35,11 @@ public:
     using Fields = std::tuple<Array<const std::uint32_t>, bool, bool, std::int64_t>;
 
     explicit Folding(const Fields& given)
-        : fold_(std::get<0>(given)),
+        : fold_(std::get<0>(given).data()),
           case_bits_(std::get<1>(given) ? lower_case : 0),
           digits_(std::get<2>(given)),
           min_length_(static_cast<std::size_t>(std::max<std::int64_t>(std::get<3>(given), 0))) {
-        fold_.expect_size(0, code_points, "one per code point");
+        std::get<0>(given).expect_size(0, code_points, "one per code point");
     }
 
     std::uint32_t folded(std::uint32_t code) const { return code < code_points ? fold_[code] : 0; }
@@ -48,7 +48,7 @@ public:
     std::size_t min_length() const { return min_length_; }
 
 private:
-    Array<const std::uint32_t> fold_;  // 0 for a separator, else the folded code point, with `mark` for a mark
+    const std::uint32_t* fold_;  // 0 for a separator, else the folded code point, with `mark` for a mark
     std::uint64_t case_bits_;
     bool digits_;
     std::size_t min_length_;  // words of fewer characters are dropped
@@ -237,8 +237,8 @@ public:
     void end_text(std::size_t text) { ends_[text] = static_cast<std::int64_t>(count_); }
 
 private:
-    Array<std::int32_t> ids_;
-    Array<std::int64_t> ends_;
+    const Array<std::int32_t>& ids_;
+    const Array<std::int64_t>& ends_;
     std::size_t count_ = 0;
 };
 

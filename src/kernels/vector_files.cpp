@@ -315,17 +315,23 @@ PARASPHERE_INLINE float squared_length(const float* row, std::size_t dim) {
 
 std::int64_t first_not_unit(const Array<const float, 2>& matrix) {
     constexpr float tolerance = 1e-3F;  // how far the squared length of a unit row may be from 1
+    constexpr std::size_t block = 256;
     const Unlocked unlocked(matrix.count());
     Interrupts interrupts;
-    for (std::size_t row = 0; row < matrix.size(0); ++row) {
-        interrupts.worked(matrix.size(1) + 10);
-        const float squared = vectorised([numbers = matrix.row(row)](auto) PARASPHERE_LOOP {
-            return squared_length(numbers.data(), numbers.size());
+    const std::size_t n = matrix.size(0), dim = matrix.size(1);
+    for (std::size_t begin = 0; begin < n; begin += block) {
+        const std::size_t end = std::min(begin + block, n);
+        const std::size_t unit = vectorised([=, rows = matrix.data()](auto) PARASPHERE_LOOP {
+            std::size_t row = begin;
+            while (row < end && std::abs(squared_length(rows + row * dim, dim) - 1.0F) <= tolerance) {  // not if NaN
+                ++row;
+            }
+            return row;
         });
-        // Negated, so that NaN counts as not unit.
-        if (!(std::abs(squared - 1.0F) <= tolerance)) {
-            return static_cast<std::int64_t>(row);
+        if (unit < end) {
+            return static_cast<std::int64_t>(unit);
         }
+        interrupts.worked((end - begin) * (dim + 10));
     }
     return -1;
 }

@@ -1,4 +1,8 @@
+// Checking and reading arguments of kernels: arrays and texts.
 #include "texts.hpp"
+
+#include <algorithm>
+#include <sstream>
 
 namespace parasphere {
 namespace {
@@ -25,6 +29,52 @@ std::string without_surrogates(nb::handle text) {
 }
 
 }  // namespace
+
+void refuse(std::initializer_list<MessagePart> parts) {
+    std::ostringstream message;
+    for (const MessagePart& part : parts) {
+        std::visit([&message](const auto& value) { message << value; }, part);
+    }
+    throw nb::value_error(message.str().c_str());
+}
+
+Memory::~Memory() {
+    if (buffer_ != nullptr) {
+        PyBuffer_Release(buffer_);
+        delete buffer_;
+    }
+}
+
+bool Memory::take(nb::handle given, const Due& due, std::size_t* shape) {
+    auto buffer = std::unique_ptr<Py_buffer>(new (std::nothrow) Py_buffer());
+    // As strides are not asked for, only contiguous memory is given.
+    const int flags = PyBUF_ND | PyBUF_FORMAT | (due.writable ? PyBUF_WRITABLE : 0);
+    if (buffer == nullptr || PyObject_GetBuffer(given.ptr(), buffer.get(), flags) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    buffer_ = buffer.release();
+    std::string_view format = buffer_->format == nullptr ? "B" : buffer_->format;
+    format.remove_prefix(format.find_first_of("@=<") == 0 ? 1 : 0);
+    if (format.size() != 1 || due.kinds.find(format[0]) == std::string_view::npos ||
+        static_cast<std::size_t>(buffer_->itemsize) != due.item_size ||
+        static_cast<std::size_t>(buffer_->ndim) != due.n_axes) {
+        return false;
+    }
+    std::copy_n(buffer_->shape, due.n_axes, shape);
+    data_ = buffer_->buf;
+    if (reinterpret_cast<std::uintptr_t>(data_) % due.item_size == 0) {
+        return true;
+    }
+    // Numbers must lie at multiples of their size. In an array sent by another process they may not: it is copied.
+    copy_.reset(due.writable ? nullptr : new (std::nothrow) std::byte[static_cast<std::size_t>(buffer_->len)]);
+    if (copy_ == nullptr) {
+        return false;
+    }
+    std::memcpy(copy_.get(), buffer_->buf, static_cast<std::size_t>(buffer_->len));
+    data_ = copy_.get();
+    return true;
+}
 
 Texts::Texts(nb::handle given) {
     if (PyList_Check(given.ptr())) {
